@@ -1,0 +1,209 @@
+//! The bencher itself: state, facts that an author states, and what comes out at the end.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::path::PathBuf;
+
+use super::region::Regions;
+use super::{Content, Error, Kept, Limits, Phase, Purpose, Result, Ticket, Work};
+use crate::device::{Clock, peak_memory};
+use crate::metric::{Custom, Direction, Observation, Reading, Unit};
+
+/// What one repeat is asked to do.
+pub struct Settings {
+    /// What the repeat is for.
+    pub purpose: Purpose,
+    /// How much it measures.
+    pub limits: Limits,
+    /// The run's seed, for the data and draws of the scenario.
+    pub seed: u64,
+    /// Draws the batches that are held back and verified; the subject never sees it.
+    pub hold_seed: u64,
+    /// The directory that [`Bencher::scratch`] makes on demand.
+    pub scratch: PathBuf,
+    /// The clock of all samples.
+    pub clock: Clock,
+    /// Told when the repeat passes into another phase, never inside a timed window.
+    pub on_phase: Box<dyn Fn(Phase)>,
+}
+
+impl Settings {
+    /// Settings for a test in this process: seed 42, the monotonic clock, scratch under the system's temporary folder.
+    pub fn new(purpose: Purpose, limits: Limits) -> Self {
+        Self {
+            purpose,
+            limits,
+            seed: 42,
+            hold_seed: 42,
+            scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
+            clock: Clock::monotonic(),
+            on_phase: Box::new(|_| {}),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("purpose", &self.purpose)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a scenario measures with. Every method takes `&self`, so that calls nest:
+/// `bencher.iter(|| bencher.measure("save", ...))`.
+#[derive(Debug)]
+pub struct Bencher {
+    pub(super) settings: Settings,
+    pub(super) state: RefCell<State>,
+    pub(super) regions: RefCell<Regions>,
+    /// What one iteration does, as stated.
+    pub(super) per_iteration: Cell<PerIteration>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PerIteration {
+    pub(super) elements: u64,
+    pub(super) bytes: u64,
+    pub(super) flops: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) seen: Observation,
+    pub(super) ticket: Option<Ticket>,
+    pub(super) content: Content,
+    pub(super) hashes: Vec<u128>,
+    pub(super) bodies: u32,
+}
+
+/// What one repeat gave.
+#[derive(Clone, Debug, Default)]
+pub struct Yield {
+    /// The raw observation.
+    pub seen: Observation,
+    /// The work ticket; `None` when the scenario handed in none.
+    pub work: Option<Work>,
+    /// The hash of every element whose content was looked at.
+    pub hashes: Vec<u128>,
+}
+
+impl Bencher {
+    /// A bencher for one repeat.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            state: RefCell::default(),
+            regions: RefCell::default(),
+            per_iteration: Cell::default(),
+        }
+    }
+
+    /// What the repeat is for. A scenario may make less of itself in a smoke run; it must not treat a verifying
+    /// repeat differently from a measured one.
+    pub fn is_smoke(&self) -> bool {
+        self.settings.purpose == Purpose::Smoke
+    }
+
+    /// How much this repeat measures.
+    pub fn limits(&self) -> Limits {
+        self.settings.limits
+    }
+
+    /// The run's seed: the same in every repeat of a run, so that all do the same work.
+    pub fn seed(&self) -> u64 {
+        self.settings.seed
+    }
+
+    /// A fresh directory for files of this repeat; removed after it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn scratch(&self) -> Result<PathBuf> {
+        std::fs::create_dir_all(&self.settings.scratch).map_err(|error| {
+            Error::new(format!(
+                "failed to make the scratch directory {}: {error}",
+                self.settings.scratch.display()
+            ))
+        })?;
+        Ok(self.settings.scratch.clone())
+    }
+
+    /// States how many elements one iteration handles. A stream counts its own.
+    pub fn elements(&self, per_iteration: usize) -> &Self {
+        self.state_per_iteration(|stated| stated.elements = per_iteration as u64)
+    }
+
+    /// States how many bytes one iteration moves. A stream counts its own.
+    pub fn bytes(&self, per_iteration: usize) -> &Self {
+        self.state_per_iteration(|stated| stated.bytes = per_iteration as u64)
+    }
+
+    /// States how many floating-point operations one iteration (or streamed item) does.
+    pub fn flops(&self, per_iteration: u64) -> &Self {
+        self.state_per_iteration(|stated| stated.flops = per_iteration)
+    }
+
+    fn state_per_iteration(&self, change: impl FnOnce(&mut PerIteration)) -> &Self {
+        let mut stated = self.per_iteration.get();
+        change(&mut stated);
+        self.per_iteration.set(stated);
+        self
+    }
+
+    /// Hands in a value of the author's own. A name handed in twice keeps both values; the record shows their median.
+    pub fn metric(&self, name: &str, value: f64, unit: Unit, direction: Direction) {
+        self.state.borrow_mut().seen.custom.push(Custom { name: name.to_owned(), value, unit, direction });
+    }
+
+    /// Hands in the work ticket. The last one counts.
+    pub fn work(&self, ticket: Ticket) {
+        self.state.borrow_mut().ticket = Some(ticket);
+    }
+
+    /// Hands in content that was delivered, for verification: for scenarios that do not stream.
+    /// Hashing takes time: call it outside the timed body.
+    pub fn delivered(&self, item: &Kept) {
+        let State { content, hashes, .. } = &mut *self.state.borrow_mut();
+        content.add(item, &mut |hash| hashes.push(hash));
+    }
+
+    /// Ends the repeat and gives what was seen.
+    ///
+    /// # Errors
+    /// When the scenario measured nothing, or measured two bodies.
+    pub fn finish(self) -> Result<Yield> {
+        let State { mut seen, ticket, content, hashes, bodies } = self.state.into_inner();
+        let regions = self.regions.into_inner().into_finished();
+        if bodies > 1 {
+            return Err(Error::new(
+                "the scenario measured more than one body: use one of iter, iter_batched, iter_custom, \
+                 iter_threads, stream, once; `measure` blocks inside it may be many",
+            ));
+        }
+        if bodies == 0 && regions.is_empty() && seen.custom.is_empty() {
+            return Err(Error::new(
+                "the scenario measured nothing: it called neither iter, stream, measure nor metric",
+            ));
+        }
+        seen.regions = regions;
+        seen.peak_memory = Some(match peak_memory() {
+            Ok(bytes) => Reading::Value(bytes as f64),
+            Err(error) => Reading::absent(format!("VmHWM cannot be read: {error}")),
+        });
+        let work = ticket.map(|ticket| Work { ticket, content });
+        Ok(Yield { seen, work, hashes })
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        (self.settings.on_phase)(phase);
+    }
+
+    /// Counts a measured body; the second one is refused in [`Bencher::finish`].
+    pub(super) fn begin_body(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        state.bodies += 1;
+        state.bodies == 1
+    }
+}

@@ -1,0 +1,64 @@
+//! The error of scenarios and adapters: a message, or a skip with its reason.
+
+use std::fmt;
+
+/// What a scenario or an adapter gives back when it cannot go on.
+///
+/// Any `std::error::Error` becomes one through `?`. It does not implement `std::error::Error` itself,
+/// which is what makes that conversion possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    message: String,
+    skip: bool,
+}
+
+/// `Result` with the error of scenarios and adapters.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A recorded skip, not a failure: return it as the error of a scenario, a filter or `new`.
+///
+/// ```
+/// fn open(gigabytes: u64) -> weighbridge::Result<()> {
+///     if gigabytes > 64 {
+///         return Err(weighbridge::skip("needs 64 GB of memory"));
+///     }
+///     Ok(())
+/// }
+/// assert!(open(65).unwrap_err().is_skip());
+/// ```
+pub fn skip(why: impl fmt::Display) -> Error {
+    Error { message: why.to_string(), skip: true }
+}
+
+impl Error {
+    /// A failure with this message.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), skip: false }
+    }
+
+    /// Whether this is a skip and not a failure.
+    pub fn is_skip(&self) -> bool {
+        self.skip
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Error {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !message.ends_with(&cause_text) {
+                message = format!("{message}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        Self::new(message)
+    }
+}

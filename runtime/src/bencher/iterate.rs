@@ -1,0 +1,371 @@
+//! Timing one body: calibrated blocks of iterations. The timed regions here are sacred.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::Duration;
+
+use super::bench::PerIteration;
+use super::window::Windows;
+use super::{Bencher, Limits, Phase, Purpose};
+use crate::metric::Taken;
+
+/// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks at
+/// most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
+const BLOCK: Duration = Duration::from_millis(1);
+
+/// A sample is at least this many steps of the clock.
+const RESOLUTIONS: u32 = 200;
+
+/// The most inputs that `iter_batched` prepares at once.
+const MOST_INPUTS: u64 = 1024;
+
+impl Bencher {
+    /// Times `body`: the time to make and drop its result is in it.
+    pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
+        self.run_body(u64::MAX, |windows, clock, iterations| {
+            windows.open();
+            let start = clock.now();
+            for _ in 0..iterations {
+                black_box(body());
+            }
+            let end = clock.now();
+            windows.close();
+            end - start
+        });
+    }
+
+    /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed.
+    pub fn iter_batched<I, T>(&self, mut setup: impl FnMut() -> I, mut body: impl FnMut(I) -> T) {
+        let mut inputs = Vec::new();
+        let mut results = Vec::new();
+        self.run_body(MOST_INPUTS, |windows, clock, iterations| {
+            inputs.extend((0..iterations).map(|_| setup()));
+            results.reserve(iterations as usize); // so that no push below allocates
+            windows.open();
+            let start = clock.now();
+            for input in inputs.drain(..) {
+                results.push(black_box(body(input)));
+            }
+            let end = clock.now();
+            windows.close();
+            results.clear();
+            end - start
+        });
+    }
+
+    /// Lets the author do the timing: `body` runs that many iterations and says how long they took.
+    pub fn iter_custom(&self, mut body: impl FnMut(u64) -> Duration) {
+        self.run_body(u64::MAX, |windows, _, iterations| {
+            windows.open();
+            let took = body(iterations);
+            windows.close();
+            took
+        });
+    }
+
+    /// Times bodies on `threads` threads at once, one body per thread made by `make(thread)`. A sample runs from the
+    /// common start to the end of the last thread; its iterations are those of one thread.
+    ///
+    /// # Panics
+    /// If `threads` is 0.
+    pub fn iter_threads<F: FnMut() + Send>(&self, threads: usize, make: impl Fn(usize) -> F + Sync) {
+        assert!(threads > 0, "iter_threads needs at least one thread");
+        self.run_body(u64::MAX, |windows, clock, iterations| {
+            let (ready, done) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    let (ready, done, make) = (&ready, &done, &make);
+                    scope.spawn(move || {
+                        let mut body = make(thread);
+                        ready.wait();
+                        for _ in 0..iterations {
+                            body();
+                        }
+                        done.wait();
+                    });
+                }
+                windows.open();
+                ready.wait();
+                let start = clock.now();
+                done.wait();
+                let end = clock.now();
+                windows.close();
+                end - start
+            })
+        });
+    }
+
+    /// Times an asynchronous body on the runtime that the scenario runs on (feature `tokio`).
+    #[cfg(feature = "tokio")]
+    pub async fn iter_async<T>(&self, mut body: impl AsyncFnMut() -> T) {
+        let mut plan = self.begin(u64::MAX);
+        while let Some(iterations) = plan.next(self) {
+            plan.windows.open();
+            let start = plan.clock.now();
+            for _ in 0..iterations {
+                black_box(body().await);
+            }
+            let end = plan.clock.now();
+            plan.windows.close();
+            plan.took(end - start);
+        }
+        self.end(plan);
+    }
+
+    /// Runs `sample` as often as the limits ask. `sample` runs that many iterations, opens and closes a window around
+    /// them, and says how long they took.
+    fn run_body(
+        &self,
+        most: u64,
+        mut sample: impl FnMut(&mut Windows, &crate::device::Clock, u64) -> Duration,
+    ) {
+        let mut plan = self.begin(most);
+        while let Some(iterations) = plan.next(self) {
+            let took = sample(&mut plan.windows, &plan.clock, iterations);
+            plan.took(took);
+        }
+        self.end(plan);
+    }
+
+    fn begin(&self, most: u64) -> Sampling {
+        let first = self.begin_body();
+        self.enter(Phase::WarmUp);
+        self.mute_regions(true);
+        let clock = self.settings.clock.clone();
+        let block = BLOCK.max(clock.resolution() * RESOLUTIONS);
+        Sampling {
+            limits: self.settings.limits,
+            step: if first { Step::First } else { Step::Done },
+            once: self.settings.purpose == Purpose::Verify,
+            block,
+            most,
+            iterations: 1,
+            windows: Windows::new(clock.clone()),
+            clock,
+            first: None,
+            warmup: 0,
+            samples: Vec::new(),
+            measured: Duration::ZERO,
+        }
+    }
+
+    fn end(&self, plan: Sampling) {
+        self.mute_regions(false);
+        self.enter(Phase::TearDown);
+        let PerIteration { elements, bytes, flops } = self.per_iteration.get();
+        let seen = &mut self.state.borrow_mut().seen;
+        seen.taken = Some(Taken::Iterations);
+        seen.iterations_per_sample = plan.iterations;
+        seen.passes = plan.samples.len() as u64 / plan.limits.batches.max(1);
+        seen.warmup = plan.warmup;
+        seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
+        seen.wall = plan.measured.as_nanos() as u64;
+        seen.usage = plan.windows.usage;
+        seen.samples = plan.samples;
+        let iterations = seen.iterations();
+        seen.elements = elements * iterations;
+        seen.bytes = bytes * iterations;
+        seen.flops = flops * iterations;
+    }
+}
+
+/// Decides what the next sample is for: the first iteration, calibration, warm-up, measuring.
+struct Sampling {
+    limits: Limits,
+    step: Step,
+    /// Verifying repeats run the body once and measure nothing.
+    once: bool,
+    block: Duration,
+    most: u64,
+    iterations: u64,
+    windows: Windows,
+    clock: crate::device::Clock,
+    first: Option<Duration>,
+    warmup: u64,
+    samples: Vec<u64>,
+    measured: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    First,
+    Calibrate,
+    WarmUp,
+    Measure,
+    Done,
+}
+
+impl Sampling {
+    /// The number of iterations of the next sample; `None` when enough has been measured.
+    fn next(&mut self, bencher: &Bencher) -> Option<u64> {
+        if self.step == Step::WarmUp && self.warmup >= self.limits.warmup {
+            self.step = Step::Measure;
+            self.windows = Windows::new(self.clock.clone());
+            bencher.mute_regions(false);
+            bencher.enter(Phase::Timed);
+        }
+        let whole_passes = self.samples.len() as u64 % self.limits.batches.max(1) == 0;
+        if self.step == Step::Measure
+            && !self.samples.is_empty()
+            && whole_passes
+            && self.measured >= self.limits.min_time
+        {
+            self.step = Step::Done;
+        }
+        (self.step != Step::Done).then_some(self.iterations)
+    }
+
+    /// Takes in how long the sample took.
+    fn took(&mut self, time: Duration) {
+        match self.step {
+            Step::First => {
+                self.first = Some(time);
+                // A smoke run asks for no time: it needs no blocks either.
+                let blocks = self.limits.min_time > Duration::ZERO;
+                self.step = match (self.once, blocks) {
+                    (true, _) => Step::Done,
+                    (false, true) => Step::Calibrate,
+                    (false, false) => Step::WarmUp,
+                };
+            }
+            Step::Calibrate => self.calibrate(time),
+            Step::WarmUp => self.warmup += 1,
+            Step::Measure => {
+                self.samples.push(time.as_nanos() as u64);
+                self.measured += time;
+            }
+            Step::Done => {}
+        }
+    }
+
+    /// Grows the block at most tenfold a step until a sample fills half of it, then scales to fill it.
+    fn calibrate(&mut self, time: Duration) {
+        let share = self.block.as_nanos() as f64 / time.as_nanos().max(1) as f64;
+        let scaled = (self.iterations as f64 * share.min(10.0)).round().max(1.0) as u64;
+        let settled = share <= 2.0 || self.iterations >= self.most;
+        self.iterations = scaled.min(self.most);
+        if settled {
+            self.step = Step::WarmUp;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Settings, Yield};
+    use crate::device::ManualClock;
+
+    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
+
+    /// Runs a body that takes `cost` by the clock, and counts its calls.
+    fn measure(limits: Limits, cost: Duration) -> (Yield, u64) {
+        let hand = ManualClock::default();
+        let bencher =
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, limits) });
+        let mut calls = 0;
+        bencher.elements(7).iter(|| {
+            calls += 1;
+            hand.advance(cost);
+        });
+        (bencher.finish().unwrap(), calls)
+    }
+
+    #[test]
+    fn a_short_body_is_timed_in_blocks_of_about_a_millisecond() {
+        let (result, _) = measure(LIMITS, Duration::from_nanos(5));
+        assert_eq!(result.seen.iterations_per_sample, 200_000);
+        assert!(result.seen.samples.iter().all(|sample| *sample == 1_000_000));
+        assert_eq!(result.seen.samples.len(), 60, "passes of 20 until 50 ms are measured");
+        assert_eq!(result.seen.passes, 3);
+    }
+
+    #[test]
+    fn a_long_body_is_timed_one_iteration_a_sample_and_one_pass_is_the_least() {
+        let (result, calls) = measure(LIMITS, Duration::from_millis(30));
+        assert_eq!(result.seen.iterations_per_sample, 1);
+        assert_eq!(result.seen.samples.len(), 20);
+        assert_eq!(calls, 20 + 3 + 2, "twenty samples, three of warm-up, the first, one of calibration");
+    }
+
+    #[test]
+    fn what_one_iteration_does_is_scaled_by_the_iterations() {
+        let (result, _) = measure(LIMITS, Duration::from_millis(1));
+        assert_eq!(result.seen.elements, 7 * result.seen.iterations());
+    }
+
+    #[test]
+    fn a_smoke_run_takes_two_samples_of_one_iteration() {
+        let (result, calls) = measure(Limits::SMOKE, Duration::from_nanos(5));
+        assert_eq!((result.seen.samples.len(), calls), (2, 3));
+    }
+
+    #[test]
+    fn a_verifying_repeat_runs_the_body_once() {
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, LIMITS));
+        let mut calls = 0;
+        bencher.iter(|| calls += 1);
+        drop(bencher.finish().unwrap());
+        assert_eq!(calls, 1);
+    }
+
+    #[test]
+    fn inputs_are_made_and_results_dropped_outside_the_clock() {
+        let hand = ManualClock::default();
+        let bencher =
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
+        struct Slow(ManualClock);
+        impl Drop for Slow {
+            fn drop(&mut self) {
+                self.0.advance(Duration::from_secs(1));
+            }
+        }
+        bencher.iter_batched(
+            || hand.advance(Duration::from_secs(1)),
+            |()| {
+                hand.advance(Duration::from_micros(100));
+                Slow(hand.clone())
+            },
+        );
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.iterations_per_sample, 10);
+        assert!(seen.samples.iter().all(|sample| *sample == 1_000_000), "{:?}", seen.samples);
+    }
+
+    #[test]
+    fn the_authors_own_time_is_taken_as_it_is() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        bencher.iter_custom(|iterations| Duration::from_micros(10) * iterations as u32);
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.samples[0] / seen.iterations_per_sample, 10_000);
+    }
+
+    #[test]
+    fn threads_run_their_bodies_at_once() {
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let together = Barrier::new(3); // would hang if one ran after the other
+        bencher.iter_threads(3, |_| || drop(together.wait()));
+        assert_eq!(bencher.finish().unwrap().seen.samples.len(), 2);
+    }
+
+    #[test]
+    fn measuring_nothing_or_two_bodies_is_an_error_that_says_so() {
+        let nothing = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE)).finish().unwrap_err();
+        assert!(nothing.to_string().contains("measured nothing"), "{nothing}");
+        let twice = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        twice.iter(|| ());
+        twice.iter(|| ());
+        assert!(twice.finish().unwrap_err().to_string().contains("more than one body"));
+    }
+
+    #[test]
+    fn blocks_are_recorded_in_measured_samples_only() {
+        let bencher = Bencher::new(Settings::new(
+            Purpose::Measure,
+            Limits { warmup: 3, batches: 4, min_time: Duration::from_nanos(1) },
+        ));
+        bencher.iter(|| bencher.measure_with("inner", &[], || std::hint::black_box(vec![0u8; 1 << 20])));
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.regions.len() as u64, seen.iterations());
+    }
+}

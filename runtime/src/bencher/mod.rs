@@ -1,0 +1,22 @@
+//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`Ticket`] of what was done.
+//!
+//! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
+//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs` and `stream.rs`, nowhere else.
+
+mod bench;
+mod content;
+mod error;
+mod iterate;
+mod limits;
+mod region;
+mod source;
+mod stream;
+mod window;
+mod work;
+
+pub use bench::{Bencher, Settings, Yield};
+pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};
+pub use error::{Error, Result, skip};
+pub use limits::{Limits, Phase, Purpose};
+pub use source::{Count, Source};
+pub use work::{Delivery, Ticket, Work};

@@ -1,0 +1,325 @@
+//! Timing a stream item by item, or pass by pass; and going through it once to see what it delivers.
+
+use std::time::Duration;
+
+use super::source::{Count, Source};
+use super::window::Windows;
+use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
+use crate::metric::Taken;
+
+/// How many batches of a measured repeat are copied and verified after the clock has stopped.
+const HELD: usize = 4;
+
+/// The windows and the sum of the samples may differ by this share, and by [`SLACK`] for each sample.
+const TOLERANCE: f64 = 0.05;
+
+/// What the clock readings and the bookkeeping of one sample may cost beyond that.
+const SLACK: Duration = Duration::from_nanos(500);
+
+impl Bencher {
+    /// Times a stream: passes of the profile's batches, each from a rewound source, its warm-up batches left out,
+    /// until enough has been measured. A source with whole passes is timed pass by pass instead.
+    ///
+    /// Samples are stamped consecutively: the end of one item is the start of the next. Four batches, drawn from a seed
+    /// that the subject never sees, are copied between two stamps and hashed after the clock has stopped.
+    ///
+    /// # Errors
+    /// What the source says; that it is empty; that the samples do not add up to the wall time.
+    pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
+        if !self.begin_body() {
+            return Ok(()); // refused in `finish`
+        }
+        self.enter(Phase::WarmUp);
+        if self.settings.purpose == Purpose::Verify {
+            return self.go_through(source);
+        }
+        self.mute_regions(true);
+        let mut run = Run::new(self);
+        let measured = run.measure(self, source);
+        self.mute_regions(false);
+        self.enter(Phase::TearDown);
+        measured?;
+        run.hand_in(self)
+    }
+
+    /// One whole epoch, every element hashed.
+    fn go_through(&self, source: &mut dyn Source) -> Result<()> {
+        let mut content = Content::default();
+        let mut hashes = Vec::new();
+        source.rewind()?;
+        self.enter(Phase::Timed);
+        let mut items = 0;
+        let mut look = |counted: Count, item: &Kept| {
+            items += 1;
+            if counted.elements != item.elements as u64 {
+                return Err(miscounted(counted, item));
+            }
+            content.add(item, &mut |hash| hashes.push(hash));
+            Ok(())
+        };
+        if source.whole_pass() {
+            let mut failed = Ok(());
+            source.pass(u64::MAX, &mut |count, copy| {
+                if failed.is_ok() {
+                    failed = look(count, &copy());
+                }
+            })?;
+            failed?;
+        } else {
+            while let Some(count) = source.next()? {
+                source.ready()?;
+                look(count, &source.keep()?)?;
+            }
+        }
+        self.enter(Phase::TearDown);
+        if items == 0 {
+            return Err(empty());
+        }
+        let state = &mut *self.state.borrow_mut();
+        state.content = content;
+        state.hashes = hashes;
+        Ok(())
+    }
+}
+
+fn miscounted(counted: Count, item: &Kept) -> Error {
+    Error::new(format!(
+        "the source counted {} elements in a batch that holds {}",
+        counted.elements, item.elements
+    ))
+}
+
+fn empty() -> Error {
+    Error::new("the source is empty: it gave no item after a rewind")
+}
+
+/// A measured stream in progress.
+struct Run {
+    windows: Windows,
+    samples: Vec<u64>,
+    counted: Count,
+    first: Option<Duration>,
+    warmup: u64,
+    passes: u64,
+    /// Positions within the first pass that are copied.
+    hold: Vec<u64>,
+    held: Vec<(Count, Kept)>,
+    ran_out: bool,
+    taken: Taken,
+}
+
+impl Run {
+    fn new(bencher: &Bencher) -> Self {
+        let batches = bencher.settings.limits.batches;
+        Self {
+            windows: Windows::new(bencher.settings.clock.clone()),
+            samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
+            counted: Count::default(),
+            first: None,
+            warmup: 0,
+            passes: 0,
+            hold: draw(bencher.settings.hold_seed, batches),
+            held: Vec::with_capacity(HELD),
+            ran_out: false,
+            taken: Taken::Items,
+        }
+    }
+
+    fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
+        let limits = bencher.settings.limits;
+        let whole = source.whole_pass();
+        if whole {
+            self.taken = Taken::Passes;
+        }
+        loop {
+            source.rewind()?;
+            if whole {
+                self.warm_up_pass(limits.warmup, source)?;
+            } else {
+                // The first item of the process is a metric of its own, so a measuring repeat leaves out one at least.
+                let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
+                self.warm_up(bencher, limits.warmup.max(first), source)?;
+            }
+            bencher.enter(Phase::Timed);
+            bencher.mute_regions(false);
+            if whole {
+                self.pass(bencher, limits.batches, source)?;
+            } else {
+                self.items(bencher, limits.batches, source)?;
+            }
+            bencher.mute_regions(true);
+            self.passes += 1;
+            if self.windows.wall >= limits.min_time {
+                return Ok(());
+            }
+        }
+    }
+
+    fn warm_up(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
+        let clock = &bencher.settings.clock;
+        for _ in 0..items {
+            let start = clock.now();
+            if source.next()?.is_none() {
+                self.ran_out = true;
+                source.rewind()?;
+                continue;
+            }
+            source.ready()?;
+            self.first.get_or_insert_with(|| clock.now() - start);
+            self.warmup += 1;
+        }
+        Ok(())
+    }
+
+    fn warm_up_pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
+        if items > 0 {
+            let done = source.pass(items, &mut |_, _| {})?;
+            self.warmup += done;
+            if done < items {
+                self.ran_out = true;
+                source.rewind()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One pass, item by item.
+    fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
+        let clock = &bencher.settings.clock;
+        let mut rewound = false;
+        let mut item = 0;
+        self.samples.reserve(items as usize);
+        self.windows.open();
+        let mut last = clock.now();
+        while item < items {
+            // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
+            let next = source.next()?;
+            source.ready()?;
+            let now = clock.now();
+            let Some(count) = next else {
+                // The end of the data is no item: close the window at the last stamp's far side, go back, go on.
+                self.windows.close_at(last);
+                if rewound {
+                    return Err(empty());
+                }
+                (rewound, self.ran_out) = (true, true);
+                source.rewind()?;
+                self.windows.open();
+                last = clock.now();
+                continue;
+            };
+            rewound = false;
+            self.samples.push((now - last).as_nanos() as u64);
+            self.counted.elements += count.elements;
+            self.counted.bytes += count.bytes;
+            last = now;
+            if self.passes == 0 && self.hold.contains(&item) {
+                // Copied between two stamps and left out of every window alike.
+                self.windows.close_at(now);
+                self.held.push((count, source.keep()?));
+                self.windows.open();
+                last = clock.now();
+            }
+            item += 1;
+        }
+        self.windows.close_at(last);
+        Ok(())
+    }
+
+    /// One pass in one call (or in as many as the data's length asks for).
+    fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
+        let before = self.windows.wall;
+        let mut done = 0;
+        while done < items {
+            let (hold, held, counted, windows) =
+                (&self.hold, &mut self.held, &mut self.counted, &mut self.windows);
+            let first_pass = self.passes == 0;
+            let mut item = done;
+            windows.open();
+            let more = source.pass(items - done, &mut |count, copy| {
+                counted.elements += count.elements;
+                counted.bytes += count.bytes;
+                if first_pass && hold.contains(&item) {
+                    windows.close();
+                    held.push((count, copy()));
+                    windows.open();
+                }
+                item += 1;
+            })?;
+            self.windows.close();
+            if more == 0 {
+                return Err(empty());
+            }
+            done += more;
+            if done < items {
+                self.ran_out = true;
+                source.rewind()?;
+            }
+        }
+        self.samples.push((self.windows.wall - before).as_nanos() as u64);
+        let _ = bencher;
+        Ok(())
+    }
+
+    /// Checks the sum of the samples, hashes what was held back, and hands everything to the bencher.
+    fn hand_in(self, bencher: &Bencher) -> Result<()> {
+        let sum = Duration::from_nanos(self.samples.iter().sum());
+        let gap = sum.abs_diff(self.windows.wall);
+        let allowed = self.windows.wall.mul_f64(TOLERANCE) + SLACK * self.samples.len() as u32;
+        if gap > allowed {
+            return Err(Error::new(format!(
+                "the clock does not verify: the samples add up to {sum:?}, but {:?} of wall time passed",
+                self.windows.wall
+            )));
+        }
+        let state = &mut *bencher.state.borrow_mut();
+        for (count, item) in &self.held {
+            if count.elements != item.elements as u64 {
+                return Err(miscounted(*count, item));
+            }
+            state.content.add(item, &mut |hash| state.hashes.push(hash));
+        }
+        let items = self.samples.len() as u64;
+        let seen = &mut state.seen;
+        if self.ran_out {
+            let limits = bencher.settings.limits;
+            seen.notes.push(format!(
+                "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
+                limits.batches, limits.warmup
+            ));
+        }
+        seen.taken = Some(self.taken);
+        seen.iterations_per_sample = match self.taken {
+            Taken::Passes => bencher.settings.limits.batches,
+            _ => 1,
+        };
+        seen.passes = self.passes;
+        seen.warmup = self.warmup;
+        seen.elements = self.counted.elements;
+        seen.bytes = self.counted.bytes;
+        seen.flops = bencher.per_iteration.get().flops * items * seen.iterations_per_sample;
+        seen.wall = self.windows.wall.as_nanos() as u64;
+        seen.first_item = self.first.map(|first| first.as_nanos() as u64);
+        seen.usage = self.windows.usage;
+        seen.samples = self.samples;
+        Ok(())
+    }
+}
+
+/// Draws [`HELD`] different positions below `batches` (all of them if there are fewer) by `SplitMix64`
+/// (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, 2014).
+fn draw(seed: u64, batches: u64) -> Vec<u64> {
+    let mut state = seed;
+    let mut drawn = Vec::new();
+    while drawn.len() < HELD.min(batches as usize) {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let position = (z ^ (z >> 31)) % batches;
+        if !drawn.contains(&position) {
+            drawn.push(position);
+        }
+    }
+    drawn
+}

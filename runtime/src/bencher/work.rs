@@ -1,0 +1,44 @@
+//! The work ticket: what a subject says it did, beside what the harness saw it deliver.
+
+use serde::{Deserialize, Serialize};
+
+use super::Content;
+
+/// What the subject says of its work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// Digest of the input data set. Must agree with the reference's always.
+    pub input: Option<String>,
+    /// The transforms it executed, in order.
+    pub transforms: Vec<String>,
+    /// Where it ran: `cpu`, `cuda:0`.
+    pub ran_on: String,
+    /// How a batch was waited for: `returns when ready`, `stream synchronised`.
+    pub synchronised: String,
+    /// What the consumer gets.
+    pub delivery: Delivery,
+    /// Worker threads or processes that it really had.
+    pub workers: u64,
+    /// Why its work is not equal to the reference's, where the adapter says so itself: listed apart, no failure.
+    pub unequal: Option<String>,
+}
+
+/// What the consumer of a batch gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// A buffer that holds until the consumer lets it go.
+    #[default]
+    Owned,
+    /// A view of memory that the loader keeps: valid until the next batch is asked for.
+    View,
+}
+
+/// The work of one repeat: what was said and what was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// What the subject said.
+    pub ticket: Ticket,
+    /// What was seen: everything in an unmeasured repeat, the held-back batches in a measured one.
+    pub content: Content,
+}

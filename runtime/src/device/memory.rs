@@ -1,0 +1,111 @@
+//! Memory of this process, and of a tree of processes seen from outside.
+
+use std::fs;
+use std::io;
+
+/// The most memory this process has had resident so far, in bytes (`VmHWM`).
+///
+/// # Errors
+/// Where `/proc/self/status` cannot be read or has no such line.
+pub fn peak_memory() -> io::Result<u64> {
+    status_field("self", "VmHWM:")
+}
+
+/// The memory that this process has resident now, in bytes (`VmRSS`).
+///
+/// # Errors
+/// As [`peak_memory`].
+pub fn resident_memory() -> io::Result<u64> {
+    status_field("self", "VmRSS:")
+}
+
+fn status_field(process: &str, name: &str) -> io::Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/status"))?;
+    kilobytes(&text, name)
+}
+
+fn kilobytes(text: &str, name: &str) -> io::Result<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map(|kilobytes| kilobytes * 1024)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("no line `{name}`")))
+}
+
+/// A process and its descendants, looked at from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessTree {
+    root: u32,
+}
+
+impl ProcessTree {
+    /// The tree below the process `root`, itself included.
+    pub fn below(root: u32) -> Self {
+        Self { root }
+    }
+
+    /// The process ids of the tree, the root first. A process that has ended is not in it.
+    pub fn processes(self) -> Vec<u32> {
+        let mut found = vec![self.root];
+        let mut next = 0;
+        while let Some(process) = found.get(next) {
+            let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+            let children =
+                threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+            let children: Vec<u32> = children
+                .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+                .collect();
+            found.extend(children);
+            next += 1;
+        }
+        found
+    }
+
+    /// Resident memory of the tree in bytes and the number of processes in it.
+    ///
+    /// One process: its resident set, which costs it nothing to read. Several: the sum of their
+    /// proportional sets (`Pss`), so that shared pages count once. `None` once the root has gone.
+    pub fn memory(self) -> Option<(u64, usize)> {
+        let processes = self.processes();
+        if let [root] = processes[..] {
+            return status_field(&root.to_string(), "VmRSS:").ok().map(|bytes| (bytes, 1));
+        }
+        let sets = processes.iter().filter_map(|process| {
+            kilobytes(&fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?, "Pss:").ok()
+        });
+        let (bytes, count) = sets.fold((0, 0), |(sum, count), bytes| (sum + bytes, count + 1));
+        (count > 0).then_some((bytes, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn peak_memory_is_at_least_what_is_resident() {
+        let resident = resident_memory().unwrap();
+        assert!(peak_memory().unwrap() >= resident);
+        assert!(resident > 0);
+    }
+
+    #[test]
+    fn a_tree_holds_the_children_of_its_root_and_sums_their_memory() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let tree = ProcessTree::below(std::process::id());
+        assert!(tree.processes().contains(&child.id()));
+        let (bytes, count) = tree.memory().unwrap();
+        assert!(count >= 2, "{count}");
+        assert!(bytes > 0);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_tree_whose_root_has_gone_has_no_memory() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let tree = ProcessTree::below(child.id());
+        child.wait().unwrap();
+        assert_eq!(tree.memory(), None);
+    }
+}

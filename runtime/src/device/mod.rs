@@ -1,0 +1,12 @@
+//! Ground: what the machine offers for measuring. Clocks, resource counters, memory of a process tree.
+//!
+//! Nothing here knows what a scenario is. Everything reads the operating system and hands back plain
+//! values; what could not be read is an error with its reason, never a zero.
+
+mod clock;
+mod memory;
+mod usage;
+
+pub use clock::{Clock, ManualClock};
+pub use memory::{ProcessTree, peak_memory, resident_memory};
+pub use usage::{Moved, Usage};

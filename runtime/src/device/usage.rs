@@ -1,0 +1,111 @@
+//! What the operating system counted for this process: CPU time, faults, switches, bytes moved.
+
+use std::ops::{AddAssign, Sub};
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde::{Deserialize, Serialize};
+
+/// Counters of the whole process (all its threads), or a difference of two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// User and system time of all threads.
+    pub cpu: Duration,
+    /// Page faults served without the disk.
+    pub minor_faults: u64,
+    /// Page faults that read the disk.
+    pub major_faults: u64,
+    /// Times a thread gave its processor up.
+    pub voluntary_switches: u64,
+    /// Times a thread was taken off its processor.
+    pub involuntary_switches: u64,
+    /// Bytes passed to `read` and its kin, and to `write` and its kin, cached or not
+    /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
+    pub moved: Option<Moved>,
+}
+
+/// Bytes that system calls read and wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Usage {
+    /// Reads the counters now: two system calls' worth, so outside any timed window.
+    pub fn now() -> Self {
+        let moved = moved();
+        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail");
+        let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        Self {
+            cpu: Duration::from_micros(time as u64),
+            minor_faults: usage.minor_page_faults() as u64,
+            major_faults: usage.major_page_faults() as u64,
+            voluntary_switches: usage.voluntary_context_switches() as u64,
+            involuntary_switches: usage.involuntary_context_switches() as u64,
+            moved,
+        }
+    }
+}
+
+fn moved() -> Option<Moved> {
+    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some(Moved { read: field("rchar:")?, written: field("wchar:")? })
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(earlier.cpu),
+            minor_faults: self.minor_faults - earlier.minor_faults,
+            major_faults: self.major_faults - earlier.major_faults,
+            voluntary_switches: self.voluntary_switches - earlier.voluntary_switches,
+            involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
+            moved: self
+                .moved
+                .zip(earlier.moved)
+                .map(|(now, then)| Moved { read: now.read - then.read, written: now.written - then.written }),
+        }
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.cpu += more.cpu;
+        self.minor_faults += more.minor_faults;
+        self.major_faults += more.major_faults;
+        self.voluntary_switches += more.voluntary_switches;
+        self.involuntary_switches += more.involuntary_switches;
+        self.moved = self
+            .moved
+            .zip(more.moved)
+            .map(|(a, b)| Moved { read: a.read + b.read, written: a.written + b.written });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touching_fresh_memory_counts_as_minor_faults_and_work_as_cpu_time() {
+        let before = Usage::now();
+        let pages = std::hint::black_box(vec![1u8; 16 << 20]);
+        let mut sum = 0u64;
+        for round in 0..40 {
+            sum = pages
+                .iter()
+                .fold(sum, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte) + round));
+        }
+        std::hint::black_box(sum);
+        let used = Usage::now() - before;
+        assert!(used.minor_faults > 0, "{used:?}");
+        assert!(used.cpu > Duration::ZERO, "{used:?}");
+    }
+}

@@ -1,0 +1,16 @@
+//! CPU time of one iteration.
+
+use super::observation::NO_SAMPLES;
+use super::{Direction, Metric, Reading, Unit};
+
+/// CPU time of all threads of the process per iteration (or item) over the measured windows.
+pub(super) const METRIC: Metric = Metric {
+    name: "cpu_time",
+    unit: Unit::SECONDS,
+    direction: Direction::Lower,
+    description: "user and system time of all threads of the process, per iteration or item",
+    read: |seen| match seen.iterations() {
+        0 => Reading::absent(NO_SAMPLES),
+        iterations => Reading::Value(seen.usage.cpu.as_secs_f64() / iterations as f64),
+    },
+};

@@ -1,0 +1,29 @@
+//! Bytes that system calls read and wrote over the measured windows.
+
+use super::{Direction, Metric, Observation, Reading, Unit};
+use crate::device::Moved;
+
+/// Bytes read.
+pub(super) const READ: Metric = Metric {
+    name: "bytes_read",
+    unit: Unit::BYTES,
+    direction: Direction::Information,
+    description: "bytes that read calls returned, cached or not, over the measured windows",
+    read: |seen| moved(seen, |moved| moved.read),
+};
+
+/// Bytes written.
+pub(super) const WRITTEN: Metric = Metric {
+    name: "bytes_written",
+    unit: Unit::BYTES,
+    direction: Direction::Information,
+    description: "bytes given to write calls, over the measured windows",
+    read: |seen| moved(seen, |moved| moved.written),
+};
+
+fn moved(seen: &Observation, field: fn(Moved) -> u64) -> Reading {
+    seen.usage.moved.map_or_else(
+        || Reading::absent("/proc/self/io cannot be read"),
+        |moved| Reading::Value(field(moved) as f64),
+    )
+}

@@ -1,0 +1,41 @@
+//! Latency of a streamed item, from the request for it to the moment it was ready.
+
+use super::observation::NO_SAMPLES;
+use super::{Direction, Metric, Observation, Reading, Taken, Unit};
+use crate::stats;
+
+const fn percentile(
+    name: &'static str,
+    description: &'static str,
+    read: fn(&Observation) -> Reading,
+) -> Metric {
+    Metric { name, unit: Unit::SECONDS, direction: Direction::Lower, description, read }
+}
+
+/// The median.
+pub(super) const P50: Metric =
+    percentile("latency_p50", "median latency of an item, from its request to ready", |seen| {
+        read(seen, 0.50)
+    });
+/// The 95th percentile.
+pub(super) const P95: Metric =
+    percentile("latency_p95", "95th percentile of item latency", |seen| read(seen, 0.95));
+/// The 99th percentile.
+pub(super) const P99: Metric =
+    percentile("latency_p99", "99th percentile of item latency", |seen| read(seen, 0.99));
+
+fn read(seen: &Observation, q: f64) -> Reading {
+    match seen.taken {
+        Some(Taken::Items) if !seen.samples.is_empty() => {}
+        Some(Taken::Items) | None => return Reading::absent(NO_SAMPLES),
+        Some(Taken::Iterations) => return Reading::absent("iterations of one body: no items are streamed"),
+        Some(Taken::Passes) => return Reading::absent("the adapter runs a whole pass in one call"),
+    }
+    // At least one item must lie beyond the percentile, or it is the maximum under another name.
+    let needed = (1.0 / (1.0 - q)).ceil() as usize;
+    if seen.samples.len() < needed {
+        return Reading::absent(format!("n too small: {} items, {needed} needed", seen.samples.len()));
+    }
+    let samples: Vec<f64> = seen.samples.iter().map(|sample| *sample as f64 * 1e-9).collect();
+    Reading::Value(stats::quantile(&samples, q))
+}

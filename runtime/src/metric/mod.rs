@@ -1,0 +1,54 @@
+//! Ground: what is measured. A metric has a name, a unit, a direction, and reads one repeat.
+//!
+//! The order of [`METRICS`] is the order in which people see them. To add one: a file, its `mod` line,
+//! its place in the list.
+
+mod cpu_time;
+mod first_item;
+mod io;
+mod latency;
+mod memory;
+mod observation;
+mod page_faults;
+mod quantity;
+mod switches;
+mod throughput;
+mod wall_time;
+
+pub use observation::{Collector, Custom, Observation, Region, Taken};
+pub use quantity::{Direction, Quantity, Reading, Unit};
+
+/// One thing that is measured, and how it is read off a repeat.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// The name in files, tables and policies: `throughput`.
+    pub name: &'static str,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// One sentence for `--list-metrics` and the documentation.
+    pub description: &'static str,
+    /// Reads it off what one repeat observed.
+    pub read: fn(&Observation) -> Reading,
+}
+
+/// Every metric of a repeat, in the order in which people see them.
+pub const METRICS: &[Metric] = &[
+    wall_time::METRIC,
+    throughput::ELEMENTS,
+    throughput::BYTES,
+    throughput::FLOPS,
+    latency::P50,
+    latency::P95,
+    latency::P99,
+    first_item::METRIC,
+    cpu_time::METRIC,
+    memory::PEAK,
+    page_faults::MINOR,
+    page_faults::MAJOR,
+    switches::VOLUNTARY,
+    switches::INVOLUNTARY,
+    io::READ,
+    io::WRITTEN,
+];

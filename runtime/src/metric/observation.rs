@@ -1,0 +1,110 @@
+//! What one repeat saw, raw: every metric is derived from this and nothing else.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Reading, Unit};
+use crate::device::Usage;
+
+/// The raw yield of one repeat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// How the samples were taken; `None` when the scenario measured regions alone.
+    pub taken: Option<Taken>,
+    /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
+    pub samples: Vec<u64>,
+    /// Iterations behind each sample (1 for streamed items).
+    pub iterations_per_sample: u64,
+    /// How often the profile's batches were gone through.
+    pub passes: u64,
+    /// Samples that were taken for warm-up and left out.
+    pub warmup: u64,
+    /// Elements that the measured samples delivered, real ones only. 0 when the scenario stated none.
+    pub elements: u64,
+    /// Bytes that the measured samples delivered or moved. 0 when the scenario stated none.
+    pub bytes: u64,
+    /// Floating-point operations of the measured samples. 0 when the scenario stated none.
+    pub flops: u64,
+    /// Length of the measured windows by the clock, in nanoseconds: the samples must add up to it.
+    pub wall: u64,
+    /// The very first item or iteration of the process, in nanoseconds.
+    pub first_item: Option<u64>,
+    /// Counters over the measured windows.
+    pub usage: Usage,
+    /// The most memory resident, in bytes, or why it is not known.
+    pub peak_memory: Option<Reading>,
+    /// Every occurrence of every `measure` block of the measured windows, in order of their ends.
+    pub regions: Vec<Region>,
+    /// Values that the author handed in.
+    pub custom: Vec<Custom>,
+    /// Things worth knowing about how the samples came about (a data set too small for a pass, ...).
+    pub notes: Vec<String>,
+}
+
+/// How samples were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Taken {
+    /// Blocks of iterations of one body.
+    Iterations,
+    /// Item by item, each from its request to the moment it was ready.
+    Items,
+    /// Whole passes in one call: there is no latency of an item.
+    Passes,
+}
+
+/// One occurrence of a `measure` block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Region {
+    /// The names of the open blocks, outermost first, joined by `/`.
+    pub path: String,
+    /// Wall time in nanoseconds, without the cost of the other collectors.
+    pub wall: u64,
+    /// Counters over the block, where asked for.
+    pub usage: Option<Usage>,
+    /// Change of resident memory in bytes, where asked for; or why it is not known.
+    pub memory_change: Option<Reading>,
+}
+
+/// What a `measure` block collects beside its wall time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collector {
+    /// CPU time, faults, switches, bytes read and written.
+    Usage,
+    /// Change of resident memory.
+    Memory,
+}
+
+impl Collector {
+    /// All of them: what a plain `measure` collects.
+    pub const ALL: &'static [Self] = &[Self::Usage, Self::Memory];
+}
+
+/// A value handed in by the author with `Bencher::metric`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Custom {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way it is better.
+    pub direction: Direction,
+}
+
+impl Observation {
+    /// Time of the measured windows.
+    pub fn wall(&self) -> Duration {
+        Duration::from_nanos(self.wall)
+    }
+
+    /// Iterations (or items) that the samples cover.
+    pub fn iterations(&self) -> u64 {
+        self.samples.len() as u64 * self.iterations_per_sample
+    }
+}
+
+/// Why a metric over samples has no value when there are none.
+pub(super) const NO_SAMPLES: &str = "the scenario took no samples";

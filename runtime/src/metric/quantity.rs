@@ -1,0 +1,90 @@
+//! Values with units, and the honest absence of a value.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// More is better (throughput).
+    Higher,
+    /// Less is better (time, memory).
+    Lower,
+    /// Neither: shown, never ranked or judged.
+    Information,
+}
+
+/// The unit of a value: a short text, base units only (seconds, bytes), scaled when shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Unit(Cow<'static, str>);
+
+impl Unit {
+    /// Seconds.
+    pub const SECONDS: Self = Self(Cow::Borrowed("s"));
+    /// Elements per second.
+    pub const ELEMENTS_PER_SECOND: Self = Self(Cow::Borrowed("elem/s"));
+    /// Bytes per second.
+    pub const BYTES_PER_SECOND: Self = Self(Cow::Borrowed("B/s"));
+    /// Floating-point operations per second.
+    pub const FLOPS: Self = Self(Cow::Borrowed("FLOP/s"));
+    /// Bytes.
+    pub const BYTES: Self = Self(Cow::Borrowed("B"));
+    /// A plain count.
+    pub const COUNT: Self = Self(Cow::Borrowed(""));
+    /// A ratio without unit.
+    pub const RATIO: Self = Self(Cow::Borrowed("x"));
+
+    /// Any other unit, by its symbol.
+    pub const fn other(symbol: &'static str) -> Self {
+        Self(Cow::Borrowed(symbol))
+    }
+
+    /// The symbol.
+    pub fn symbol(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A value with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// The value, in base units.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// What reading a metric gave: a value, or the reason why there is none. Never a made-up zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// The value, in the metric's unit.
+    Value(f64),
+    /// Why it could not be measured.
+    Absent(String),
+}
+
+impl Reading {
+    /// An absence with its reason.
+    pub fn absent(why: impl Into<String>) -> Self {
+        Self::Absent(why.into())
+    }
+
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Value(value) => Some(*value),
+            Self::Absent(_) => None,
+        }
+    }
+}

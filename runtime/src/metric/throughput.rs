@@ -1,0 +1,40 @@
+//! Work done per second over the whole measured time, end to end.
+
+use super::{Direction, Metric, Observation, Reading, Unit};
+
+/// Elements per second.
+pub(super) const ELEMENTS: Metric = Metric {
+    name: "throughput",
+    unit: Unit::ELEMENTS_PER_SECOND,
+    direction: Direction::Higher,
+    description: "elements delivered per second, end to end, real elements only",
+    read: |seen| rate(seen, seen.elements, "elements"),
+};
+
+/// Bytes per second.
+pub(super) const BYTES: Metric = Metric {
+    name: "throughput_bytes",
+    unit: Unit::BYTES_PER_SECOND,
+    direction: Direction::Higher,
+    description: "bytes delivered or moved per second, end to end",
+    read: |seen| rate(seen, seen.bytes, "bytes"),
+};
+
+/// Floating-point operations per second.
+pub(super) const FLOPS: Metric = Metric {
+    name: "throughput_flops",
+    unit: Unit::FLOPS,
+    direction: Direction::Higher,
+    description: "floating-point operations per second, by the count that the scenario states",
+    read: |seen| rate(seen, seen.flops, "flops"),
+};
+
+fn rate(seen: &Observation, amount: u64, what: &str) -> Reading {
+    if amount == 0 {
+        return Reading::absent(format!("the scenario stated no {what}"));
+    }
+    if seen.wall == 0 {
+        return Reading::absent("no time passed by the clock");
+    }
+    Reading::Value(amount as f64 / (seen.wall as f64 * 1e-9))
+}
