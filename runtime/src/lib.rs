@@ -7,6 +7,11 @@ mod metric;
 mod stats;
 
 mod bencher;
+mod registry;
+
+mod plan;
+mod record;
+mod run;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,

@@ -1,0 +1,15 @@
+//! What is kept: a case with all its repeats, a run with its environment, a baseline to judge by.
+//!
+//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it.
+
+mod baseline;
+mod case;
+mod environment;
+mod estimate;
+mod run;
+
+pub use baseline::{Baseline, BaselineCase};
+pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
+pub use environment::{Environment, MachineId};
+pub use estimate::Estimate;
+pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
