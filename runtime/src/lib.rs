@@ -14,8 +14,8 @@ mod record;
 mod run;
 
 pub use bencher::{
-    Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,
-    Result, Settings, Source, Ticket, Work, Yield, skip,
+    Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
+    Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
 };
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 

@@ -4,5 +4,7 @@
 //! None panics on NaN: values are ordered by [`f64::total_cmp`].
 
 mod quantile;
+mod random;
 
 pub use quantile::{median, quantile, sorted};
+pub use random::SplitMix64;
