@@ -8,5 +8,5 @@ mod memory;
 mod usage;
 
 pub use clock::{Clock, ManualClock};
-pub use memory::{ProcessTree, peak_memory, resident_memory};
+pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use usage::{Moved, Usage};

@@ -1,63 +1,20 @@
-//! Placeholder for the nouns that later stages need; the registry stage proper is merged over it.
+//! What authors registered: scenarios, adapters and the axes between them.
+//!
+//! The attributes put entries into the program; [`Registry::collect`] takes them out, sorts them and refuses what
+//! is doubled. It hands on a [`Registry`]. It makes no adapter and runs no probe: those are asked for by later stages.
 
-use serde::{Deserialize, Serialize};
+mod adapter;
+mod axis;
+mod collect;
+mod id;
+mod probe;
+mod scenario;
+mod sweep;
 
-/// One value of an axis, as chosen for a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AxisValue {
-    pub axis: String,
-    pub text: String,
-    pub labelled: bool,
-    pub debug: Option<String>,
-}
-
-/// The values of all axes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Point(pub Vec<AxisValue>);
-
-impl Point {
-    pub fn iter(&self) -> impl Iterator<Item = &AxisValue> {
-        self.0.iter()
-    }
-    pub fn get(&self, axis: &str) -> Option<&AxisValue> {
-        self.0.iter().find(|value| value.axis == axis)
-    }
-}
-
-impl std::fmt::Display for Point {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (i, value) in self.0.iter().enumerate() {
-            let slash = if i > 0 { "/" } else { "" };
-            if value.labelled {
-                write!(f, "{slash}{}", value.text)?;
-            } else {
-                write!(f, "{slash}{}={}", value.axis, value.text)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Equivalence {
-    Exact,
-    Approx(f64),
-    Shape,
-    None,
-}
-
-/// A text as a part of a slug.
-pub fn slug(text: &str) -> String {
-    let mut slug = String::new();
-    for c in text.to_lowercase().chars() {
-        let keep = c.is_ascii_lowercase() || c.is_ascii_digit() || ".+=".contains(c);
-        match (keep, slug.ends_with('_')) {
-            (true, _) => slug.push(c),
-            (false, false) => slug.push('_'),
-            (false, true) => {}
-        }
-    }
-    slug.trim_end_matches('_').to_owned()
-}
+pub use adapter::{AdapterEntry, Availability, Contract, Made};
+pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, plain};
+pub use collect::{Error, Registry, find_adapter, find_scenario};
+pub use id::{join, slug};
+pub use probe::{Probe, Traits, kind};
+pub use scenario::{Ending, Equivalence, Keep, Kept, Location, Needs, ScenarioEntry};
+pub use sweep::Sweep;
