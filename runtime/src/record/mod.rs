@@ -7,9 +7,11 @@ mod case;
 mod environment;
 mod estimate;
 mod run;
+mod work;
 
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
-pub use environment::{Environment, MachineId};
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
+pub use work::{agree, members};
