@@ -9,6 +9,7 @@ mod stats;
 mod bencher;
 mod registry;
 
+mod compare;
 mod plan;
 mod record;
 mod run;

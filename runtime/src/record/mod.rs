@@ -2,14 +2,21 @@
 //!
 //! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it.
 
+mod assemble;
 mod baseline;
 mod case;
+mod derive;
 mod environment;
 mod estimate;
 mod run;
+mod warning;
+mod work;
 
+pub use assemble::{CaseFacts, Reference, assemble, skipped};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
-pub use environment::{Environment, MachineId};
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
+pub use warning::Warning;
+pub use work::{agree, members};
