@@ -12,6 +12,7 @@ mod registry;
 mod plan;
 mod record;
 mod run;
+mod store;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,

@@ -19,3 +19,17 @@ pub struct Environment {
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
 }
+
+impl Environment {
+    /// The fingerprint of the facts that change timings.
+    pub fn machine_id(&self) -> MachineId {
+        let facts: String = self.machine.iter().map(|(name, fact)| format!("{name}={fact}\n")).collect();
+        MachineId(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(facts.as_bytes())))
+    }
+}
+
+impl std::fmt::Display for MachineId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}

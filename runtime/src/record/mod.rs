@@ -4,12 +4,16 @@
 
 mod baseline;
 mod case;
+mod check;
 mod environment;
 mod estimate;
 mod run;
+mod schema;
 
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
+pub use check::JournalEntry;
 pub use environment::{Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
+pub use schema::{Filed, Kind, SCHEMA, SchemaError, read, write};
