@@ -9,11 +9,13 @@ mod environment;
 mod estimate;
 mod run;
 mod schema;
+mod work;
 
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub use check::JournalEntry;
-pub use environment::{Environment, MachineId};
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 pub use schema::{Filed, Kind, SCHEMA, SchemaError, read, write};
+pub use work::{agree, members};

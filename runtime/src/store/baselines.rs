@@ -116,7 +116,7 @@ impl Baselines {
     ///
     /// # Errors
     /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
-    pub fn get(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, Error> {
+    pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, Error> {
         for (root, committed) in self.roots() {
             let path = Layout::baseline(&root, machine, suite, name);
             match self.read(&path) {
@@ -281,7 +281,7 @@ mod tests {
             baselines.set(&name("main"), &one).expect("promoted");
             baselines.set(&name("main"), &other).expect("promoted");
             let machine = one.manifest.environment.machine_id();
-            let get = |suite: &str| baselines.get(&machine, suite, &name("main")).expect("set").baseline.run;
+            let get = |suite: &str| baselines.find(&machine, suite, &name("main")).expect("set").baseline.run;
             assert_eq!((get(SUITE), get("toy/other")), (one.manifest.id.clone(), other.manifest.id));
 
             baselines.set(&name("main"), &run(3_000, 1)).expect("promoted");
@@ -299,10 +299,10 @@ mod tests {
             let (committed, own) = (run(1_000, 1), run(2_000, 1));
             let machine = own.manifest.environment.machine_id();
             baselines.commit(&name("main"), &committed).expect("promoted");
-            let got = baselines.get(&machine, SUITE, &name("main")).expect("committed");
+            let got = baselines.find(&machine, SUITE, &name("main")).expect("committed");
             assert!(got.committed && got.baseline.run == committed.manifest.id);
             baselines.set(&name("main"), &own).expect("promoted");
-            let got = baselines.get(&machine, SUITE, &name("main")).expect("set");
+            let got = baselines.find(&machine, SUITE, &name("main")).expect("set");
             assert!(!got.committed && got.baseline.run == own.manifest.id);
             assert_eq!(baselines.list().expect("readable").0.len(), 2);
         });
@@ -346,7 +346,7 @@ mod tests {
             let run = run(1_000, 1);
             let machine = run.manifest.environment.machine_id();
             baselines.set(&name("main"), &run).expect("promoted");
-            let said = baselines.get(&machine, SUITE, &name("mian")).expect_err("no such").to_string();
+            let said = baselines.find(&machine, SUITE, &name("mian")).expect_err("no such").to_string();
             assert!(said.contains("did you mean `main`?"), "{said}");
             assert!(said.contains("cargo bench -- --save-baseline mian"), "{said}");
             assert!(baselines.remove(&machine, SUITE, &name("mian")).is_err());
@@ -360,12 +360,12 @@ mod tests {
             let machine = run.manifest.environment.machine_id();
             let main = baselines.set(&name("main"), &run).expect("promoted").path;
             std::fs::copy(&main, main.with_file_name("other.json")).expect("copied");
-            let said = baselines.get(&machine, SUITE, &name("other")).expect_err("a copy").to_string();
+            let said = baselines.find(&machine, SUITE, &name("other")).expect_err("a copy").to_string();
             assert!(said.contains("holds baseline `main` of toy/suite"), "{said}");
 
             let text = std::fs::read_to_string(&main).expect("written");
             std::fs::write(&main, text.replace("\"schema\":1", "\"schema\":2")).expect("writable");
-            let said = baselines.get(&machine, SUITE, &name("main")).expect_err("newer").to_string();
+            let said = baselines.find(&machine, SUITE, &name("main")).expect_err("newer").to_string();
             assert!(said.contains("upgrade weighbridge"), "{said}");
             let (stored, broken) = baselines.list().expect("readable");
             assert_eq!((stored.len(), broken.len()), (0, 2));

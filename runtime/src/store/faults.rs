@@ -330,18 +330,3 @@ fn history_follows_the_headline_over_complete_runs_of_one_machine() {
     assert_eq!(history[0].metric, "wall_time");
     assert_eq!(history[0].medians, [(RunId::new(2_000, 7), 2.0), (RunId::new(3_000, 7), 1.0)]);
 }
-
-#[test]
-fn hashes_come_back_sorted_and_a_torn_list_is_refused() {
-    let (home, run) = (home(), run(1_000, 1));
-    let runs = runs(&home);
-    write(&runs, &run).expect("a good disk");
-    let (id, case) = (&run.manifest.id, case_id(0));
-    assert_eq!(runs.hashes(id, &case).expect("none yet"), None);
-    runs.write_hashes(id, &case, &[u128::MAX, 7, 1 << 100]).expect("a good disk");
-    assert_eq!(runs.hashes(id, &case).expect("written"), Some(vec![7, 1 << 100, u128::MAX]));
-    let path = runs.layout().hashes(id, &case);
-    let content = fs::read(&path).expect("written");
-    fs::write(&path, &content[..40]).expect("writable");
-    assert!(runs.hashes(id, &case).expect_err("torn").to_string().contains("no sorted list of hashes"));
-}

@@ -133,7 +133,7 @@ impl Layout {
 
     /// A baseline under one of those two roots.
     pub(super) fn baseline(root: &Path, machine: &MachineId, suite: &str, name: &BaselineName) -> PathBuf {
-        root.join(harmless(&machine.to_string())).join(harmless(suite)).join(format!("{name}.json"))
+        root.join(machine.as_str()).join(harmless(suite)).join(format!("{name}.json"))
     }
 
     /// The lock that keeps two measuring runs of one machine apart, whatever their data directories.

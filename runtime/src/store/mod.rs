@@ -6,7 +6,6 @@
 mod baselines;
 mod error;
 mod files;
-mod hashes;
 mod layout;
 mod lock;
 mod nearest;

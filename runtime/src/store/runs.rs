@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use super::files::{is_temporary, read_record, write_record};
+use super::files::{is_temporary, read_record, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout};
+use super::{Disk, Error, Files, Layout, Stream};
 use crate::metric::{Direction, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -107,6 +107,24 @@ impl Runs {
         write_record(&*self.files, &self.layout.repeat(run, case, repeat.number), &entry)
     }
 
+    /// Keeps what a child wrote to one of its streams, whatever it was. Nothing is kept of a silent one.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn log(
+        &self,
+        run: &RunId,
+        case: &CaseId,
+        number: u32,
+        stream: Stream,
+        said: &[u8],
+    ) -> Result<(), Error> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        replace(&*self.files, &self.layout.log(run, case, number, stream), said)
+    }
+
     /// Writes the record of a case, without its repeats: the journal has them.
     ///
     /// # Errors
@@ -163,8 +181,8 @@ impl Runs {
     pub fn load_whole(&self, run: &RunId) -> Result<RunRecord, Error> {
         let mut whole = self.load(run)?;
         let mut repeats: BTreeMap<String, Vec<Repeat>> = BTreeMap::new();
-        for entry in self.journalled(run)? {
-            repeats.entry(entry.case.file_name()).or_default().push(entry.repeat.into_owned());
+        for (case, repeat) in self.finished(run)? {
+            repeats.entry(case.file_name()).or_default().push(repeat);
         }
         for case in &mut whole.cases {
             case.repeats = repeats.remove(&case.id.file_name()).unwrap_or_default();
@@ -192,39 +210,35 @@ impl Runs {
     /// What is the matter with a file.
     pub fn repeats(&self, run: &RunId, case: &CaseId) -> Result<Vec<Repeat>, Error> {
         let prefix = format!("{}.", case.file_name());
-        let entries = self.entries(run, |name| name.starts_with(&prefix))?;
+        let entries = self.journalled(run, |name| name.starts_with(&prefix))?;
         // `a.` is also the start of `a.b.1.json`, so the entry itself decides.
-        let own = entries.into_iter().filter(|entry| *entry.case == *case);
-        Ok(own.map(|entry| entry.repeat.into_owned()).collect())
+        Ok(entries.into_iter().filter(|(of, _)| of == case).map(|(_, repeat)| repeat).collect())
     }
 
-    /// All that the journal of a run holds: by case, then by number.
+    /// All repeats that the journal of a run holds: by case, then by number.
     ///
     /// # Errors
     /// What is the matter with a file.
-    pub fn journalled(&self, run: &RunId) -> Result<Vec<JournalEntry<'static>>, Error> {
-        self.entries(run, |_| true)
+    pub fn finished(&self, run: &RunId) -> Result<Vec<(CaseId, Repeat)>, Error> {
+        self.journalled(run, |_| true)
     }
 
-    fn entries(
-        &self,
-        run: &RunId,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Result<Vec<JournalEntry<'static>>, Error> {
+    fn journalled(&self, run: &RunId, wanted: impl Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
         let directory = self.layout.repeats(run);
         let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
-        let mut entries = Vec::new();
+        let mut repeats = Vec::new();
         for name in names.iter().filter(|name| !is_temporary(name) && wanted(name)) {
             let path = directory.join(name);
-            let entry: JournalEntry<'static> = read_record(&*self.files, &path)?;
-            if self.layout.repeat(run, &entry.case, entry.repeat.number) != path {
-                let found = format!("repeat {} of {}", entry.repeat.number, entry.case);
+            let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
+            let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
+            if self.layout.repeat(run, &case, repeat.number) != path {
+                let found = format!("repeat {} of {case}", repeat.number);
                 return Err(Error::Misplaced { path, found, expected: format!("`{name}`") });
             }
-            entries.push((entry.case.file_name(), entry));
+            repeats.push((case, repeat));
         }
-        entries.sort_by(|(a, one), (b, other)| a.cmp(b).then(one.repeat.number.cmp(&other.repeat.number)));
-        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+        repeats.sort_by_cached_key(|(case, repeat)| (case.file_name(), repeat.number));
+        Ok(repeats)
     }
 
     /// All runs, newest first. One that cannot be read is told apart, and is no error: the others are fine.
