@@ -13,6 +13,9 @@ mod compare;
 mod plan;
 mod record;
 mod run;
+mod store;
+
+mod report;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
@@ -23,4 +26,26 @@ pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, U
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
     pub use crate::{Bencher, Direction, Error, Result, Unit, skip};
+}
+
+/// What is kept of runs, where it lies, and how to judge it: for programs over records, as `cargo xtask` is one.
+///
+/// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
+/// plain structs with public fields.
+pub mod data {
+    pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
+    pub use crate::metric::{Direction, Observation, Reading, Unit};
+    pub use crate::plan::CaseId;
+    pub use crate::record::{
+        Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
+        Environment, Estimate, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord, RunStatus,
+        SCHEMA,
+    };
+    pub use crate::registry::{AxisValue, Point};
+    pub use crate::report::quantity;
+    pub use crate::run::{Failure, How, Outcome, Repeat};
+    pub use crate::store::{
+        BaselineName, Baselines, Broken, CaseHistory, Disk, Error, Files, Keep, Layout, Listing, Pruned,
+        Runs, Stored, nearest,
+    };
 }

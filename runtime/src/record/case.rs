@@ -35,7 +35,9 @@ pub struct CaseRecord {
     pub agreement: Agreement,
     /// Things to know before believing the figures.
     pub warnings: Vec<String>,
-    /// Every repeat, the verifying one included, with raw samples.
+    /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
+    /// they lie in the journal, and judging does not need them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Repeat>,
 }
 
@@ -95,6 +97,26 @@ impl CaseRecord {
     /// The headline metric.
     pub fn headline(&self) -> Option<&MetricRecord> {
         self.metric(&self.headline)
+    }
+
+    /// The record without its repeats: what a case's own file holds.
+    #[must_use]
+    pub fn summary(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            category: self.category.clone(),
+            description: self.description.clone(),
+            tier: self.tier,
+            version: self.version.clone(),
+            status: self.status.clone(),
+            headline: self.headline.clone(),
+            metrics: self.metrics.clone(),
+            median_repeat: self.median_repeat,
+            work: self.work.clone(),
+            agreement: self.agreement.clone(),
+            warnings: self.warnings.clone(),
+            repeats: Vec::new(),
+        }
     }
 
     /// Whether the case may be ranked beside others of its scenario and point.

@@ -5,18 +5,24 @@
 mod assemble;
 mod baseline;
 mod case;
+mod check;
 mod derive;
 mod environment;
 mod estimate;
 mod run;
+mod schema;
 mod warning;
+mod whole;
 mod work;
 
 pub use assemble::{CaseFacts, Reference, assemble, skipped};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
+pub use check::JournalEntry;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 pub use warning::Warning;
+pub use schema::{Filed, Kind, SCHEMA, SchemaError, read, write};
 pub use work::{agree, members};
+pub use whole::assemble_run;

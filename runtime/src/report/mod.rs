@@ -1,0 +1,3 @@
+//! What people see. The only stage that prints.
+
+pub mod quantity;
