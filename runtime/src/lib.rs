@@ -17,6 +17,8 @@ mod store;
 
 mod report;
 
+mod harness;
+
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
     Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,

@@ -4,9 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
-use crate::compare::{Comparison, History, Policy, judge};
+use crate::compare::{Comparison, GateOutcome, History, Policy, judge};
 use crate::plan::{CaseId, Plan};
-use crate::record::{Baseline, CaseRecord, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus, assemble_run};
+use crate::record::{
+    Baseline, Build, CaseRecord, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
+};
 use crate::registry::Registry;
 use crate::report::{self, Progress};
 use crate::run::{Ending, Event, Task, run};
@@ -30,7 +32,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
-    let environment = Environment::capture(layout.data(), &suite.workspace());
+    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let baseline = named_baseline(context, &baselines, &environment)?;
     let previous = runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
 
@@ -52,15 +54,15 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     })?;
 
     manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
-    manifest.load_at_end = Environment::load();
-    let record = RunRecord { cases: assemble_run(plan, runs.finished(&id)?), manifest };
+    manifest.load_at_end = crate::device::load_average();
+    let record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
     for case in &record.cases {
         runs.write_case(&id, case)?;
     }
     runs.write_manifest(&record.manifest)?;
 
-    let history = history(&runs, &record);
-    let changes = previous.map(|previous| against(&Baseline::promote("last run", &previous), &record, &history, context));
+    let policy = policy(context);
+    let changes = previous.map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
     terminal.result(&report::table(&record, &changes.as_ref().map(report::changes).unwrap_or_default(), *terminal));
     if args.verbose {
         terminal.result(&report::metrics(&record));
@@ -70,9 +72,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     let mut exit = measured_exit(&record, ending);
     if let Some(baseline) = baseline {
-        let comparison = against(&baseline, &record, &history, context);
+        let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
-        exit = exit.or(judged_exit(&comparison, context));
+        exit = exit.or(judged_exit(&comparison, &policy));
     }
     if let Some(name) = save_as {
         baselines.set(&name, &record)?;
@@ -102,6 +104,19 @@ fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
 
 /// The backend of this build.
 const BACKEND: &str = "cpu";
+
+/// What this binary knows of its own build.
+fn build(context: &Context<'_>) -> Build {
+    let suite = context.suite;
+    let crates = [(suite.package, suite.version), ("weighbridge", env!("CARGO_PKG_VERSION"))];
+    Build {
+        rustc: None,
+        debug_assertions: cfg!(debug_assertions),
+        rust_flags: None,
+        features: Vec::new(),
+        crates: crates.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect(),
+    }
+}
 
 /// Waits for other measuring runs on this machine; `None` when interrupted.
 fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
@@ -173,30 +188,41 @@ fn begin(context: &Context<'_>, plan: &Plan, runs: &Runs, environment: Environme
     Ok(manifest)
 }
 
-/// What the runs of this suite and machine have shown of each case so far.
-fn history(runs: &Runs, record: &RunRecord) -> History {
-    let manifest = &record.manifest;
-    let machine = manifest.environment.machine_id();
+/// The same judging for the last run and for a named baseline.
+fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy) -> Comparison {
     // A history that cannot be read makes the tolerance wider, never the run fail.
-    let cases = runs.history(&manifest.suite, &machine, MOST_RUNS).unwrap_or_default();
-    History::new(cases.into_iter().map(|case| (case.id, case.medians.into_iter().map(|(_, median)| median).collect())))
+    let earlier = runs.list().unwrap_or_default().runs;
+    let belonging = earlier.iter().filter(|manifest| History::belongs(manifest, baseline)).take(MOST_RUNS);
+    let loaded: Vec<RunRecord> = belonging.filter_map(|manifest| runs.load(&manifest.id).ok()).collect();
+    judge(baseline, record, &History::gather(baseline, &record.manifest.id, &loaded), policy)
 }
 
 /// How many runs a history looks back.
-const MOST_RUNS: usize = 50;
+const MOST_RUNS: usize = 30;
 
-fn against(baseline: &Baseline, record: &RunRecord, history: &History, context: &Context<'_>) -> Comparison {
+fn policy(context: &Context<'_>) -> Policy {
     let args = &context.args;
-    let policy = Policy {
-        allow_different_machine: args.allow_different_machine,
+    Policy {
+        threshold: args.threshold,
         inconclusive_passes: args.inconclusive_passes,
-        ..Policy::with_threshold(args.threshold)
-    };
-    judge(baseline, record, history, &policy)
+        gated: Vec::new(),
+        allow_different_machine: args.allow_different_machine,
+    }
+}
+
+/// The exit code of a verdict.
+fn judged_exit(comparison: &Comparison, policy: &Policy) -> Exit {
+    match comparison.outcome(policy) {
+        GateOutcome::Pass => Exit::Fine,
+        GateOutcome::Regressed => Exit::Regressed,
+        GateOutcome::NothingToJudge => Exit::NothingToJudge,
+        GateOutcome::Inconclusive => Exit::Inconclusive,
+        GateOutcome::Failed => Exit::Failed,
+    }
 }
 
 /// The exit code of the measuring alone.
 fn measured_exit(record: &RunRecord, ending: Ending) -> Exit {
-    let exit = if record.cases.iter().any(CaseRecord::failed) { Exit::Failed } else { Exit::Fine };
+    let exit = if record.cases.iter().any(CaseRecord::has_failed) { Exit::Failed } else { Exit::Fine };
     if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
 }

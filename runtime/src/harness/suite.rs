@@ -10,6 +10,8 @@ pub struct Suite {
     pub target_tmp: Option<&'static str>,
     /// The package's name.
     pub package: &'static str,
+    /// The package's version.
+    pub version: &'static str,
     /// The bench target's name.
     pub target: &'static str,
     /// The package's directory.

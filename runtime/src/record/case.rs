@@ -119,6 +119,11 @@ impl CaseRecord {
         }
     }
 
+    /// Whether a repeat failed, or the case's work does not verify.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.status, CaseStatus::Failed(_)) || matches!(self.agreement, Agreement::Differs(_))
+    }
+
     /// Whether the case may be ranked beside others of its scenario and point.
     pub fn ranked(&self) -> bool {
         let verified =

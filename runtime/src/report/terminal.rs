@@ -18,7 +18,7 @@ impl Terminal {
     /// Looks at the terminal and the environment, in cargo's own order: the flag, `CARGO_TERM_COLOR`, `NO_COLOR`,
     /// `CLICOLOR_FORCE`, the terminal. Under `CI` nothing is redrawn.
     pub fn detect(color: Option<bool>, quiet: bool) -> Self {
-        let variable = |name| env::var(name).ok();
+        let variable = |name: &str| env::var(name).ok();
         let color = color.unwrap_or_else(|| wants_color(variable, io::stdout().is_terminal()));
         let live = io::stderr().is_terminal() && env::var_os("CI").is_none();
         Self { color, live, quiet }
