@@ -9,15 +9,23 @@ mod stats;
 mod bencher;
 mod registry;
 
-mod compare;
 mod plan;
-mod record;
+
 mod run;
+
+mod record;
+
+mod compare;
+
 mod store;
 
 mod report;
 
 mod harness;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
@@ -25,9 +33,31 @@ pub use bencher::{
 };
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
+pub use weighbridge_macros::{Sweep, adapter, scenario};
+
+/// The `main` of a bench target: `weighbridge::main!();`.
+///
+/// The target says `harness = false` in `Cargo.toml`, and names the crates whose scenarios it runs
+/// (`use my_scenarios as _;`), or the linker drops what they registered.
+#[macro_export]
+macro_rules! main {
+    () => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::__private::main($crate::__private::Suite {
+                target_tmp: ::core::option_env!("CARGO_TARGET_TMPDIR"),
+                package: ::core::env!("CARGO_PKG_NAME"),
+                version: ::core::env!("CARGO_PKG_VERSION"),
+                target: ::core::env!("CARGO_CRATE_NAME"),
+                directory: ::core::env!("CARGO_MANIFEST_DIR"),
+            })
+        }
+    };
+}
+
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Bencher, Direction, Error, Result, Unit, skip};
+    pub use crate::{Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, scenario, skip};
 }
 
 /// What is kept of runs, where it lies, and how to judge it: for programs over records, as `cargo xtask` is one.

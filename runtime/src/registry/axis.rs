@@ -269,7 +269,6 @@ mod tests {
     }
 
     /// Neither `Clone`, `Display` nor `Debug`.
-    #[derive(Debug)]
     struct Images(usize);
 
     fn variants() -> TypedAxis<Images> {
@@ -331,7 +330,7 @@ mod tests {
         );
         let strange = AxisValue { text: "huge".to_owned(), ..variants().erase().values[0].clone() };
         assert_eq!(
-            variants().take(&Point(vec![strange])).unwrap_err().to_string(),
+            variants().take(&Point(vec![strange])).err().unwrap().to_string(),
             "axis `variant` has no value `huge`"
         );
     }

@@ -29,7 +29,7 @@ pub struct ScenarioEntry {
     pub axes: fn() -> Vec<Axis>,
     /// Whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
-    /// What a point needs of the machine, as far as the author says; asked while planning.
+    /// What a point needs of the machine, where the author says so; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Needs>>,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>,
