@@ -9,10 +9,11 @@ mod stats;
 mod bencher;
 mod registry;
 
-mod compare;
 mod plan;
 mod record;
 mod run;
+
+mod compare;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,

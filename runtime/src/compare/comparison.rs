@@ -80,14 +80,20 @@ pub enum Mark {
 
 /// How many rows have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are the verdicts")]
 pub struct Counts {
+    /// Better.
     pub improved: usize,
+    /// The same, within the tolerance.
     pub unchanged: usize,
+    /// Worse.
     pub regressed: usize,
+    /// Not decided.
     pub inconclusive: usize,
+    /// Not in the baseline.
     pub added: usize,
+    /// Not in the run.
     pub removed: usize,
+    /// Not to be weighed against each other.
     pub incomparable: usize,
 }
 

@@ -187,7 +187,7 @@ fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &Hist
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
         row.verdict = judgement.verdict.clone();
-        row.metric = change.metric.clone();
+        row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));

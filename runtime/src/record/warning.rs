@@ -21,7 +21,7 @@ const FEW_FOR_OUTLIERS: usize = 5;
 
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Warning {
+pub(super) enum Warning {
     /// What a repeat said of itself, and which repeats said it; none when all did.
     Note {
         /// What it said.

@@ -1,7 +1,7 @@
 //! Two work tickets side by side: did both do the same work, as far as the scenario asks?
 
 use super::Agreement;
-use crate::bencher::{Content, FieldKind, Moments, Work};
+use crate::bencher::{Content, FieldKind, Work};
 use crate::registry::Equivalence;
 
 /// How `work` stands to the `reference`'s.
@@ -80,14 +80,12 @@ impl Differences {
             // A field that is missing was told with the fields.
             let Some(moments) = here.moments.get(name) else { continue };
             let scale = reference.min.abs().max(reference.max.abs());
-            let parts: [(&str, fn(&Moments) -> f64); 4] = [
-                ("mean", Moments::mean),
-                ("deviation", Moments::deviation),
-                ("least", |moments| moments.min),
-                ("greatest", |moments| moments.max),
-            ];
-            for (part, read) in parts {
-                let (here, there) = (read(moments), read(reference));
+            for (part, here, there) in [
+                ("mean", moments.mean(), reference.mean()),
+                ("deviation", moments.deviation(), reference.deviation()),
+                ("least", moments.min, reference.min),
+                ("greatest", moments.max, reference.max),
+            ] {
                 if !near(here, there, tolerance, scale) {
                     self.0.push(format!(
                         "{part} of `{name}`: {here}, the reference has {there} (tolerance {tolerance} of {scale})"

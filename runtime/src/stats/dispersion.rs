@@ -79,7 +79,7 @@ mod tests {
         assert!(close(coefficient_of_variation(&VALUES), 0.319_892_435_184_543_7));
     }
 
-    /// `0.6745 * (x - median(x)) / median_abs_deviation(x)` with NumPy; 0.6745 is rounded, so are these.
+    /// `0.6745 * (x - median(x)) / median_abs_deviation(x)` with `NumPy`; 0.6745 is rounded, so are these.
     #[test]
     fn modified_z_scores_agree_with_their_definition() {
         let expected = [0.0, 1.349, -0.6745, 0.6745, 32.376, 0.0, -1.349];

@@ -112,7 +112,7 @@ mod tests {
         check(&early, &term, 0.305, Some((-0.15, 0.76)));
     }
 
-    /// The null distribution of SciPy 1.17.1:
+    /// The null distribution of `SciPy` 1.17.1:
     /// ```python
     /// from scipy.stats._mannwhitneyu import _MWU
     /// d = np.sort([q - p for p in before for q in after]); c = _MWU(7, 7)
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// By the same loop over SciPy's exact distribution.
+    /// By the same loop over `SciPy`'s exact distribution.
     #[test]
     fn the_approximation_is_right_to_one_pair_where_it_begins() {
         assert_eq!(approximate_cut(60, 60, 0.025), 1_427);

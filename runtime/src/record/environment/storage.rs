@@ -50,7 +50,8 @@ fn existing(folder: &Path) -> Fact<PathBuf> {
 fn sizes(folder: &Path) -> Fact<(u64, u64)> {
     let sizes = statvfs(folder).map_err(|error| format!("{} cannot be asked: {error}", folder.display()))?;
     let block = sizes.fragment_size();
-    Ok((sizes.blocks() * block, sizes.blocks_available() * block))
+    // Counts of blocks are narrower on some systems.
+    Ok((sizes.blocks() as u64 * block, sizes.blocks_available() as u64 * block))
 }
 
 /// A line of `/proc/self/mounts`.
