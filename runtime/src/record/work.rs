@@ -6,9 +6,9 @@ use crate::registry::Equivalence;
 
 /// How `work` stands to the `reference`'s.
 ///
-/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same transforms,
-/// [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the tolerance,
-/// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
+/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
+/// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
+/// tolerance, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
 /// Work that differs in spite of that differs in words, or as its ticket declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
     let mut found = Differences::default();
@@ -96,7 +96,8 @@ impl Differences {
     }
 }
 
-/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its like alone.
+/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its
+/// like alone.
 fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
     let alike = here.total_cmp(&there).is_eq() || (here.is_nan() && there.is_nan());
     alike || (scale.is_finite() && (here - there).abs() <= tolerance * scale)

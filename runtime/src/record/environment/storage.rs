@@ -24,7 +24,8 @@ fn describe(data: &Path) -> Fact {
     let mount =
         Mount::of(&folder, &mounts).ok_or("no mount of /proc/self/mounts holds the data directory")?;
     let (total, _) = sizes(&folder)?;
-    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the mount itself.
+    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the
+    // mount itself.
     let disks = Disks::new_with_refreshed_list_specifics(DiskRefreshKind::nothing().with_kind());
     let kind = disks.ok().and_then(|disks| {
         disks.iter().find(|disk| disk.mount_point() == mount.point).map(sysinfo::Disk::kind)
