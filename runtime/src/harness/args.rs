@@ -210,7 +210,11 @@ fn number(flag: &Flag, value: &str) -> Result<u64, UsageError> {
 }
 
 fn count(flag: &Flag, value: &str) -> Result<u32, UsageError> {
-    value.parse().ok().filter(|count| *count > 0).ok_or_else(|| bad(flag, value, "a whole number of at least 1"))
+    value
+        .parse()
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| bad(flag, value, "a whole number of at least 1"))
 }
 
 fn seconds(flag: &Flag, value: &str) -> Result<Duration, UsageError> {
@@ -254,14 +258,19 @@ mod tests {
     use super::*;
 
     fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Args, UsageError> {
-        let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let find = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
         Args::parse(line.split_whitespace().map(OsString::from), find)
     }
 
     #[test]
     fn the_line_of_cargo_bench_is_understood() {
         let args = parse("CV-1 --adapter Reference --param variant=small --repeats 3 --bench", &[]).unwrap();
-        assert_eq!((args.filters, args.adapters, args.repeats, args.bench), (vec!["CV-1".into()], vec!["Reference".into()], Some(3), true));
+        assert_eq!(
+            (args.filters, args.adapters, args.repeats, args.bench),
+            (vec!["CV-1".into()], vec!["Reference".into()], Some(3), true)
+        );
         assert_eq!(args.params, [Param::parse("variant=small").unwrap()]);
     }
 
@@ -277,7 +286,10 @@ mod tests {
     #[test]
     fn an_unknown_flag_gets_the_nearest_one_and_the_usual_cause() {
         let error = parse("--save-basline main", &[]).unwrap_err().to_string();
-        assert!(error.contains("did you mean `--save-baseline`?") && error.contains("bench = false"), "{error}");
+        assert!(
+            error.contains("did you mean `--save-baseline`?") && error.contains("bench = false"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let baseline = named_baseline(context, &baselines, &environment)?;
-    let previous = runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
+    let previous =
+        runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
 
     let mut manifest = begin(context, plan, &runs, environment)?;
     let id = manifest.id.clone();
@@ -62,8 +63,13 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     runs.write_manifest(&record.manifest)?;
 
     let policy = policy(context);
-    let changes = previous.map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
-    terminal.result(&report::table(&record, &changes.as_ref().map(report::changes).unwrap_or_default(), *terminal));
+    let changes = previous
+        .map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
+    terminal.result(&report::table(
+        &record,
+        &changes.as_ref().map(report::changes).unwrap_or_default(),
+        *terminal,
+    ));
     if args.verbose {
         terminal.result(&report::metrics(&record));
     }
@@ -96,7 +102,11 @@ fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
     }
     if plan.measured() == 0 {
         let skipped = report::skips(plan);
-        let why = if skipped.is_empty() { "no case matches; `--list` shows what there is" } else { skipped.trim_end() };
+        let why = if skipped.is_empty() {
+            "no case matches; `--list` shows what there is"
+        } else {
+            skipped.trim_end()
+        };
         return Err(Error::NothingSelected(why.to_owned()));
     }
     Ok(())
@@ -151,7 +161,12 @@ fn named_baseline(
 }
 
 /// Makes the run's directory and manifest, or takes up those of a run that was broken off.
-fn begin(context: &Context<'_>, plan: &Plan, runs: &Runs, environment: Environment) -> Result<RunManifest, Error> {
+fn begin(
+    context: &Context<'_>,
+    plan: &Plan,
+    runs: &Runs,
+    environment: Environment,
+) -> Result<RunManifest, Error> {
     if let Some(run) = &context.args.resume {
         let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
         let mut manifest = runs.manifest(&id)?;

@@ -16,7 +16,9 @@ pub(super) enum Error {
     Plan(#[from] plan::Error),
     #[error(transparent)]
     Store(#[from] store::Error),
-    #[error("nothing is registered: a bench target must say `use your_scenarios as _;` or the linker drops them")]
+    #[error(
+        "nothing is registered: a bench target must say `use your_scenarios as _;` or the linker drops them"
+    )]
     NothingRegistered,
     #[error("nothing selected: {0}")]
     NothingSelected(String),
@@ -41,7 +43,11 @@ impl Error {
     /// The exit code.
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Registry(_) | Self::Plan(_) | Self::DebugAssertions | Self::Resume { .. } => Exit::Usage,
+            Self::Usage(_)
+            | Self::Registry(_)
+            | Self::Plan(_)
+            | Self::DebugAssertions
+            | Self::Resume { .. } => Exit::Usage,
             Self::NothingRegistered | Self::NothingSelected(_) | Self::Backend(_) => Exit::NothingToJudge,
             Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,

@@ -50,7 +50,13 @@ const fn flag(name: &'static str, value: Option<&'static str>, group: Group, hel
     Flag { name, short: None, value, group, help }
 }
 
-const fn short(name: &'static str, short: char, value: Option<&'static str>, group: Group, help: &'static str) -> Flag {
+const fn short(
+    name: &'static str,
+    short: char,
+    value: Option<&'static str>,
+    group: Group,
+    help: &'static str,
+) -> Flag {
     Flag { name, short: Some(short), value, group, help }
 }
 
@@ -63,17 +69,32 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("set", Some("SET"), Select, "run the scenarios of this set; `all` is every one"),
     flag("skip", Some("FILTER"), Select, "leave out the cases that match (repeat for more)"),
     flag("exact", None, Select, "filters are whole names"),
-    flag("param", Some("AXIS=V,..."), Select, "run these values of an axis; `all` for every value; ID.AXIS=V for one scenario"),
+    flag(
+        "param",
+        Some("AXIS=V,..."),
+        Select,
+        "run these values of an axis; `all` for every value; ID.AXIS=V for one scenario",
+    ),
     flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)"),
     flag("quick", None, Measure, "the profile `quick`: three short repeats"),
     flag("platform", Some("cpu|gpu|tpu"), Measure, "where to run (default cpu)"),
     flag("repeats", Some("N"), Measure, "measured repeats of each case"),
     flag("warmup", Some("N"), Measure, "batches left out at the start of each pass"),
-    flag("isolation", Some("LEVEL"), Measure, "what shares a process: repeat (nothing, the default), case, run, none"),
+    flag(
+        "isolation",
+        Some("LEVEL"),
+        Measure,
+        "what shares a process: repeat (nothing, the default), case, run, none",
+    ),
     flag("order", Some("ORDER"), Measure, "shuffled (the default) or declared"),
     flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)"),
     flag("allow-debug", None, Measure, "measure although debug assertions are on"),
-    flag("profile-time", Some("SECS"), Measure, "run each body this long in this process for a profiler; nothing is stored"),
+    flag(
+        "profile-time",
+        Some("SECS"),
+        Measure,
+        "run each body this long in this process for a profiler; nothing is stored",
+    ),
     flag("budget", Some("SECS"), Run, "end the run after this many seconds"),
     flag("timeout", Some("SECS"), Run, "the longest that one repeat may take"),
     flag("data", Some("DIR"), Run, "where runs and baselines are kept (default target/weighbridge)"),
@@ -85,7 +106,12 @@ pub(super) const FLAGS: &[Flag] = &[
     short("baseline", 'b', Some("NAME"), Compare, "judge this run against a baseline; there must be one"),
     flag("baseline-lenient", Some("NAME"), Compare, "judge this run against a baseline if there is one"),
     flag("threshold", Some("PERCENT"), Compare, "the change that counts (default 5%)"),
-    flag("inconclusive", Some("pass|fail"), Compare, "whether an inconclusive verdict fails the run (default fail)"),
+    flag(
+        "inconclusive",
+        Some("pass|fail"),
+        Compare,
+        "whether an inconclusive verdict fails the run (default fail)",
+    ),
     flag("allow-different-machine", None, Compare, "compare although the baseline is from another machine"),
     flag("list", None, Show, "print the cases and run nothing"),
     flag("list-metrics", None, Show, "print every metric with unit and direction"),
@@ -107,7 +133,12 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("logfile", Some("PATH"), Accepted, "no effect: see the run's directory"),
     flag("shuffle", None, Accepted, "no effect: rounds are shuffled"),
     flag("shuffle-seed", Some("N"), Accepted, "as --seed"),
-    flag("load-baseline", Some("NAME"), Accepted, "refused: use `cargo xtask compare-baseline NAME --run RUN`"),
+    flag(
+        "load-baseline",
+        Some("NAME"),
+        Accepted,
+        "refused: use `cargo xtask compare-baseline NAME --run RUN`",
+    ),
     flag("discard-baseline", None, Accepted, "no effect: a run becomes a baseline only when asked"),
     flag("sample-size", Some("N"), Accepted, "as --repeats"),
     flag("warm-up-time", Some("SECS"), Accepted, "no effect: the profile counts batches"),
@@ -118,7 +149,12 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("significance-level", Some("SHARE"), Accepted, "no effect"),
     short("noplot", 'n', None, Accepted, "no effect: there are no plots"),
     flag("plotting-backend", Some("NAME"), Accepted, "no effect"),
-    flag("output-format", Some("criterion|bencher"), Accepted, "`bencher` prints one line a case for tools that read it"),
+    flag(
+        "output-format",
+        Some("criterion|bencher"),
+        Accepted,
+        "`bencher` prints one line a case for tools that read it",
+    ),
     short("unstable-options", 'Z', Some("OPTION"), Accepted, "no effect"),
 ];
 

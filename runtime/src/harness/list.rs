@@ -10,7 +10,9 @@ use crate::registry::{Registry, ScenarioEntry};
 /// The listing of the plan's cases in this format.
 pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> String {
     match format {
-        ListFormat::Terse => plan.cases.iter().map(|case| format!("{}: benchmark\n", case.id.slug())).collect(),
+        ListFormat::Terse => {
+            plan.cases.iter().map(|case| format!("{}: benchmark\n", case.id.slug())).collect()
+        }
         ListFormat::Pretty => pretty(registry, plan),
         ListFormat::Json => format!("{:#}\n", json(registry, plan)),
     }
@@ -18,7 +20,8 @@ pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> Stri
 
 /// Scenarios with their descriptions by category, then how many cases they make.
 fn pretty(registry: &Registry, plan: &Plan) -> String {
-    let mut scenarios: Vec<&ScenarioEntry> = registry.scenarios().iter().copied().filter(|s| selected(plan, s)).collect();
+    let mut scenarios: Vec<&ScenarioEntry> =
+        registry.scenarios().iter().copied().filter(|s| selected(plan, s)).collect();
     scenarios.sort_by_key(|scenario| scenario.category);
     let width = scenarios.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -34,7 +37,11 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
             text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
         }
     }
-    text.push_str(&format!("{} scenarios, {} cases at their default points\n", scenarios.len(), plan.cases.len()));
+    text.push_str(&format!(
+        "{} scenarios, {} cases at their default points\n",
+        scenarios.len(),
+        plan.cases.len()
+    ));
     text
 }
 
@@ -82,8 +89,10 @@ fn json(registry: &Registry, plan: &Plan) -> Value {
     let cases: Vec<Value> = plan
         .cases
         .iter()
-        .map(|case| json!({ "id": case.id.to_string(), "name": case.id.slug(), "scenario": case.id.scenario,
-                            "adapter": case.id.adapter, "point": case.id.point }))
+        .map(|case| {
+            json!({ "id": case.id.to_string(), "name": case.id.slug(), "scenario": case.id.scenario,
+                            "adapter": case.id.adapter, "point": case.id.point })
+        })
         .collect();
     json!({ "scenarios": scenarios, "adapters": adapters, "cases": cases })
 }

@@ -33,7 +33,11 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
     let platform = platform(args);
     // A profile that was not named adapts: only one that was named can be against the platform.
     if args.profile.is_some() && profile.backend != platform {
-        return Err(Error::Platform { profile: profile.name, wanted: profile.backend, platform: platform.to_owned() });
+        return Err(Error::Platform {
+            profile: profile.name,
+            wanted: profile.backend,
+            platform: platform.to_owned(),
+        });
     }
     Ok(Request {
         filters: args.filters.clone(),
@@ -46,7 +50,11 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         params: args.params.clone(),
         seed: args.seed.unwrap_or(SEED),
         order: args.order.unwrap_or(Order::Shuffled),
-        isolation: if mode == Mode::Profile { Isolation::None } else { args.isolation.unwrap_or(Isolation::Repeat) },
+        isolation: if mode == Mode::Profile {
+            Isolation::None
+        } else {
+            args.isolation.unwrap_or(Isolation::Repeat)
+        },
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
         probe: mode != Mode::List,
         smoke: mode == Mode::Smoke,

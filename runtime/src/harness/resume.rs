@@ -44,7 +44,9 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
         || manifest.planned.repeats != plan.repeats
         || manifest.planned.limits != plan.limits
     {
-        return refuse("its plan is another: the scenarios, adapters or settings have changed since".to_owned());
+        return refuse(
+            "its plan is another: the scenarios, adapters or settings have changed since".to_owned(),
+        );
     }
     Ok(())
 }

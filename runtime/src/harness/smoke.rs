@@ -19,7 +19,9 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
         let name = case.slug();
         match &repeat.outcome {
             Outcome::Measured { .. } => context.terminal.result(&format!("test {name} ... ok\n")),
-            Outcome::Skipped { why } => context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n")),
+            Outcome::Skipped { why } => {
+                context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n"))
+            }
             Outcome::Failed(failure) => {
                 failed += 1;
                 context.terminal.result(&format!("test {name} ... FAILED\n"));
@@ -27,7 +29,9 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
             }
         }
     })?;
-    context.terminal.result(&format!("weighbridge: smoke cases={ran} failed={failed} skipped={}\n", plan.skips.len()));
+    context
+        .terminal
+        .result(&format!("weighbridge: smoke cases={ran} failed={failed} skipped={}\n", plan.skips.len()));
     let exit = if failed > 0 { Exit::Failed } else { Exit::Fine };
     Ok(if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit })
 }

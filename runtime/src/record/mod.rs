@@ -1,6 +1,7 @@
 //! What is kept: a case with all its repeats, a run with its environment, a baseline to judge by.
 //!
-//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it.
+//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it:
+//! [`assemble()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
 
 mod assemble;
 mod baseline;
@@ -22,7 +23,6 @@ pub use check::JournalEntry;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
-pub use warning::Warning;
 pub use schema::{Filed, Kind, SCHEMA, SchemaError, read, write};
-pub use work::{agree, members};
 pub use whole::assemble_run;
+pub use work::agree;

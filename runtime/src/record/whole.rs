@@ -1,7 +1,7 @@
 //! From a plan and its journal to the records of all cases.
 
-use super::assemble::{CaseFacts, Reference, assemble, skipped};
 use super::CaseRecord;
+use super::assemble::{CaseFacts, Reference, assemble, skipped};
 use crate::bencher::Purpose;
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::registry::Equivalence;
@@ -54,13 +54,15 @@ fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCas
     let Some(reference) = plan.cases.iter().find(|other| case.compares_with(other)) else {
         return Reference::Missing("there is no reference adapter (tier 0) for its contract".to_owned());
     };
-    let verified = journal.iter().find(|(id, repeat)| *id == reference.id && repeat.purpose == Purpose::Verify);
+    let verified =
+        journal.iter().find(|(id, repeat)| *id == reference.id && repeat.purpose == Purpose::Verify);
     match verified.map(|(_, repeat)| &repeat.outcome) {
         Some(Outcome::Measured { work: Some(work), .. }) => Reference::Work(work),
-        Some(Outcome::Measured { work: None, .. }) => Reference::Missing(format!("{} handed in no work ticket", reference.id)),
+        Some(Outcome::Measured { work: None, .. }) => {
+            Reference::Missing(format!("{} handed in no work ticket", reference.id))
+        }
         Some(Outcome::Failed(failure)) => Reference::Missing(format!("{} {failure}", reference.id)),
         Some(Outcome::Skipped { why }) => Reference::Missing(format!("{} was skipped: {why}", reference.id)),
         None => Reference::Missing(format!("{} was not verified", reference.id)),
     }
 }
-

@@ -32,7 +32,8 @@ fn range(effect: Effect) -> String {
 
 /// What a run is judged to be against a baseline: what stands in the way first, then every row that is not unchanged.
 pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut text = format!("\nagainst baseline `{}` (run {})\n", comparison.baseline.name, comparison.baseline.run);
+    let mut text =
+        format!("\nagainst baseline `{}` (run {})\n", comparison.baseline.name, comparison.baseline.run);
     let mut line = |words: String| writeln!(text, "{words}").expect("a String takes all that is written");
     for change in &comparison.environment_changes {
         line(format!("changed since then: {change}"));
@@ -54,7 +55,10 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         line(format!("{verdict}: {}{effect}", row.case));
     }
     let counts = comparison.counts;
-    line(format!("{} unchanged, {} regressed, {} improved", counts.unchanged, counts.regressed, counts.improved));
+    line(format!(
+        "{} unchanged, {} regressed, {} improved",
+        counts.unchanged, counts.regressed, counts.improved
+    ));
     text
 }
 
@@ -64,7 +68,10 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::OtherSuite { baseline } => format!("the baseline is of the suite {baseline}"),
         Refusal::OtherMachine(differences) => {
             let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
-            format!("the baseline is of another machine ({}); --allow-different-machine compares all the same", list.join(", "))
+            format!(
+                "the baseline is of another machine ({}); --allow-different-machine compares all the same",
+                list.join(", ")
+            )
         }
         Refusal::NothingCompared => "no case could be weighed".to_owned(),
     }

@@ -36,12 +36,14 @@ impl Progress {
                 let left = clock(*remaining);
                 if self.terminal.live {
                     if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LEAST) {
-                        self.terminal.redraw(&format!("[{finished:>4}/{}] {case}  {what}  {left} left", self.repeats));
+                        self.terminal
+                            .redraw(&format!("[{finished:>4}/{}] {case}  {what}  {left} left", self.repeats));
                         self.drawn = Some(Instant::now());
                     }
                 } else if self.round != Some(*number) {
                     self.round = Some(*number);
-                    self.terminal.remark(&format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
+                    self.terminal
+                        .remark(&format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
                 }
             }
             Event::RepeatEnded { case, repeat, .. } => {
@@ -56,7 +58,9 @@ impl Progress {
                 match ending {
                     Ending::Complete => {}
                     Ending::Interrupted => self.terminal.error("interrupted: finished repeats are kept"),
-                    Ending::OutOfBudget => self.terminal.error("the budget is spent: finished repeats are kept"),
+                    Ending::OutOfBudget => {
+                        self.terminal.error("the budget is spent: finished repeats are kept")
+                    }
                 }
             }
         }

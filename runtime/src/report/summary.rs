@@ -13,7 +13,9 @@ pub fn summary(run: &RunRecord, exit: u8) -> String {
         count(|case| case.status == CaseStatus::Measured),
         count(|case| matches!(case.status, CaseStatus::Failed(_))),
         count(|case| matches!(case.agreement, Agreement::Differs(_))),
-        count(|case| case.status == CaseStatus::Measured && matches!(case.agreement, Agreement::Unverified(_))),
+        count(
+            |case| case.status == CaseStatus::Measured && matches!(case.agreement, Agreement::Unverified(_))
+        ),
         count(|case| matches!(case.status, CaseStatus::Skipped(_))),
         count(|case| case.status == CaseStatus::Incomplete),
     )

@@ -52,7 +52,8 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
 /// The cases that may be ranked, the best first.
 fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     let mut ranked: Vec<&CaseRecord> = group.iter().copied().filter(|case| case.ranked()).collect();
-    let value = |case: &CaseRecord| case.headline().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
+    let value =
+        |case: &CaseRecord| case.headline().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
     ranked.sort_by(|a, b| value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY)));
     ranked
 }
@@ -86,7 +87,8 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if best.id == case.id {
         return "best".to_owned();
     }
-    let Some((best_metric, best)) = best.headline().and_then(|metric| Some((metric, metric.estimate?))) else {
+    let Some((best_metric, best)) = best.headline().and_then(|metric| Some((metric, metric.estimate?)))
+    else {
         return String::new();
     };
     if best_metric.name != metric.name {
@@ -137,7 +139,9 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
         match &case.status {
             CaseStatus::Failed(why) => say(Style::Red, "failed", case, why),
             CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
-            CaseStatus::Incomplete => say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done"),
+            CaseStatus::Incomplete => {
+                say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done")
+            }
             CaseStatus::Measured => {}
         }
         match &case.agreement {
@@ -183,7 +187,11 @@ pub fn bencher_lines(run: &RunRecord) -> String {
         let spread = estimate.interval.map_or(0.0, |(low, high)| (high - low) * 0.5e9);
         let decimals = if nanoseconds < 100.0 { 2 } else { 0 };
         let name = case.id.slug();
-        writeln!(text, "test {name} ... bench: {nanoseconds:>11.decimals$} ns/iter (+/- {spread:.decimals$})").expect(FITS);
+        writeln!(
+            text,
+            "test {name} ... bench: {nanoseconds:>11.decimals$} ns/iter (+/- {spread:.decimals$})"
+        )
+        .expect(FITS);
     }
     text
 }
