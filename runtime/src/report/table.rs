@@ -152,13 +152,30 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
             }
             _ => {}
         }
-        if case.status == CaseStatus::Measured {
-            for warning in &case.warnings {
-                say(Style::Yellow, "warning", case, warning);
+    }
+    text.push_str(&warnings(cases, terminal));
+    text
+}
+
+/// Warnings, each said once with the cases that have it.
+fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let mut said: Vec<(&str, Vec<&CaseId>)> = Vec::new();
+    for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        for warning in &case.warnings {
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, ids)) => ids.push(&case.id),
+                None => said.push((warning, vec![&case.id])),
             }
         }
     }
-    text
+    let line = |(warning, ids): &(&str, Vec<&CaseId>)| {
+        let whose = match ids[..] {
+            [id] => id.to_string(),
+            _ => format!("{} cases", ids.len()),
+        };
+        format!("{}: {whose}: {warning}\n", terminal.paint(Style::Yellow, "warning"))
+    };
+    said.iter().map(line).collect()
 }
 
 /// Every metric of every measured case: what `--verbose` adds.

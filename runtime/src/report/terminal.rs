@@ -39,8 +39,8 @@ impl Terminal {
 
     /// Writes a remark.
     pub fn remark(self, text: &str) {
-        if !self.quiet {
-            self.error(text);
+        if !self.quiet && !text.is_empty() {
+            self.error(text.trim_end());
         }
     }
 
@@ -65,7 +65,6 @@ impl Terminal {
 /// Styles by their terminal codes.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Style {
     Bold = 1,
     Dim = 2,
