@@ -42,9 +42,16 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let hashes = |case: &CaseId| layout.hashes(&id, case);
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
-    let task = Task { plan, finished: &finished, hashes: &hashes, scratch: &scratch, budget: args.budget };
+    let task = Task {
+        plan,
+        finished: &finished,
+        hashes: &hashes,
+        scratch: &scratch,
+        budget: args.budget,
+        interrupted: &context.interrupted,
+    };
     let mut progress = Progress::new(*terminal);
-    let ending = run(&task, program(context)?, context.interrupted.clone(), &mut |event| {
+    let ending = run(&task, program(context)?, &mut |event| {
         progress.show(&event);
         if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
             runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;

@@ -90,7 +90,12 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
     }
-    ctrlc::set_handler(move || interrupted.store(true, Ordering::Relaxed))?;
+    // The first Ctrl-C ends the run in order; a second one, in a body that nobody can stop, ends it at once.
+    ctrlc::set_handler(move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+    })?;
     match mode {
         Mode::Bench => bench::bench(&context, &registry, &plan),
         Mode::Smoke => smoke::smoke(&context, &plan),

@@ -58,6 +58,7 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
         probe: mode != Mode::List,
         smoke: mode == Mode::Smoke,
+        verify: mode == Mode::Bench,
         profile,
     })
 }

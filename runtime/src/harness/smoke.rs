@@ -61,9 +61,16 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
     let folder = std::env::temp_dir().join(format!("weighbridge-{}", std::process::id()));
     let hashes = |_: &CaseId| PathBuf::from("/dev/null");
     let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
-    let task = Task { plan, finished: &[], hashes: &hashes, scratch: &scratch, budget: context.args.budget };
+    let task = Task {
+        plan,
+        finished: &[],
+        hashes: &hashes,
+        scratch: &scratch,
+        budget: context.args.budget,
+        interrupted: &context.interrupted,
+    };
     let program = program(context)?;
-    let ending = run(&task, program, context.interrupted.clone(), &mut |event| {
+    let ending = run(&task, program, &mut |event| {
         see(event);
         Ok::<(), Error>(())
     });

@@ -45,6 +45,8 @@ pub struct Request {
     pub probe: bool,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
+    /// Whether work is verified: an unmeasured repeat of each case that has work to compare.
+    pub verify: bool,
 }
 
 /// In which order cases run within a round.
@@ -165,8 +167,10 @@ pub struct Plan {
     pub order: Order,
     /// How repeats are isolated.
     pub isolation: Isolation,
-    /// Whether each case runs once, on as little as possible, and nothing is verified.
+    /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
+    /// Whether there is a verifying round.
+    pub verify: bool,
 }
 
 /// What a repeat costs beside its measured time: process, set-up, warm-up. A guess until it has been seen.
@@ -179,7 +183,8 @@ impl Plan {
             let takes = move |case: &PlannedCase| case.is_verified() && case.is_reference() == reference;
             (0..self.cases.len()).filter(move |index| takes(&self.cases[*index]))
         };
-        let verifying = if self.smoke { Vec::new() } else { verified(true).chain(verified(false)).collect() };
+        let verifying =
+            if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
         let measured: Vec<usize> =
             (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
         let round = |number: u32| {
@@ -224,6 +229,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         order: request.order,
         isolation: request.isolation,
         smoke: request.smoke,
+        verify: request.verify,
     };
     let choice = Choice::new(registry, request, &mut plan.notes)?;
     check_params(request, &choice.scenarios)?;
@@ -448,7 +454,7 @@ fn add_point(
     }
     // What was selected is compared with the reference, so the reference runs even if it was not selected.
     let selected = &plan.cases[before..];
-    let verified = !request.smoke && selected.iter().any(PlannedCase::is_verified);
+    let verified = request.verify && selected.iter().any(PlannedCase::is_verified);
     if verified
         && !selected.iter().any(PlannedCase::is_reference)
         && let Some(reference) = adapters.iter().find(|adapter| adapter.tier == 0)

@@ -9,14 +9,15 @@ use crate::plan::{Isolation, Order, Plan};
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     let mut text = String::new();
     let limits = plan.limits;
-    line(&mut text, &format!("weighbridge: {scenarios} scenarios and {adapters} adapters found"));
+    let (scenarios, adapters) = (counted(scenarios, "scenario"), counted(adapters, "adapter"));
+    line(&mut text, &format!("weighbridge: {scenarios} and {adapters} found"));
     line(
         &mut text,
         &format!(
-            "profile {}: {} cases, {} repeats of {} batches after {} of warm-up, at least {:?} each; seed {}; about {}",
+            "profile {}: {}, {} of {} batches after {} of warm-up, at least {:?} each; seed {}; about {}",
             plan.profile,
-            plan.measured(),
-            plan.repeats,
+            counted(plan.measured(), "case"),
+            counted(plan.repeats as usize, "repeat"),
             limits.batches,
             limits.warmup,
             limits.min_time,
@@ -34,10 +35,10 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
         line(&mut text, note);
     }
     for (scenario, points, flag) in &plan.left_out {
-        line(&mut text, &format!("left out: {points} points of {scenario}; {flag} runs them"));
+        line(&mut text, &format!("left out: {} of {scenario}; {flag} runs all", counted(*points, "point")));
     }
     for (scenario, points) in &plan.dropped {
-        line(&mut text, &format!("dropped by the filter of {scenario}: {points} points"));
+        line(&mut text, &format!("dropped by the filter of {scenario}: {}", counted(*points, "point")));
     }
     text
 }
@@ -71,6 +72,11 @@ fn isolation(isolation: Isolation) -> &'static str {
         Isolation::Run => "one process for the whole run",
         Isolation::None => "none: everything runs in this process",
     }
+}
+
+/// `1 point`, `2 points`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn line(text: &mut String, line: &str) {

@@ -1,7 +1,6 @@
 //! Who runs a repeat: a process of its own, a shared one, or this one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -20,23 +19,23 @@ pub(super) trait Executor {
 
 /// Repeats in children, fresh or shared as the plan says.
 #[derive(Debug)]
-pub(super) struct Processes {
+pub(super) struct Processes<'a> {
     program: Program,
     isolation: Isolation,
     timeout: Duration,
     memory: u64,
-    interrupted: Arc<AtomicBool>,
+    interrupted: &'a AtomicBool,
     shared: HashMap<usize, Process>,
 }
 
-impl Processes {
-    pub(super) fn new(program: Program, plan: &Plan, interrupted: Arc<AtomicBool>) -> Self {
+impl<'a> Processes<'a> {
+    pub(super) fn new(program: Program, plan: &Plan, interrupted: &'a AtomicBool) -> Self {
         let Plan { isolation, timeout, memory, .. } = *plan;
         Self { program, isolation, timeout, memory, interrupted, shared: HashMap::new() }
     }
 }
 
-impl Executor for Processes {
+impl Executor for Processes<'_> {
     fn run(&mut self, case: usize, ask: &Ask, last: bool) -> Ended {
         let (key, last) = match self.isolation {
             Isolation::Repeat => (case, true),
@@ -51,7 +50,7 @@ impl Executor for Processes {
                 return failed(How::Protocol, detail, begun.elapsed());
             }
         };
-        let watch = Watch { timeout: self.timeout, memory: self.memory, interrupted: &self.interrupted };
+        let watch = Watch { timeout: self.timeout, memory: self.memory, interrupted: self.interrupted };
         let ended = process.run(ask, watch, last);
         if ended.alive {
             self.shared.insert(key, process);

@@ -12,9 +12,6 @@ mod protocol;
 mod repeat;
 mod schedule;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 pub use child::serve;
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
@@ -26,18 +23,17 @@ pub use schedule::Task;
 use crate::plan::Isolation;
 
 /// Runs the task, each repeat where the plan's isolation says, and tells `sink` of everything.
-/// Setting `interrupted` ends the run: children are gone when this returns, finished repeats have been told.
+/// Setting the task's `interrupted` ends the run: children are gone when this returns, finished repeats have been told.
 ///
 /// # Errors
 /// The first error of the sink; a failing case is none.
 pub fn run<E>(
     task: &Task<'_>,
     program: Program,
-    interrupted: Arc<AtomicBool>,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Ending, E> {
     match task.plan.isolation {
         Isolation::None => schedule::go(task, &mut executor::InProcess, sink),
-        _ => schedule::go(task, &mut executor::Processes::new(program, task.plan, interrupted), sink),
+        _ => schedule::go(task, &mut executor::Processes::new(program, task.plan, task.interrupted), sink),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::event::{Ending, Event};
@@ -27,6 +28,8 @@ pub struct Task<'a> {
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
     pub budget: Option<Duration>,
+    /// Set when the user asks for an end.
+    pub interrupted: &'a AtomicBool,
 }
 
 impl std::fmt::Debug for Task<'_> {
@@ -47,6 +50,10 @@ pub(super) fn go<E>(
     let begun = Instant::now();
     let mut ending = Ending::Complete;
     while let Some((index, number)) = progress.next() {
+        if task.interrupted.load(Ordering::Relaxed) {
+            ending = Ending::Interrupted;
+            break;
+        }
         if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
             ending = Ending::OutOfBudget;
             break;
@@ -210,6 +217,8 @@ mod tests {
     use crate::plan::{Isolation, Order};
     use crate::registry::{Contract, Keep, Location, Point, ScenarioEntry};
 
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
     /// Answers without processes and without time.
     struct Mock<'a> {
         asked: Vec<(String, u32)>,
@@ -290,6 +299,7 @@ mod tests {
             order,
             isolation: Isolation::Repeat,
             smoke: false,
+            verify: true,
         }
     }
 
@@ -301,7 +311,8 @@ mod tests {
         let mut mock = Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new() };
         let nowhere = |_: &CaseId| PathBuf::from("/nonexistent");
         let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-        let task = Task { plan, finished, hashes: &nowhere, scratch: &scratch, budget: None };
+        let task =
+            Task { plan, finished, hashes: &nowhere, scratch: &scratch, budget: None, interrupted: &NEVER };
         let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
         (ending, mock.asked)
     }
@@ -364,7 +375,14 @@ mod tests {
         };
         let nowhere = |_: &CaseId| PathBuf::new();
         let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-        let task = Task { plan: &plan, finished: &[], hashes: &nowhere, scratch: &scratch, budget: None };
+        let task = Task {
+            plan: &plan,
+            finished: &[],
+            hashes: &nowhere,
+            scratch: &scratch,
+            budget: None,
+            interrupted: &NEVER,
+        };
         let mut ended = 0;
         let ending = go(&task, &mut mock, &mut |event| {
             ended += usize::from(matches!(event, Event::RepeatEnded { .. }));
@@ -374,13 +392,43 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupt_between_two_repeats_ends_the_run() {
+        let plan = plan(&["a"], 5, Order::Declared);
+        let interrupted = AtomicBool::new(false);
+        let answer = |_: &str, number| {
+            interrupted.store(number == 2, Ordering::Relaxed);
+            Some(measured())
+        };
+        let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![] };
+        let nowhere = |_: &CaseId| PathBuf::new();
+        let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+        let task = Task {
+            plan: &plan,
+            finished: &[],
+            hashes: &nowhere,
+            scratch: &scratch,
+            budget: None,
+            interrupted: &interrupted,
+        };
+        let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
+        assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
+    }
+
+    #[test]
     fn an_error_of_the_sink_ends_the_run() {
         let plan = plan(&["a"], 2, Order::Declared);
         let mut mock =
             Mock { asked: vec![], answer: &|_, _| Some(measured()), round: HashMap::new(), held: vec![] };
         let nowhere = |_: &CaseId| PathBuf::new();
         let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-        let task = Task { plan: &plan, finished: &[], hashes: &nowhere, scratch: &scratch, budget: None };
+        let task = Task {
+            plan: &plan,
+            finished: &[],
+            hashes: &nowhere,
+            scratch: &scratch,
+            budget: None,
+            interrupted: &NEVER,
+        };
         let ending = go(&task, &mut mock, &mut |event| match event {
             Event::RepeatEnded { .. } => Err("disk full"),
             _ => Ok(()),
@@ -405,7 +453,14 @@ mod tests {
             .unwrap();
         let hashes = |_: &CaseId| file.clone();
         let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-        let task = Task { plan: &plan, finished: &[], hashes: &hashes, scratch: &scratch, budget: None };
+        let task = Task {
+            plan: &plan,
+            finished: &[],
+            hashes: &hashes,
+            scratch: &scratch,
+            budget: None,
+            interrupted: &NEVER,
+        };
         let check = |held: &[u128], ticket: Ticket| {
             let held: Vec<String> = held.iter().map(|hash| format!("{hash:032x}")).collect();
             let work = Work { ticket, ..Work::default() };
