@@ -33,13 +33,13 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
     let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
-    let mut adapter = match (&ask.adapter, scenario.contract) {
+    let entry = match (&ask.adapter, scenario.contract) {
         (Some(name), Some(contract)) => {
-            let entry = find_adapter((contract.id)(), name).ok_or_else(|| unknown("adapter", name))?;
-            Some((entry.make)()?)
+            Some(find_adapter((contract.id)(), name).ok_or_else(|| unknown("adapter", name))?)
         }
         _ => None,
     };
+    let mut adapter = entry.map(|entry| (entry.make)()).transpose()?;
     let mut bencher = Bencher::new(Settings {
         purpose: ask.purpose,
         limits: ask.limits,
@@ -53,7 +53,12 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
     bencher.enter(Phase::TearDown);
     drop(adapter);
     ran?;
-    bencher.finish()
+    let mut result = bencher.finish()?;
+    // What the adapter says of itself once and for all stands on every ticket of it.
+    if let (Some(work), Some(unequal)) = (&mut result.work, entry.and_then(|entry| entry.unequal)) {
+        work.ticket.unequal.get_or_insert_with(|| unequal.to_owned());
+    }
+    Ok(result)
 }
 
 fn answer(ask: &Ask, result: Yield) -> Answer {
