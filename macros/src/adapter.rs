@@ -36,14 +36,11 @@ struct Model {
 }
 
 /// Expands `#[adapter(...)]`: the block as the author wrote it, and beside it its registration, or what is wrong.
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let block: ItemImpl = match syn::parse2(item.clone()) {
-        Ok(block) => block,
-        Err(_) => {
-            let message = "`#[adapter]` goes on an implementation: `impl Contract for Type { ... }`";
-            let error = syn::Error::new_spanned(first_line(&item), message).into_compile_error();
-            return quote!(#item #error);
-        }
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let Ok(block) = syn::parse2::<ItemImpl>(item.clone()) else {
+        let message = "`#[adapter]` goes on an implementation: `impl Contract for Type { ... }`";
+        let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
+        return quote!(#item #error);
     };
     let beside = match Model::check(options, &block) {
         Ok(model) => model.into_tokens(),
@@ -114,10 +111,10 @@ impl Model {
         let contract = contract(&object, &path);
         // With the arguments of the trait: one type may fulfil `Queue<u8>` and `Queue<u16>`.
         let registration = format_ident!("__WEIGHBRIDGE_ADAPTER_{}_FOR_{}", flat(&path), flat(&ty));
-        let made = match &new {
-            Some(new) => quote_spanned!(new.span()=> __wb::Made::<#ty>::made(#new())?),
-            None => quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
-        };
+        let made = new.map_or_else(
+            || quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
+            |new| quote_spanned!(new.span()=> __wb::Made::<#ty>::made(#new())?),
+        );
         let probe = some_or_none(probe.as_ref());
         let unequal = some_or_none(unequal.as_ref());
         let location = location();

@@ -15,17 +15,17 @@ use proc_macro::TokenStream;
 
 #[proc_macro_attribute]
 pub fn scenario(options: TokenStream, item: TokenStream) -> TokenStream {
-    shown("scenario", scenario::expand(options.into(), item.into()))
+    shown("scenario", scenario::expand(options.into(), &item.into()))
 }
 
 #[proc_macro_attribute]
 pub fn adapter(options: TokenStream, item: TokenStream) -> TokenStream {
-    shown("adapter", adapter::expand(options.into(), item.into()))
+    shown("adapter", adapter::expand(options.into(), &item.into()))
 }
 
 #[proc_macro_derive(Sweep, attributes(sweep))]
 pub fn sweep(item: TokenStream) -> TokenStream {
-    shown("Sweep", sweep::derive(item.into()).unwrap_or_else(|errors| errors.into_compile_error()))
+    shown("Sweep", sweep::derive(item.into()).unwrap_or_else(syn::Error::into_compile_error))
 }
 
 /// Prints the expansion for those who ask.

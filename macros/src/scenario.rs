@@ -40,14 +40,11 @@ struct Model {
 }
 
 /// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let function: Function = match syn::parse2(item.clone()) {
-        Ok(function) => function,
-        Err(_) => {
-            let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
-            let error = syn::Error::new_spanned(first_line(&item), message).into_compile_error();
-            return quote!(#item #error);
-        }
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
+        let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
+        let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
+        return quote!(#item #error);
     };
     let beside = match Model::check(options, &function) {
         Ok(model) => model.into_tokens(),
@@ -319,10 +316,7 @@ pub(crate) fn location() -> TokenStream {
 
 /// An option of the expansion.
 pub(crate) fn some_or_none(tokens: Option<impl ToTokens>) -> TokenStream {
-    match tokens {
-        Some(tokens) => quote!(__wb::Option::Some(#tokens)),
-        None => quote!(__wb::Option::None),
-    }
+    tokens.map_or_else(|| quote!(__wb::Option::None), |tokens| quote!(__wb::Option::Some(#tokens)))
 }
 
 /// The head of an item, up to its first group: enough to underline.

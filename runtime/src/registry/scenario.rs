@@ -30,8 +30,11 @@ pub struct ScenarioEntry {
     /// Whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
-    pub run: fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>,
+    pub run: Run,
 }
+
+/// A scenario as the stages call it.
+pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
 
 inventory::collect!(ScenarioEntry);
 
