@@ -1,7 +1,7 @@
 //! One file for each mistake that an author can make with the attributes, and what the compiler then says.
 //!
 //! Only messages of ours are kept whole. What `rustc` says about a bound of ours changes with its releases: of those
-//! the test in `tests/expansion/bounds.rs` looks at one line.
+//! `tests/bounds` looks at single lines.
 
 #[test]
 fn mistakes_with_a_scenario_are_told_where_they_are() {

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ItemImpl, LitStr, Path, Type};
+use syn::{Expr, ItemImpl, LitStr, Path, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -32,7 +32,6 @@ struct Model {
     description: String,
     contract: Path,
     ty: Type,
-    conditions: Vec<Attribute>,
 }
 
 /// Expands `#[adapter(...)]`: the block as the author wrote it, and beside it its registration, or what is wrong.
@@ -57,7 +56,7 @@ impl Model {
         let name = options.text("name", &mut errors);
         match &name {
             Some(name) => attr::refuse_unshowable("the name", name, &mut errors),
-            None if options.key("name").is_some() => {}
+            None if !options.is_missing("name") => {}
             None => errors.at(
                 Head(block),
                 "the adapter has no name: write `#[adapter(name = \"Google Grain\")]`, the name of the system in \
@@ -99,14 +98,12 @@ impl Model {
             description: attr::description(&block.attrs),
             contract,
             ty: (*block.self_ty).clone(),
-            conditions: attr::conditions(&block.attrs).cloned().collect(),
         });
         errors.unless_any(model)
     }
 
     fn into_tokens(self) -> TokenStream {
-        let Self { runtime, name, tier, new, probe, unequal, description, contract: path, ty, conditions } =
-            self;
+        let Self { runtime, name, tier, new, probe, unequal, description, contract: path, ty } = self;
         let object: Type = syn::parse_quote!(dyn #path);
         let contract = contract(&object, &path);
         // With the arguments of the trait: one type may fulfil `Queue<u8>` and `Queue<u16>`.
@@ -119,7 +116,6 @@ impl Model {
         let unequal = some_or_none(unequal.as_ref());
         let location = location();
         quote! {
-            #(#conditions)*
             #[doc(hidden)]
             #[allow(non_upper_case_globals)]
             static #registration: () = {

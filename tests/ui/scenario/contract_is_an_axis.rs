@@ -3,7 +3,7 @@ use weighbridge::prelude::*;
 trait Loader {}
 
 #[scenario(id = "A-1")]
-fn load(bencher: &mut Bencher, #[sweep(1)] loader: &mut dyn Loader) {
+fn load(bencher: &mut Bencher, #[sweep(1)] _loader: &mut dyn Loader) {
     bencher.iter(|| 1);
 }
 

@@ -8,7 +8,7 @@ fn sort(#[sweep(1, 2)] len: usize) {
 trait Loader {}
 
 #[scenario(id = "A-2")]
-fn load(loader: &mut dyn Loader, bencher: &mut Bencher) {
+fn load(_loader: &mut dyn Loader, bencher: &mut Bencher) {
     bencher.iter(|| 1);
 }
 

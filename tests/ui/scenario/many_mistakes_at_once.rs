@@ -7,7 +7,7 @@ unsafe fn sort<T>(
     bencher: &mut Bencher,
     #[sweep()] len: usize,
     #[sweep(small = 1, small = 2)] _len: usize,
-    loader: &mut (dyn Loader + Send),
+    _loader: &mut (dyn Loader + Send),
 ) {
     bencher.iter(|| len);
 }

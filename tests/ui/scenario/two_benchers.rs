@@ -1,7 +1,7 @@
 use weighbridge::prelude::*;
 
 #[scenario(id = "A-1")]
-fn sort(bencher: &mut Bencher, other: &mut Bencher) {
+fn sort(bencher: &mut Bencher, _other: &mut Bencher) {
     bencher.iter(|| 1);
 }
 

@@ -4,7 +4,7 @@ trait Loader {}
 trait Saver {}
 
 #[scenario(id = "A-1")]
-fn copy(bencher: &mut Bencher, loader: &mut dyn Loader, saver: &mut dyn Saver) {
+fn copy(bencher: &mut Bencher, _loader: &mut dyn Loader, _saver: &mut dyn Saver) {
     bencher.iter(|| 1);
 }
 

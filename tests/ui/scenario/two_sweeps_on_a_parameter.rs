@@ -1,7 +1,7 @@
 use weighbridge::prelude::*;
 
 #[scenario(id = "A-1")]
-fn sort(bencher: &mut Bencher, #[sweep(1)] #[sweep(2)] len: usize) {
+fn sort(bencher: &mut Bencher, #[sweep(1)] #[sweep(2)] _len: usize) {
     bencher.iter(|| 1);
 }
 

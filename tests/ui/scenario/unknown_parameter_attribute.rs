@@ -1,7 +1,7 @@
 use weighbridge::prelude::*;
 
 #[scenario(id = "A-1")]
-fn sort(bencher: &mut Bencher, #[swep(1, 2)] len: usize, #[cfg(test)] depth: usize) {
+fn sort(bencher: &mut Bencher, #[swep(1, 2)] _len: usize, #[cfg(test)] _depth: usize) {
     bencher.iter(|| 1);
 }
 

@@ -1,7 +1,7 @@
 use weighbridge::prelude::*;
 
 #[scenario(id = "A-1")]
-fn sort(bencher: &mut Bencher, #[sweep(1, 2)] _: usize, #[sweep(p = (1, 2))] (a, b): (u8, u8)) {
+fn sort(bencher: &mut Bencher, #[sweep(1, 2)] _: usize, #[sweep(p = (1, 2))] (_, _): (u8, u8)) {
     bencher.iter(|| 1);
 }
 

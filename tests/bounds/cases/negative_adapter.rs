@@ -1,3 +1,4 @@
+// says: error: this says that the type does not fulfil the contract: remove `#[adapter]` or `!`
 use weighbridge::prelude::*;
 
 trait Loader {}
