@@ -1,9 +1,9 @@
 //! `#[scenario]`: one function becomes one entry of the registry.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, LitInt, LitStr, Path, Type};
+use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -35,7 +35,7 @@ struct Model {
     bencher: Type,
     parameters: Vec<Parameter>,
     /// What it gives back, for mistakes about it.
-    output: proc_macro2::Span,
+    output: Span,
 }
 
 /// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
@@ -90,7 +90,10 @@ impl Model {
             is_async: signature.asyncness.is_some(),
             bencher,
             parameters,
-            output: signature.output.span(),
+            output: match &signature.output {
+                ReturnType::Type(_, ty) => ty.span(),
+                ReturnType::Default => Span::call_site(),
+            },
         });
         errors.unless_any(model)
     }
