@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ItemImpl, LitStr, Path, Type};
+use syn::{Expr, ItemImpl, LitStr, Path, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -32,18 +32,14 @@ struct Model {
     description: String,
     contract: Path,
     ty: Type,
-    conditions: Vec<Attribute>,
 }
 
 /// Expands `#[adapter(...)]`: the block as the author wrote it, and beside it its registration, or what is wrong.
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let block: ItemImpl = match syn::parse2(item.clone()) {
-        Ok(block) => block,
-        Err(_) => {
-            let message = "`#[adapter]` goes on an implementation: `impl Contract for Type { ... }`";
-            let error = syn::Error::new_spanned(first_line(&item), message).into_compile_error();
-            return quote!(#item #error);
-        }
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let Ok(block) = syn::parse2::<ItemImpl>(item.clone()) else {
+        let message = "`#[adapter]` goes on an implementation: `impl Contract for Type { ... }`";
+        let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
+        return quote!(#item #error);
     };
     let beside = match Model::check(options, &block) {
         Ok(model) => model.into_tokens(),
@@ -60,7 +56,7 @@ impl Model {
         let name = options.text("name", &mut errors);
         match &name {
             Some(name) => attr::refuse_unshowable("the name", name, &mut errors),
-            None if options.key("name").is_some() => {}
+            None if !options.is_missing("name") => {}
             None => errors.at(
                 Head(block),
                 "the adapter has no name: write `#[adapter(name = \"Google Grain\")]`, the name of the system in \
@@ -102,27 +98,24 @@ impl Model {
             description: attr::description(&block.attrs),
             contract,
             ty: (*block.self_ty).clone(),
-            conditions: attr::conditions(&block.attrs).cloned().collect(),
         });
         errors.unless_any(model)
     }
 
     fn into_tokens(self) -> TokenStream {
-        let Self { runtime, name, tier, new, probe, unequal, description, contract: path, ty, conditions } =
-            self;
+        let Self { runtime, name, tier, new, probe, unequal, description, contract: path, ty } = self;
         let object: Type = syn::parse_quote!(dyn #path);
         let contract = contract(&object, &path);
         // With the arguments of the trait: one type may fulfil `Queue<u8>` and `Queue<u16>`.
         let registration = format_ident!("__WEIGHBRIDGE_ADAPTER_{}_FOR_{}", flat(&path), flat(&ty));
-        let made = match &new {
-            Some(new) => quote_spanned!(new.span()=> __wb::Made::<#ty>::made(#new())?),
-            None => quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
-        };
+        let made = new.map_or_else(
+            || quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
+            |new| quote_spanned!(new.span()=> __wb::Made::<#ty>::made(#new())?),
+        );
         let probe = some_or_none(probe.as_ref());
         let unequal = some_or_none(unequal.as_ref());
         let location = location();
         quote! {
-            #(#conditions)*
             #[doc(hidden)]
             #[allow(non_upper_case_globals)]
             static #registration: () = {

@@ -1,6 +1,7 @@
 //! The options of an attribute: `key = value, key = value`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, ExprLit, Lit, LitInt, LitStr, Path, Token};
@@ -16,13 +17,15 @@ pub(crate) struct Key {
 /// The options that were given, each once.
 pub(crate) struct Options {
     given: Vec<(Ident, Expr)>,
+    /// Keys that were meant and told as mistakes: nobody is told a second time that they are missing.
+    meant: Vec<&'static str>,
     known: &'static [Key],
 }
 
 impl Options {
     /// Reads `key = value, ...`. A mistake in one option does not hide those in the next.
     pub(crate) fn parse(tokens: TokenStream, known: &'static [Key], errors: &mut Errors) -> Self {
-        let mut options = Self { given: Vec::new(), known };
+        let mut options = Self { given: Vec::new(), meant: Vec::new(), known };
         let read = |input: ParseStream<'_>| {
             while !input.is_empty() {
                 if let Err(error) = options.parse_one(input, errors) {
@@ -45,28 +48,27 @@ impl Options {
         let begin = input.fork();
         let Ok(key) = input.call(Ident::parse_any) else {
             let found: TokenTree = begin.parse()?;
-            let example = self.known[0].example;
-            return Err(syn::Error::new_spanned(
-                found,
-                format!("options are written `key = value`, such as `{example}`"),
-            ));
+            let first = &self.known[0];
+            self.meant.push(first.name);
+            let message = format!("options are written `key = value`, such as `{}`", first.example);
+            return Err(syn::Error::new_spanned(found, message));
         };
         let name = key.to_string();
+        let names = self.known.iter().map(|known| known.name);
         let Some(known) = self.known.iter().find(|known| known.name == name) else {
-            let names = self.known.iter().map(|known| known.name);
+            self.meant.extend(nearest(&name, names.clone()));
             skip_to_comma(input);
             return Err(syn::Error::new_spanned(key, unknown("option", &name, names)));
         };
+        self.meant.push(known.name);
         if !input.peek(Token![=]) {
             skip_to_comma(input);
             return Err(syn::Error::new_spanned(key, format!("write `{}`", known.example)));
         }
         input.parse::<Token![=]>()?;
         if input.is_empty() || input.peek(Token![,]) {
-            return Err(syn::Error::new_spanned(
-                key,
-                format!("the value is missing: write `{}`", known.example),
-            ));
+            let message = format!("the value is missing: write `{}`", known.example);
+            return Err(syn::Error::new_spanned(key, message));
         }
         let value: Expr = input.parse()?;
         if !input.is_empty() && !input.peek(Token![,]) {
@@ -80,6 +82,11 @@ impl Options {
             self.given.push((key, value));
         }
         Ok(())
+    }
+
+    /// Whether the author did not even try to give the option.
+    pub(crate) fn is_missing(&self, name: &str) -> bool {
+        !self.meant.contains(&name)
     }
 
     /// Whether the option is given: its key, for mistakes about it as a whole.
@@ -118,12 +125,12 @@ impl Options {
         if matches!(value, Expr::Path(_)) {
             return Some(value.clone());
         }
-        let hint = match value {
-            Expr::Call(_) => "without calling it, ",
-            Expr::Closure(_) => "not a closure, ",
-            _ => "",
+        let (what, instead) = match value {
+            Expr::Call(call) => ("call", format!("{name} = {}", tight(&call.func))),
+            Expr::Closure(_) => ("closure", self.example(name).to_owned()),
+            _ => ("value", self.example(name).to_owned()),
         };
-        errors.at(value, format!("`{name}` is a path, {hint}such as `{}`", self.example(name)));
+        errors.at(value, format!("`{name}` takes a path, not a {what}: write `{instead}`"));
         None
     }
 
@@ -160,16 +167,22 @@ impl Options {
 
 /// What to say of a name that is none of the known ones.
 pub(crate) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let near = known
-        .clone()
-        .map(|known| (strsim::osa_distance(name, known), known))
-        .filter(|(distance, known)| *distance <= known.len().div_ceil(3))
-        .min();
-    if let Some((_, near)) = near {
+    if let Some(near) = nearest(name, known.clone()) {
         return format!("unknown {what} `{name}`: did you mean `{near}`?");
     }
     let known: Vec<String> = known.map(|known| format!("`{known}`")).collect();
     format!("unknown {what} `{name}`: the known ones are {}", known.join(", "))
+}
+
+/// The known name that was probably meant: at most every third letter of it is another.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let by_distance = known.map(|known| (strsim::osa_distance(name, known), known));
+    by_distance.filter(|(distance, known)| *distance <= known.len().div_ceil(3)).min().map(|(_, known)| known)
+}
+
+/// Tokens as text, without the spaces that printing them puts between.
+pub(crate) fn tight(tokens: impl ToTokens) -> String {
+    tokens.to_token_stream().to_string().replace(' ', "")
 }
 
 /// The first line of the documentation: what listings show.
@@ -185,11 +198,6 @@ pub(crate) fn description(attributes: &[syn::Attribute]) -> String {
             Some(line.to_owned())
         })
         .unwrap_or_default()
-}
-
-/// The conditions under which the item exists: they hold for its registration too.
-pub(crate) fn conditions(attributes: &[syn::Attribute]) -> impl Iterator<Item = &syn::Attribute> {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"))
 }
 
 /// Refuses the second of two equal attributes on one item: the outer one sees the inner.

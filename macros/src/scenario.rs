@@ -1,9 +1,9 @@
 //! `#[scenario]`: one function becomes one entry of the registry.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, LitInt, LitStr, Path, Type};
+use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -36,20 +36,16 @@ struct Model {
     is_async: bool,
     bencher: Type,
     parameters: Vec<Parameter>,
-    conditions: Vec<Attribute>,
     /// What it gives back, for mistakes about it.
-    output: proc_macro2::Span,
+    output: Span,
 }
 
 /// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let function: Function = match syn::parse2(item.clone()) {
-        Ok(function) => function,
-        Err(_) => {
-            let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
-            let error = syn::Error::new_spanned(first_line(&item), message).into_compile_error();
-            return quote!(#item #error);
-        }
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
+        let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
+        let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
+        return quote!(#item #error);
     };
     let beside = match Model::check(options, &function) {
         Ok(model) => model.into_tokens(),
@@ -98,8 +94,10 @@ impl Model {
             is_async: signature.asyncness.is_some(),
             bencher,
             parameters,
-            conditions: attr::conditions(&function.attributes).cloned().collect(),
-            output: signature.output.span(),
+            output: match &signature.output {
+                ReturnType::Type(_, ty) => ty.span(),
+                ReturnType::Default => Span::call_site(),
+            },
         });
         errors.unless_any(model)
     }
@@ -127,11 +125,10 @@ impl Model {
         });
         let contract = some_or_none(contract.as_ref());
         let equivalence = some_or_none(self.equivalence.as_ref());
-        let Self { runtime, id, category, description, sets, conditions, .. } = &self;
+        let Self { runtime, id, category, description, sets, .. } = &self;
         let registration = format_ident!("__WEIGHBRIDGE_SCENARIO_{}", self.name);
         let location = location();
         quote! {
-            #(#conditions)*
             #[doc(hidden)]
             #[allow(non_upper_case_globals)]
             static #registration: () = {
@@ -197,10 +194,14 @@ impl Model {
         });
         let own = self.filter.as_ref().map(|filter| {
             let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+            let values: Vec<_> = (0..swept().count()).map(|index| format_ident!("__value_{index}")).collect();
+            // On the author's path, so that a filter over other axes is told there.
+            let call = quote_spanned!(filter.span()=> __wb::Kept::kept(#filter(#(&#values),*)));
             quote! {
                 {
                     fn __kept(__point: &__wb::Point) -> __wb::Result<__wb::Keep, __wb::Error> {
-                        __wb::Result::Ok(__wb::Kept::kept(#filter(#(&#taken),*)))
+                        #(let #values = #taken;)*
+                        __wb::Result::Ok(#call)
                     }
                     __wb::Keep::of(__kept(__point))
                 }
@@ -231,7 +232,7 @@ impl Model {
 }
 
 fn check_id(options: &Options, function: &Ident, errors: &mut Errors) -> Option<LitStr> {
-    if options.expression("id").is_none() {
+    if options.is_missing("id") {
         let example = function.to_string().to_uppercase().replace('_', "-");
         errors.at(function, format!("the scenario has no id: write `#[scenario(id = \"{example}-1\")]`"));
         return None;
@@ -324,7 +325,7 @@ fn check_worker_threads(options: &Options, is_async: bool, errors: &mut Errors) 
 
 /// How both attributes name a contract: they meet by its type.
 pub(crate) fn contract(object: &Type, path: &Path) -> TokenStream {
-    let name = path.segments.last().map(|last| last.to_token_stream().to_string().replace(' ', ""));
+    let name = path.segments.last().map(attr::tight);
     quote!(__wb::Contract { id: __wb::TypeId::of::<#object>, name: #name })
 }
 
@@ -341,10 +342,7 @@ pub(crate) fn location() -> TokenStream {
 
 /// An option of the expansion.
 pub(crate) fn some_or_none(tokens: Option<impl ToTokens>) -> TokenStream {
-    match tokens {
-        Some(tokens) => quote!(__wb::Option::Some(#tokens)),
-        None => quote!(__wb::Option::None),
-    }
+    tokens.map_or_else(|| quote!(__wb::Option::None), |tokens| quote!(__wb::Option::Some(#tokens)))
 }
 
 /// The head of an item, up to its first group: enough to underline.

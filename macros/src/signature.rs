@@ -3,8 +3,13 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Pat, PatType, Path, Safety, Signature, Type, TypeParamBound, Visibility};
+use syn::punctuated::Punctuated;
+use syn::{
+    Attribute, FnArg, GenericArgument, Pat, PatType, Path, PathArguments, Safety, Signature, Token, Type,
+    TypeParamBound, Visibility,
+};
 
+use crate::attr::{nearest, tight};
 use crate::errors::Errors;
 use crate::sweep::{Axis, Swept, axis_name, sweeps};
 
@@ -74,13 +79,28 @@ impl Parameters {
                 "a scenario measures with the bencher: write `bencher: &mut Bencher` as its first parameter",
             );
         }
+        let is_bencher =
+            |input: &&FnArg| matches!(input, FnArg::Typed(input) if is_reference_to_bencher(&input.ty));
+        // One in the wrong place is told there, and not as one that is missing.
+        let misplaced = signature
+            .inputs
+            .iter()
+            .skip(1)
+            .find(is_bencher)
+            .filter(|_| signature.inputs.first().is_some_and(|first| !is_bencher(&first)));
         for (index, input) in signature.inputs.iter().enumerate() {
             match input {
                 FnArg::Receiver(receiver) => errors.at(
                     receiver,
-                    "a scenario is a free function: write `bencher: &mut Bencher` and move it out of the `impl`",
+                    "a scenario is a free function: move it out of the `impl`, and write `bencher: &mut Bencher` as \
+                     its first parameter",
                 ),
-                FnArg::Typed(parameter) if index == 0 => parameters.first(parameter, errors),
+                FnArg::Typed(parameter) if index == 0 && misplaced.is_none() => parameters.first(parameter, errors),
+                FnArg::Typed(parameter) if misplaced.is_some_and(|misplaced| std::ptr::eq(misplaced, input)) => {
+                    if signature.receiver().is_none() {
+                        errors.at(parameter, "the bencher comes first: move it before the other parameters");
+                    }
+                }
                 FnArg::Typed(parameter) => parameters.further(parameter, errors),
             }
         }
@@ -89,17 +109,11 @@ impl Parameters {
 
     fn first(&mut self, parameter: &PatType, errors: &mut Errors) {
         let ty = &*parameter.ty;
-        let is_bencher = match ty {
-            Type::Reference(reference) => {
-                reference.mutability.is_some() && matches!(&*reference.elem, Type::Path(_))
-            }
-            _ => false,
-        };
-        if is_bencher && parameter.attrs.is_empty() {
+        // Whether a type of another name is a bencher is for the compiler to find out.
+        let is_taken = matches!(ty, Type::Reference(reference)
+            if reference.mutability.is_some() && matches!(*reference.elem, Type::Path(_)));
+        if is_taken {
             self.bencher = Some(ty.clone());
-            return;
-        }
-        if is_bencher {
             refuse_foreign(parameter, errors);
             for attribute in sweeps(&parameter.attrs) {
                 errors.at(attribute, "the first parameter is the bencher, and the bencher is no axis");
@@ -123,6 +137,10 @@ impl Parameters {
         refuse_foreign(parameter, errors);
         let ty = &*parameter.ty;
         let attributes: Vec<_> = sweeps(&parameter.attrs).collect();
+        if let (Type::ImplTrait(_), false) = (ty, attributes.is_empty()) {
+            errors.at(ty, "the values of an axis have one type: name it");
+            return;
+        }
         if let Some(object) = contract_object(ty, errors) {
             for attribute in attributes {
                 errors.at(attribute, "a contract is no axis: its adapters are what it runs through");
@@ -132,10 +150,10 @@ impl Parameters {
         }
         let Some(first) = attributes.first() else {
             match ty {
-                Type::Path(_) => self.rest.push(Parameter::Swept(Swept::Options(ty.clone()))),
                 // Told by `contract_object`.
-                _ if mentions_a_trait(ty) => {}
-                Type::Reference(reference) if is_called(&reference.elem, "Bencher") => {
+                _ if mentioned_trait(ty).is_some() => {}
+                Type::Path(_) => self.rest.push(Parameter::Swept(Swept::Options(ty.clone()))),
+                _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
                 }
                 _ => errors.at(
@@ -153,10 +171,6 @@ impl Parameters {
             errors.at(&parameter.pat, "an axis is called like its parameter: give it a name");
             return;
         };
-        if let Type::ImplTrait(_) = ty {
-            errors.at(ty, "the values of an axis have one type: name it");
-            return;
-        }
         let axis = Axis::parse(&pattern.ident, ty, first, errors);
         let is_same = |other: &Parameter| matches!(other, Parameter::Swept(Swept::Axis(other)) if other.name == axis.name);
         if self.rest.iter().any(is_same) {
@@ -172,11 +186,7 @@ impl Parameters {
         let Type::TraitObject(found) = &object else { unreachable!("only trait objects are contracts") };
         let mut bounds = found.bounds.iter();
         let (Some(TypeParamBound::Trait(contract)), None) = (bounds.next(), bounds.next()) else {
-            let first = found.bounds.iter().find_map(|bound| match bound {
-                TypeParamBound::Trait(bound) if !is_marker(&bound.path) => Some(bound.path.to_token_stream()),
-                _ => None,
-            });
-            let first = first.map_or_else(|| "Contract".to_owned(), |first| first.to_string());
+            let first = first_trait(&found.bounds);
             errors.at(
                 &object,
                 format!("name the contract alone, `&mut dyn {first}`: what else it needs (`Send`) belongs on the trait"),
@@ -228,9 +238,12 @@ fn refuse_foreign(parameter: &PatType, errors: &mut Errors) {
         if attribute.path().is_ident("sweep") || is_for_the_compiler(attribute) {
             continue;
         }
-        let name = attribute.path().to_token_stream();
-        let near = strsim::osa_distance(&name.to_string(), "sweep") <= 3;
-        let hint = if near { "did you mean `sweep`?" } else { "a parameter takes `#[sweep(...)]`" };
+        let name = tight(attribute.path());
+        let hint = if nearest(&name, ["sweep"].into_iter()).is_some() {
+            "did you mean `sweep`?"
+        } else {
+            "a parameter takes `#[sweep(...)]`"
+        };
         errors.at(attribute, format!("unknown attribute `{name}`: {hint}"));
     }
 }
@@ -241,48 +254,53 @@ fn is_for_the_compiler(attribute: &Attribute) -> bool {
 
 /// The `dyn Contract` of `&mut dyn Contract`. Other ways of writing it are refused with the right one.
 fn contract_object(ty: &Type, errors: &mut Errors) -> Option<Type> {
-    match ty {
-        Type::Reference(reference) => {
-            match inner(&reference.elem) {
-                object @ Type::TraitObject(_) => {
-                    if reference.mutability.is_none() {
-                        errors.at(ty, "a contract is taken by `&mut`, since what adapters do changes them");
-                    }
-                    Some(object.clone())
+    let name = mentioned_trait(ty)?;
+    let why = match ty {
+        Type::Reference(reference) => match inner(&reference.elem) {
+            object @ Type::TraitObject(_) => {
+                if reference.mutability.is_none() {
+                    errors.at(ty, format!("write `&mut dyn {name}`: what adapters do changes them"));
                 }
-                Type::ImplTrait(_) => {
-                    errors.at(ty, "a contract is taken as `&mut dyn Contract`: which adapter it is, is known when it runs");
-                    None
-                }
-                _ => None,
+                return Some(object.clone());
             }
-        }
-        Type::ImplTrait(_) | Type::TraitObject(_) => {
-            errors.at(ty, "a contract is taken as `&mut dyn Contract`");
-            None
-        }
-        Type::Path(path) if mentions_a_trait(ty) => {
-            let name = path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
-            errors.at(ty, format!("a contract is taken as `&mut dyn Contract`, not in a `{name}`"));
-            None
-        }
+            _ => "which adapter it is becomes known when it runs",
+        },
+        Type::ImplTrait(_) => "which adapter it is becomes known when it runs",
+        _ => "the adapter is lent to the scenario",
+    };
+    errors.at(ty, format!("write `&mut dyn {name}`: {why}"));
+    None
+}
+
+/// The trait that the type is, points to, or holds in its first argument.
+fn mentioned_trait(ty: &Type) -> Option<String> {
+    match ty {
+        Type::ImplTrait(object) => Some(first_trait(&object.bounds)),
+        Type::TraitObject(object) => Some(first_trait(&object.bounds)),
+        Type::Reference(reference) => mentioned_trait(inner(&reference.elem)),
+        Type::Path(path) => match &path.path.segments.last()?.arguments {
+            PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+                GenericArgument::Type(held @ Type::TraitObject(_)) => mentioned_trait(held),
+                _ => None,
+            },
+            _ => None,
+        },
         _ => None,
     }
 }
 
-/// Whether the type is, points to, or holds in its first argument, a trait.
-fn mentions_a_trait(ty: &Type) -> bool {
-    match ty {
-        Type::ImplTrait(_) | Type::TraitObject(_) => true,
-        Type::Reference(reference) => mentions_a_trait(inner(&reference.elem)),
-        Type::Path(path) => path.path.segments.last().is_some_and(|segment| match &segment.arguments {
-            syn::PathArguments::AngleBracketed(arguments) => {
-                matches!(arguments.args.first(), Some(syn::GenericArgument::Type(Type::TraitObject(_))))
-            }
-            _ => false,
-        }),
-        _ => false,
-    }
+/// The first bound that is a contract and no marker.
+fn first_trait(bounds: &Punctuated<TypeParamBound, Token![+]>) -> String {
+    let mut named = bounds.iter().filter_map(|bound| match bound {
+        TypeParamBound::Trait(bound) if !is_marker(&bound.path) => Some(tight(&bound.path)),
+        _ => None,
+    });
+    named.next().unwrap_or_else(|| "Contract".to_owned())
+}
+
+fn is_reference_to_bencher(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(reference)
+        if reference.mutability.is_some() && is_called(&reference.elem, "Bencher"))
 }
 
 /// The type without the parentheses and invisible groups around it.

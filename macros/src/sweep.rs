@@ -8,6 +8,7 @@ use syn::{Attribute, Data, DeriveInput, Expr, Fields, Lifetime, LitStr, Meta, Pa
 
 use crate::attr::{Key, Options, parse_each, refuse_unshowable};
 use crate::errors::Errors;
+use crate::scenario::some_or_none;
 
 /// One axis: a parameter or a field with its values.
 pub(crate) struct Axis {
@@ -47,12 +48,12 @@ impl Axis {
             match item {
                 Item::All(word) if index == 0 => all = Some(word),
                 Item::All(word) => {
-                    errors.at(word, "`all` comes first: `#[sweep(all, small = 1, large = 2)]`")
+                    errors.at(word, "`all` comes first: `#[sweep(all, small = 1, large = 2)]`");
                 }
                 Item::Value(value) => values.push(value),
             }
         }
-        check(attribute, all.as_ref(), &values, errors);
+        check(all.as_ref(), &values, errors);
         Self { name: axis_name(name), ty: owned(ty), all: all.is_some(), values }
     }
 
@@ -60,16 +61,10 @@ impl Axis {
     pub(crate) fn functions(&self, index: usize) -> TokenStream {
         let Self { name, ty, all, values } = self;
         let (make, axis) = (format_ident!("__make_{index}"), format_ident!("__axis_{index}"));
-        let labels = values.iter().map(|value| match &value.label {
-            Some(label) => quote!(__wb::Option::Some(#label)),
-            None => quote!(__wb::Option::None),
-        });
+        let labels = values.iter().map(|value| some_or_none(value.label.as_ref()));
         let mut made = values.iter().map(|value| {
             let expression = &value.expression;
-            match value.label {
-                Some(_) => quote!(#expression),
-                None => quote!(__wb::plain(#expression)),
-            }
+            if value.label.is_some() { quote!(#expression) } else { quote!(__wb::plain(#expression)) }
         });
         let last = made.next_back();
         let numbers = 0_usize..;
@@ -193,7 +188,7 @@ fn parse_value(input: ParseStream<'_>) -> syn::Result<Expr> {
     input.parse()
 }
 
-fn check(attribute: &Attribute, all: Option<&Ident>, values: &[Value], errors: &mut Errors) {
+fn check(all: Option<&Ident>, values: &[Value], errors: &mut Errors) {
     let labels: Vec<&LitStr> = values.iter().filter_map(|value| value.label.as_ref()).collect();
     for (index, label) in labels.iter().enumerate() {
         refuse_unshowable("the label", label, errors);
@@ -228,10 +223,6 @@ fn check(attribute: &Attribute, all: Option<&Ident>, values: &[Value], errors: &
         }
         Some(all) if labels.is_empty() => {
             errors.at(all, "remove `all`: of an axis without labels a plain run takes every value anyway");
-        }
-        None if values.is_empty() => {
-            // Whatever stands there was told as a mistake already, unless nothing does.
-            let _ = attribute;
         }
         _ => {}
     }

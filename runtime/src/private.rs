@@ -12,8 +12,8 @@ pub use crate::bencher::{Bencher, Error};
 pub use crate::harness::{Suite, main};
 pub use crate::registry::{
     AdapterEntry, Availability, Axis, Contract, Ending, Equivalence, Keep, Kept, Location, Made, Needs,
-    Point, Probe, Registry, ScenarioEntry, Sweep, Traits, TypedAxis, find_adapter, find_scenario, kind,
-    plain,
+    Point, Probe, Registry, Run, ScenarioEntry, Sweep, Traits, TypedAxis, Unlabelled, find_adapter,
+    find_scenario, kind, plain,
 };
 
 pub use crate::__weighbridge_traits_of as traits_of;

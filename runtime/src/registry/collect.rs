@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 
-use super::{AdapterEntry, Axis, Location, ScenarioEntry, slug};
+use super::{AdapterEntry, Axis, ScenarioEntry, slug};
 
 /// All that is registered in this program.
 #[derive(Clone, Debug, Default)]
@@ -12,89 +12,73 @@ pub struct Registry {
     adapters: Vec<&'static AdapterEntry>,
 }
 
-/// What keeps a registry from being one. Every variant names both places.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// What keeps a registry from being one: something is doubled. Every variant tells both places.
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// Two scenarios have one id.
-    #[error("two scenarios have the id `{id}`: {first} and {second}; give one of them another id")]
-    DoubledId {
-        /// The id.
-        id: &'static str,
-        /// The first of them, by file and line.
-        first: Location,
-        /// The second.
-        second: Location,
+    #[error(
+        "two scenarios have the id `{}`: {} and {}; give one of them another id",
+        first.id, first.location, second.location
+    )]
+    Id {
+        /// The one that comes first, by file and line.
+        first: &'static ScenarioEntry,
+        /// The other.
+        second: &'static ScenarioEntry,
     },
     /// Two ids differ only in what file names and filters do not tell apart.
     #[error(
-        "the scenario ids `{first_id}` ({first}) and `{second_id}` ({second}) are both `{slug}` in file names and \
-         filters; give one of them another id"
+        "the scenario ids `{}` ({}) and `{}` ({}) are both `{}` in file names and filters; give one of them another id",
+        first.id, first.location, second.id, second.location, slug(first.id)
     )]
-    DoubledSlug {
-        /// What both become.
-        slug: String,
-        /// The first id.
-        first_id: &'static str,
-        /// Where it is.
-        first: Location,
-        /// The second id.
-        second_id: &'static str,
-        /// Where it is.
-        second: Location,
+    Slug {
+        /// The one that comes first, by id.
+        first: &'static ScenarioEntry,
+        /// The other.
+        second: &'static ScenarioEntry,
     },
     /// Two adapters of one contract have one name.
     #[error(
-        "two adapters for `{contract}` are called `{name}`: {first} and {second}; give one of them another name"
+        "two adapters for `{}` are called `{}`: {} and {}; give one of them another name",
+        first.contract.name, second.name, first.location, second.location
     )]
-    DoubledAdapter {
-        /// The contract.
-        contract: &'static str,
-        /// The name.
-        name: &'static str,
-        /// The first of them, by file and line.
-        first: Location,
-        /// The second.
-        second: Location,
+    Adapter {
+        /// The one that comes first, by tier and place.
+        first: &'static AdapterEntry,
+        /// The other.
+        second: &'static AdapterEntry,
     },
     /// Two adapters of one contract say that they are the reference.
     #[error(
-        "two adapters for `{contract}` are of tier 0, the reference: `{first_name}` ({first}) and \
-         `{second_name}` ({second}); give one of them `tier = 1`"
+        "two adapters for `{}` are of tier 0, the reference: `{}` ({}) and `{}` ({}); give one of them `tier = 1`",
+        first.contract.name, first.name, first.location, second.name, second.location
     )]
-    DoubledReference {
-        /// The contract.
-        contract: &'static str,
-        /// The name of the first.
-        first_name: &'static str,
-        /// Where it is.
-        first: Location,
-        /// The name of the second.
-        second_name: &'static str,
-        /// Where it is.
-        second: Location,
+    Reference {
+        /// The one that comes first, by name.
+        first: &'static AdapterEntry,
+        /// The other.
+        second: &'static AdapterEntry,
     },
     /// Two axes of one scenario have one name: one of its own and one of an options struct, or of two such.
     #[error(
-        "the scenario `{id}` ({location}) has two axes called `{axis}`; rename the parameter or the field"
+        "the scenario `{}` ({}) has two axes called `{axis}`; rename the parameter or the field",
+        scenario.id, scenario.location
     )]
-    DoubledAxis {
+    Axis {
         /// The scenario.
-        id: &'static str,
-        /// Where it is.
-        location: Location,
-        /// The name of the axis.
+        scenario: &'static ScenarioEntry,
+        /// The name of both axes.
         axis: &'static str,
     },
     /// Two values of one axis cannot be told apart.
     #[error(
-        "axis `{axis}` of the scenario `{id}` ({location}) has the values `{first}` and `{second}`, which ids do not \
-         tell apart; remove one of them"
+        "axis `{axis}` of the scenario `{}` ({}) has the values `{first}` and `{second}`, which ids do not tell apart; \
+         remove or rename one of them",
+        scenario.id, scenario.location
     )]
-    DoubledValue {
+    Value {
         /// The scenario.
-        id: &'static str,
-        /// Where it is.
-        location: Location,
+        scenario: &'static ScenarioEntry,
         /// The axis.
         axis: &'static str,
         /// The first value.
@@ -110,7 +94,7 @@ impl Registry {
     /// # Errors
     /// When something is doubled.
     pub fn collect() -> Result<Self, Error> {
-        Self::new(inventory::iter::<ScenarioEntry>.into_iter(), inventory::iter::<AdapterEntry>.into_iter())
+        Self::new(inventory::iter::<ScenarioEntry>, inventory::iter::<AdapterEntry>)
     }
 
     /// A registry of these entries, given in any order.
@@ -128,7 +112,7 @@ impl Registry {
         adapters.sort_unstable_by_key(|adapter| (adapter.tier, adapter.name, adapter.location));
         refuse_doubled_scenarios(&scenarios)?;
         refuse_doubled_adapters(&adapters)?;
-        for scenario in &scenarios {
+        for &scenario in &scenarios {
             refuse_doubled_axes(scenario, &(scenario.axes)())?;
         }
         Ok(Self { scenarios, adapters })
@@ -164,65 +148,45 @@ pub fn find_adapter(contract: TypeId, name: &str) -> Option<&'static AdapterEntr
 }
 
 fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
-    let mut seen: HashMap<String, &ScenarioEntry> = HashMap::with_capacity(scenarios.len());
-    for second in scenarios {
-        let slug = slug(second.id);
-        let Some(first) = seen.insert(slug.clone(), second) else { continue };
-        return Err(if first.id == second.id {
-            Error::DoubledId { id: first.id, first: first.location, second: second.location }
-        } else {
-            Error::DoubledSlug {
-                slug,
-                first_id: first.id,
-                first: first.location,
-                second_id: second.id,
-                second: second.location,
-            }
-        });
+    let mut seen: HashMap<String, &'static ScenarioEntry> = HashMap::with_capacity(scenarios.len());
+    for &second in scenarios {
+        match seen.insert(slug(second.id), second) {
+            Some(first) if first.id == second.id => return Err(Error::Id { first, second }),
+            Some(first) => return Err(Error::Slug { first, second }),
+            None => {}
+        }
     }
     Ok(())
 }
 
 fn refuse_doubled_adapters(adapters: &[&'static AdapterEntry]) -> Result<(), Error> {
-    let mut names: HashMap<(TypeId, String), &AdapterEntry> = HashMap::new();
-    let mut references: HashMap<TypeId, &AdapterEntry> = HashMap::new();
-    for second in adapters {
+    let mut names: HashMap<(TypeId, String), &'static AdapterEntry> = HashMap::new();
+    let mut references: HashMap<TypeId, &'static AdapterEntry> = HashMap::new();
+    for &second in adapters {
         let contract = (second.contract.id)();
         if let Some(first) = names.insert((contract, slug(second.name)), second) {
-            return Err(Error::DoubledAdapter {
-                contract: second.contract.name,
-                name: second.name,
-                first: first.location,
-                second: second.location,
-            });
+            return Err(Error::Adapter { first, second });
         }
         if second.tier > 0 {
             continue;
         }
         if let Some(first) = references.insert(contract, second) {
-            return Err(Error::DoubledReference {
-                contract: second.contract.name,
-                first_name: first.name,
-                first: first.location,
-                second_name: second.name,
-                second: second.location,
-            });
+            return Err(Error::Reference { first, second });
         }
     }
     Ok(())
 }
 
-fn refuse_doubled_axes(scenario: &ScenarioEntry, axes: &[Axis]) -> Result<(), Error> {
-    let (id, location) = (scenario.id, scenario.location);
+fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Result<(), Error> {
     for (index, axis) in axes.iter().enumerate() {
         if axes[..index].iter().any(|earlier| earlier.name == axis.name) {
-            return Err(Error::DoubledAxis { id, location, axis: axis.name });
+            return Err(Error::Axis { scenario, axis: axis.name });
         }
         let slugs: Vec<String> = axis.values.iter().map(|value| slug(&value.text)).collect();
         for (second, slug) in slugs.iter().enumerate() {
             if let Some(first) = slugs[..second].iter().position(|earlier| earlier == slug) {
                 let [first, second] = [first, second].map(|index| axis.values[index].text.clone());
-                return Err(Error::DoubledValue { id, location, axis: axis.name, first, second });
+                return Err(Error::Value { scenario, axis: axis.name, first, second });
             }
         }
     }
@@ -231,7 +195,7 @@ fn refuse_doubled_axes(scenario: &ScenarioEntry, axes: &[Axis]) -> Result<(), Er
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AxisValue, Contract, Keep, Probe, Traits, TypedAxis, kind::*};
+    use super::super::{AxisValue, Contract, Keep, Location, Probe, Traits, TypedAxis, kind::*};
     use super::*;
 
     trait Loader {}
@@ -392,7 +356,7 @@ mod tests {
             vec![doubled],
             vec![],
             "axis `ratio` of the scenario `MIX-1` (benches/suite.rs:4) has the values `0.5` and `0.5`, which ids do \
-             not tell apart; remove one of them",
+             not tell apart; remove or rename one of them",
         );
     }
 

@@ -21,11 +21,11 @@ impl<T> Probe<T> {
 #[derive(Debug)]
 pub struct Traits<T> {
     /// Reads a value from text.
-    pub parse: Option<fn(&str) -> Result<T, String>>,
+    pub parse: Option<kind::Parse<T>>,
     /// The text of a value.
-    pub display: Option<fn(&T) -> String>,
+    pub display: Option<kind::Write<T>>,
     /// What a value means, in full.
-    pub debug: Option<fn(&T) -> String>,
+    pub debug: Option<kind::Write<T>>,
 }
 
 /// The traits that the expansion looks methods up in; it imports all of them.

@@ -32,8 +32,11 @@ pub struct ScenarioEntry {
     /// What a point needs of the machine, where the author says so; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Needs>>,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
-    pub run: fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>,
+    pub run: Run,
 }
+
+/// A scenario as the stages call it.
+pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
 
 inventory::collect!(ScenarioEntry);
 
