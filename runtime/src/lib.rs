@@ -9,6 +9,7 @@ mod stats;
 mod bencher;
 mod registry;
 
+mod compare;
 mod plan;
 mod record;
 mod run;
@@ -33,6 +34,10 @@ pub mod prelude {
 /// plain structs with public fields.
 pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
+    pub use crate::compare::{
+        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, GateOutcome, History,
+        Mark, MetricChange, Policy, Promoted, Refusal, Row, Tendency, Tolerance, Verdict, judge,
+    };
     pub use crate::metric::{Direction, Observation, Reading, Unit};
     pub use crate::plan::CaseId;
     pub use crate::record::{
@@ -44,7 +49,7 @@ pub mod data {
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::store::{
-        BaselineName, Baselines, Broken, CaseHistory, Disk, Error, Files, Keep, Layout, Listing, Pruned,
-        Runs, Stored, nearest,
+        BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, Pruned, Runs, Stored,
+        nearest,
     };
 }

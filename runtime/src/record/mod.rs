@@ -2,15 +2,19 @@
 //!
 //! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it.
 
+mod assemble;
 mod baseline;
 mod case;
 mod check;
+mod derive;
 mod environment;
 mod estimate;
 mod run;
 mod schema;
+mod warning;
 mod work;
 
+pub use assemble::{CaseFacts, Reference, assemble, skipped};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub use check::JournalEntry;
@@ -18,4 +22,5 @@ pub use environment::{BadMachineId, Build, Difference, Differences, Environment,
 pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 pub use schema::{Filed, Kind, SCHEMA, SchemaError, read, write};
+pub use warning::Warning;
 pub use work::{agree, members};

@@ -29,7 +29,10 @@ const KEPT: &[&str] = &[
     "CUDA_*",
     "JAX_*",
     "XLA_*",
-    "TF_*",
+    "TF_XLA_FLAGS",
+    "TF_NUM_INTEROP_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_ENABLE_ONEDNN_OPTS",
     "NVIDIA_TF32_OVERRIDE",
 ];
 
