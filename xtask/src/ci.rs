@@ -1,5 +1,6 @@
 //! `ci`: what continuous integration does, and nothing more. It says each command before it runs it.
 
+use std::fmt::Write;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
     for step in steps {
         let command = step.shown();
         if args.dry_run {
-            plan.push_str(&format!("{:10}$ {command}\n", step.name));
+            writeln!(plan, "{:10}$ {command}", step.name).expect("a String takes all that is written");
             continue;
         }
         eprintln!("{:10}$ {command}", step.name);

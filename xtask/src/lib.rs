@@ -10,7 +10,7 @@
 //!
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`.
 //!
-//! Each command is a file with a function from its arguments and a [`Place`](place::Place) to what it has to say; it
+//! Each command is a file with a function from its arguments and a place (workspace and data directory) to what it has to say; it
 //! prints nothing itself, so that tests can read it.
 
 mod baseline;

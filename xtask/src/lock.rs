@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::RunManifest;
+use weighbridge::data::{CaseId, RunManifest};
 
 use crate::cli::Lock;
 use crate::exit::Exit;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
 pub(crate) fn missing(place: &Place, run: &RunManifest) -> Result<Vec<String>> {
     let locked = read(place)?.unwrap_or_default();
     let Some(locked) = locked.get(&run.suite) else { return Ok(Vec::new()) };
-    let planned: Vec<String> = run.planned.cases.iter().map(|case| case.slug()).collect();
+    let planned: Vec<String> = run.planned.cases.iter().map(CaseId::slug).collect();
     let planned: BTreeSet<&str> = planned.iter().map(|slug| scenario(slug)).collect();
     let expected: BTreeSet<&str> = locked.iter().map(|slug| scenario(slug)).collect();
     Ok(expected.difference(&planned).map(|id| (*id).to_owned()).collect())

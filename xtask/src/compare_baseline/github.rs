@@ -62,7 +62,7 @@ pub(super) fn annotations(judged: &[Judged]) -> String {
                 }
                 Verdict::Incomparable(why) => say("warning", &format!("{} is incomparable", row.case), why),
                 Verdict::Removed => {
-                    say("warning", &format!("{} is gone", row.case), "the baseline has this case")
+                    say("warning", &format!("{} is gone", row.case), "the baseline has this case");
                 }
                 _ => {}
             }

@@ -118,7 +118,7 @@ fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -
                 )));
             }
             None => {
-                remarks.push(format!("note: {} has no baseline `{name}` and is not judged", manifest.suite))
+                remarks.push(format!("note: {} has no baseline `{name}` and is not judged", manifest.suite));
             }
         }
     }
