@@ -4,10 +4,12 @@ use std::fmt::Write;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use weighbridge::data::Layout;
 
-use crate::cli::{Ci, CompareBaseline, Format, Inconclusive};
+use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
 use crate::compare_baseline;
 use crate::exit::Exit;
+use crate::lock;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
@@ -29,9 +31,14 @@ enum Does {
     Cargo(Vec<String>, Vec<(&'static str, &'static str)>),
     /// Judges the latest run; it must end so.
     Judge(Exit),
+    /// Checks the committed list of ids, where there is one.
+    Lock,
 }
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
+    // Apart from the runs of people: the last one here is slowed down on purpose.
+    let layout = Layout::new(place.layout.data().join("ci")).with_workspace(&place.root);
+    let place = &Place { layout, ..place.clone() };
     let all = steps(place);
     for skip in &args.skip {
         if !all.iter().any(|step| step.name == skip) {
@@ -41,7 +48,7 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
     let steps = all.into_iter().filter(|step| !args.skip.iter().any(|skip| skip == step.name));
     let mut plan = String::new();
     for step in steps {
-        let command = step.shown();
+        let command = step.shown(place);
         if args.dry_run {
             writeln!(plan, "{:10}$ {command}", step.name).expect("a String takes all that is written");
             continue;
@@ -71,22 +78,25 @@ fn steps(place: &Place) -> Vec<Step> {
         step
     };
     let judge = |name, end| Step { name, does: Does::Judge(end) };
-    vec![
+    let all = [
         cargo("test", "test --workspace", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
+        Step { name: "lock", does: Does::Lock },
         bench("bench", &format!("bench -- --quick --save-baseline {NAME}"), &[]),
         bench("bench", "bench -- --quick", &[]),
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
-    ]
+    ];
+    let has_lock = lock::path(place).exists();
+    all.into_iter().filter(|step| has_lock || !matches!(step.does, Does::Lock)).collect()
 }
 
 impl Step {
     /// The command as one would type it.
-    fn shown(&self) -> String {
+    fn shown(&self, place: &Place) -> String {
         match &self.does {
             Does::Cargo(words, variables) => {
                 let quoted =
@@ -95,9 +105,11 @@ impl Step {
                 let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
                 format!("{}cargo {}", variables.collect::<String>(), words.join(" "))
             }
+            Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Judge(end) => format!(
-                "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass  # exits {}",
+                "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  # exits {}",
                 WIDE * 100.0,
+                place.layout.data().display(),
                 end.code()
             ),
         }
@@ -112,6 +124,11 @@ impl Step {
                 command.current_dir(&place.root).args(words).envs(variables.iter().copied());
                 let status = command.status().context("failed to start cargo")?;
                 Ok(if status.success() { Ok(()) } else { Err(format!("failed: {status}")) })
+            }
+            Does::Lock => {
+                let said = lock::run(&Lock { check: true }, place)?;
+                said.print();
+                Ok(if said.exit == Exit::Fine { Ok(()) } else { Err("found ids missing".to_owned()) })
             }
             Does::Judge(end) => {
                 let said = compare_baseline::run(&judging(), place)?;
@@ -144,18 +161,21 @@ mod tests {
     #[test]
     fn a_dry_run_says_every_step() {
         let home = home();
+        std::fs::write(lock::path(&home.place), "").expect("writable");
         let said =
             run(&Ci { dry_run: true, skip: vec!["fmt".to_owned()] }, &home.place).expect("nothing is run");
-        let data = home.place.layout.data().display();
+        let data = home.place.layout.data().join("ci");
+        let data = data.display();
         let expected = format!(
             "test      $ cargo test --workspace\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
+             lock      $ cargo xtask lock --check\n\
              bench     $ cargo bench -- --quick --save-baseline ci --data {data}\n\
              bench     $ cargo bench -- --quick --data {data}\n\
-             bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass  # exits 0\n\
+             bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data {data}  # exits 0\n\
              slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --data {data}\n\
-             slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass  # exits 3\n"
+             slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data {data}  # exits 3\n"
         );
         assert_eq!(said.text, expected);
     }

@@ -109,7 +109,8 @@ fn listed(listing: &str) -> BTreeSet<String> {
     listing.lines().filter_map(id).collect()
 }
 
-fn path(place: &Place) -> PathBuf {
+/// Where the committed list lies.
+pub(crate) fn path(place: &Place) -> PathBuf {
     place.root.join("benches").join("scenarios.lock")
 }
 
