@@ -9,13 +9,14 @@ mod stats;
 mod bencher;
 mod registry;
 
-mod compare;
 mod plan;
 mod record;
 mod run;
 mod store;
 
 mod report;
+
+mod compare;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,

@@ -80,14 +80,20 @@ pub enum Mark {
 
 /// How many rows have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are the verdicts")]
 pub struct Counts {
+    /// Better.
     pub improved: usize,
+    /// The same, within the tolerance.
     pub unchanged: usize,
+    /// Worse.
     pub regressed: usize,
+    /// Not decided.
     pub inconclusive: usize,
+    /// Not in the baseline.
     pub added: usize,
+    /// Not in the run.
     pub removed: usize,
+    /// Not to be weighed against each other.
     pub incomparable: usize,
 }
 
@@ -125,8 +131,9 @@ pub enum GateOutcome {
 }
 
 impl Comparison {
-    /// How the gate ends. If several hold: a failure first, then that there is nothing to judge by, a regression, and
-    /// last that a case could not be decided. A case that cannot be compared was not decided either: a gate fails closed.
+    /// How the gate ends. If several hold: a failure first, then that there is nothing to judge by, a
+    /// regression, and last that a case could not be decided. A case that cannot be compared was not decided
+    /// either: a gate fails closed.
     pub fn outcome(&self, policy: &Policy) -> GateOutcome {
         let undecided = self.counts.inconclusive + self.counts.incomparable;
         if !self.failures.is_empty() {
@@ -201,7 +208,9 @@ impl fmt::Display for Refusal {
             }
             Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
             Self::OtherMachine(differences) => {
-                f.write_str("the baseline was taken on another machine (--allow-different-machine compares all the same)")?;
+                f.write_str(
+                    "the baseline was taken on another machine (--allow-different-machine compares all the same)",
+                )?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
             Self::NothingCompared => f.write_str("no case of the run could be compared with the baseline"),

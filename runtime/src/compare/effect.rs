@@ -11,8 +11,9 @@ const LEVEL: f64 = 0.95;
 /// Below this many values on a side the interval is the range of all ratios.
 const FEW: usize = 4;
 
-/// By how much a candidate is worse, as a share: 0.05 is 5 % more time, or 5 % more time per unit of work where the metric
-/// is a rate; below zero it is better. Whichever way the metric is better, more is worse here.
+/// By how much a candidate is worse, as a share: 0.05 is 5 % more time, or 5 % more time per unit of work
+/// where the metric is a rate; below zero it is better. Whichever way the metric is better, more is worse
+/// here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The estimate.
@@ -26,13 +27,13 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// The effect between two independent samples of one value per process. `None` where a sample is empty, where values are
-    /// not all positive (they have no ratio then), or where the metric is for information.
+    /// The effect between two independent samples of one value per process. `None` where a sample is empty,
+    /// where values are not all positive (they have no ratio then), or where the metric is for information.
     ///
-    /// Times and rates vary by factors, so the shift is estimated between logarithms: scaling all values by the same factor
-    /// changes nothing, and swapping the sides turns the effect round.
-    /// With three values or fewer on a side the interval runs from the best candidate against the worst baseline to the
-    /// opposite: for three against three that leaves out the truth in one of ten cases at most, half on either side.
+    /// Times and rates vary by factors, so the shift is estimated between logarithms: scaling all values by
+    /// the same factor changes nothing, and swapping the sides turns the effect round. With three values or
+    /// fewer on a side the interval runs from the best candidate against the worst baseline to the opposite:
+    /// for three against three that leaves out the truth in one of ten cases at most, half on either side.
     pub fn of(baseline: &[f64], candidate: &[f64], direction: Direction) -> Option<Self> {
         let before = logarithms(baseline, direction)?;
         let after = logarithms(candidate, direction)?;
@@ -45,7 +46,8 @@ impl Effect {
         Some(Self { estimate: shift.estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1(), few })
     }
 
-    /// The smallest effect that would have been found beyond the tolerance, had the interval been as wide as this one.
+    /// The smallest effect that would have been found beyond the tolerance, had the interval been as wide as
+    /// this one.
     pub fn detectable(&self, tolerance: f64) -> f64 {
         (1.0 + tolerance) * (1.0 + self.estimate) / (1.0 + self.low) - 1.0
     }

@@ -31,8 +31,9 @@ impl History {
         history
     }
 
-    /// Whether a run shows what noise is to this baseline: the same suite, profile and machine, and the same environment
-    /// variables. A run with another variable (one that slows the reference down, say) is an experiment, not noise.
+    /// Whether a run shows what noise is to this baseline: the same suite, profile and machine, and the same
+    /// environment variables. A run with another variable (one that slows the reference down, say) is an
+    /// experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
         run.suite == baseline.suite
             && run.profile == baseline.profile

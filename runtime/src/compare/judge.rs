@@ -12,8 +12,8 @@ use crate::record::{Agreement, Baseline, BaselineCase, CaseRecord, CaseStatus, M
 
 /// Judges a run by a baseline.
 ///
-/// The unit of inference is the process: one value per repeat of the metric that stands for the case. Cases that were skipped
-/// on both sides have no row.
+/// The unit of inference is the process: one value per repeat of the metric that stands for the case. Cases
+/// that were skipped on both sides have no row.
 pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Comparison {
     let manifest = &candidate.manifest;
     let mut comparison = Comparison {
@@ -187,7 +187,7 @@ fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &Hist
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
         row.verdict = judgement.verdict.clone();
-        row.metric = change.metric.clone();
+        row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));

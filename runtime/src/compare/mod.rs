@@ -1,7 +1,8 @@
 //! Judging: a stored baseline against a run. Takes records, hands on a [`Comparison`]; does no IO.
 //!
-//! [`judge`] walks the cases, `rule.rs` alone decides what a pair of samples says. A comparison from a file is coarse by
-//! nature and says how coarse: every row has its tolerance and the smallest effect that it would have found.
+//! [`judge()`] walks the cases, `rule.rs` alone decides what a pair of samples says. A comparison from a file
+//! is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
+//! have found.
 
 mod change;
 mod comparison;

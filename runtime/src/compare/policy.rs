@@ -8,8 +8,8 @@ const DEFAULT_MARGIN: f64 = 0.05;
 /// What a gate lets pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The margin as the user set it, as a share: 0.05 for 5 %. `None` is 5 %, widened to what the history of this machine
-    /// shows to be noise. A margin that was set is taken as it is.
+    /// The margin as the user set it, as a share: 0.05 for 5 %. `None` is 5 %, widened to what the history of
+    /// this machine shows to be noise. A margin that was set is taken as it is.
     pub threshold: Option<f64>,
     /// Whether a comparison that decides nothing passes.
     pub inconclusive_passes: bool,

@@ -15,8 +15,9 @@ pub(super) struct Judgement {
 
 /// Judges one value per process of the baseline against one value per process of the candidate.
 ///
-/// Regressed where the whole interval of the effect lies above the tolerance, improved where the baseline would be regressed
-/// against the candidate, unchanged where the whole interval lies between the two; else the values do not decide.
+/// Regressed where the whole interval of the effect lies above the tolerance, improved where the baseline
+/// would be regressed against the candidate, unchanged where the whole interval lies between the two; else
+/// the values do not decide.
 pub(super) fn weigh(
     baseline: &[f64],
     candidate: &[f64],

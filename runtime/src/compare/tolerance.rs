@@ -40,8 +40,8 @@ pub enum Basis {
 }
 
 impl Tolerance {
-    /// The tolerance for a metric that had these medians in stored runs: the margin as the user set it; else the largest
-    /// of the default and three robust deviations of the logarithms.
+    /// The tolerance for a metric that had these medians in stored runs: the margin as the user set it; else
+    /// the largest of the default and three robust deviations of the logarithms.
     pub fn new(policy: &Policy, medians: &[f64]) -> Self {
         let logarithms: Vec<f64> =
             medians.iter().filter(|median| **median > 0.0).map(|median| median.ln()).collect();

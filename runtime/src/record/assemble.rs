@@ -40,7 +40,8 @@ pub enum Reference<'a> {
 
 /// The record of a case that ran: `planned` is the number of measured repeats that were asked for.
 ///
-/// Everything in it can be derived again from the repeats in it, so a run that was killed is assembled from its journal.
+/// Everything in it can be derived again from the repeats in it, so a run that was killed is assembled from
+/// its journal.
 pub fn assemble(
     case: CaseFacts,
     mut repeats: Vec<Repeat>,
@@ -149,8 +150,8 @@ fn agreement(
     }
 }
 
-/// The metric that stands for the case: the one that the scenario names; else throughput, where elements are stated; else
-/// the time of an iteration, of the first block, or the first value that the author handed in.
+/// The metric that stands for the case: the one that the scenario names; else throughput, where elements are
+/// stated; else the time of an iteration, of the first block, or the first value that the author handed in.
 fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);

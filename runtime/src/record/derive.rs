@@ -1,4 +1,5 @@
-//! Metrics of a case, derived from its repeats: the listed ones, those of `measure` blocks, those that the author hands in.
+//! Metrics of a case, derived from its repeats: the listed ones, those of `measure` blocks, those that the
+//! author hands in.
 
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
@@ -40,7 +41,8 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
     metrics
 }
 
-/// A process sees its own peak alone. Where it had others below it, the largest sum that was sampled counts as well.
+/// A process sees its own peak alone. Where it had others below it, the largest sum that was sampled counts
+/// as well.
 fn peak_memory(one: &Measured<'_>, own: Reading) -> Reading {
     match one.repeat.tree.filter(|tree| tree.processes > 1) {
         Some(tree) => Reading::Value(own.value().unwrap_or(0.0).max(tree.bytes as f64)),
@@ -80,8 +82,8 @@ const fn per_block(name: &'static str, unit: Unit, direction: Direction, read: R
     RegionMetric { name, unit, direction, read }
 }
 
-/// What is derived of a block. How often it occurs may follow from the iterations that the calibration chose, so what is
-/// compared is the mean of one occurrence; sums are for information.
+/// What is derived of a block. How often it occurs may follow from the iterations that the calibration chose,
+/// so what is compared is the mean of one occurrence; sums are for information.
 const REGION_METRICS: &[RegionMetric] = &[
     per_block("wall_time", Unit::SECONDS, Direction::Lower, |regions| {
         Some(Reading::Value(total(regions) / count(regions)))

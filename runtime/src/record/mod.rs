@@ -1,6 +1,7 @@
 //! What is kept: a case with all its repeats, a run with its environment, a baseline to judge by.
 //!
-//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it.
+//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it:
+//! [`assemble()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
 
 mod assemble;
 mod baseline;
@@ -23,5 +24,4 @@ pub use estimate::Estimate;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 pub(crate) use schema::{Filed, read, write};
 pub use schema::{Kind, SCHEMA, SchemaError};
-pub use warning::Warning;
 pub use work::{agree, members};

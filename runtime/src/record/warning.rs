@@ -16,12 +16,13 @@ const UNSTEADY: f64 = 0.10;
 /// From this modified z-score on a repeat is called an outlier (Iglewicz and Hoaglin 1993).
 const OUTLYING: f64 = 3.5;
 
-/// Below this many repeats no repeat is called an outlier: three that agree closely by chance would make one of the fourth.
+/// Below this many repeats no repeat is called an outlier: three that agree closely by chance would make one
+/// of the fourth.
 const FEW_FOR_OUTLIERS: usize = 5;
 
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Warning {
+pub(super) enum Warning {
     /// What a repeat said of itself, and which repeats said it; none when all did.
     Note {
         /// What it said.
@@ -87,7 +88,8 @@ impl fmt::Display for Warning {
             ),
             Self::Outlier { repeat, metric, off, score } => write!(
                 f,
-                "repeat {repeat} is an outlier: its {metric} lies {:.1} % {} the median (modified z-score {:.1}); it is kept",
+                "repeat {repeat} is an outlier: its {metric} lies {:.1} % {} the median (modified z-score {:.1}); \
+                 it is kept",
                 off.abs() * 100.0,
                 if *off < 0.0 { "below" } else { "above" },
                 score.abs()
@@ -126,7 +128,8 @@ pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Warning> {
     found.into_iter().map(warn).collect()
 }
 
-/// What the values of the metric that stands for the case say of themselves. `numbers` are those of the repeats.
+/// What the values of the metric that stands for the case say of themselves. `numbers` are those of the
+/// repeats.
 pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning> {
     let valued =
         headline.values.iter().zip(numbers).filter_map(|(reading, number)| Some((reading.value()?, *number)));

@@ -1,14 +1,14 @@
 //! Two work tickets side by side: did both do the same work, as far as the scenario asks?
 
 use super::Agreement;
-use crate::bencher::{Content, FieldKind, Moments, Work};
+use crate::bencher::{Content, FieldKind, Work};
 use crate::registry::Equivalence;
 
 /// How `work` stands to the `reference`'s.
 ///
-/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same transforms,
-/// [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the tolerance,
-/// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
+/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
+/// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
+/// tolerance, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
 /// Work that differs in spite of that differs in words, or as its ticket declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
     let mut found = Differences::default();
@@ -80,14 +80,12 @@ impl Differences {
             // A field that is missing was told with the fields.
             let Some(moments) = here.moments.get(name) else { continue };
             let scale = reference.min.abs().max(reference.max.abs());
-            let parts: [(&str, fn(&Moments) -> f64); 4] = [
-                ("mean", Moments::mean),
-                ("deviation", Moments::deviation),
-                ("least", |moments| moments.min),
-                ("greatest", |moments| moments.max),
-            ];
-            for (part, read) in parts {
-                let (here, there) = (read(moments), read(reference));
+            for (part, here, there) in [
+                ("mean", moments.mean(), reference.mean()),
+                ("deviation", moments.deviation(), reference.deviation()),
+                ("least", moments.min, reference.min),
+                ("greatest", moments.max, reference.max),
+            ] {
                 if !near(here, there, tolerance, scale) {
                     self.0.push(format!(
                         "{part} of `{name}`: {here}, the reference has {there} (tolerance {tolerance} of {scale})"
@@ -98,7 +96,8 @@ impl Differences {
     }
 }
 
-/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its like alone.
+/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its
+/// like alone.
 fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
     let alike = here.total_cmp(&there).is_eq() || (here.is_nan() && there.is_nan());
     alike || (scale.is_finite() && (here - there).abs() <= tolerance * scale)

@@ -2,12 +2,13 @@
 
 use super::median;
 
-/// Turns a median absolute deviation into a standard deviation, where the values are normal:
-/// one over the upper quartile of the standard normal distribution (Hampel, *The Influence Curve and its Role in Robust
+/// Turns a median absolute deviation into a standard deviation, where the values are normal: one over the
+/// upper quartile of the standard normal distribution (Hampel, *The Influence Curve and its Role in Robust
 /// Estimation*, 1974).
 const TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
-/// Turns a mean absolute deviation into a standard deviation, where the values are normal: the root of half of pi.
+/// Turns a mean absolute deviation into a standard deviation, where the values are normal: the root of half
+/// of pi.
 const MEAN_TO_DEVIATION: f64 = 1.253_314_137_315_500_3;
 
 /// The median absolute deviation from the median, unscaled. NaN for no values.
@@ -16,8 +17,8 @@ pub fn mad(values: &[f64]) -> f64 {
     median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
 }
 
-/// The spread of the middle of the values, on the scale of a standard deviation: the scaled median absolute deviation.
-/// One wild value in five does not move it much. NaN for no values.
+/// The spread of the middle of the values, on the scale of a standard deviation: the scaled median absolute
+/// deviation. One wild value in five does not move it much. NaN for no values.
 pub fn robust_spread(values: &[f64]) -> f64 {
     TO_DEVIATION * mad(values)
 }
@@ -33,8 +34,8 @@ pub fn relative_spread(values: &[f64]) -> f64 {
 /// How many deviations each value lies off the median, by the modified z-score of Iglewicz and Hoaglin
 /// (*How to Detect and Handle Outliers*, 1993), who call values beyond 3.5 outliers.
 ///
-/// Where more than half of the values are equal the median absolute deviation is zero; the mean absolute deviation takes
-/// its place then, and where that is zero as well every score is zero.
+/// Where more than half of the values are equal the median absolute deviation is zero; the mean absolute
+/// deviation takes its place then, and where that is zero as well every score is zero.
 pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     let centre = median(values);
     let mean = values.iter().map(|value| (value - centre).abs()).sum::<f64>() / values.len() as f64;
@@ -46,7 +47,8 @@ pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     values.iter().map(score).collect()
 }
 
-/// The standard deviation (with n - 1) as a share of the mean. NaN for fewer than two values or a mean of zero.
+/// The standard deviation (with n - 1) as a share of the mean. NaN for fewer than two values or a mean of
+/// zero.
 pub fn coefficient_of_variation(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -79,7 +81,7 @@ mod tests {
         assert!(close(coefficient_of_variation(&VALUES), 0.319_892_435_184_543_7));
     }
 
-    /// `0.6745 * (x - median(x)) / median_abs_deviation(x)` with NumPy; 0.6745 is rounded, so are these.
+    /// `0.6745 * (x - median(x)) / median_abs_deviation(x)` with `NumPy`; 0.6745 is rounded, so are these.
     #[test]
     fn modified_z_scores_agree_with_their_definition() {
         let expected = [0.0, 1.349, -0.6745, 0.6745, 32.376, 0.0, -1.349];

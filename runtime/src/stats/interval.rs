@@ -4,12 +4,14 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::sorted;
 
-/// The interval of the median between two order statistics, the k-th from below and the k-th from above, with the largest
-/// k that covers the true median in at least the share `level` of samples. It assumes only that the values are independent.
+/// The interval of the median between two order statistics, the k-th from below and the k-th from above, with
+/// the largest k that covers the true median in at least the share `level` of samples. It assumes only that
+/// the values are independent.
 ///
-/// The k-th from above lies below the median exactly when fewer than k of n values lie above it, which is a matter of n fair
-/// coins: the coverage is 1 - 2 P(Binomial(n, 1/2) < k) (David and Nagaraja, *Order Statistics*, 2003, section 7.1).
-/// `None` where even the extremes cover less (fewer than six values at 95 %), and where a value is NaN.
+/// The k-th from above lies below the median exactly when fewer than k of n values lie above it, which is a
+/// matter of n fair coins: the coverage is 1 - 2 P(Binomial(n, 1/2) < k) (David and Nagaraja, *Order
+/// Statistics*, 2003, section 7.1). `None` where even the extremes cover less (fewer than six values at 95
+/// %), and where a value is NaN.
 pub fn median_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     if values.iter().any(|value| value.is_nan()) {
         return None;
@@ -31,8 +33,8 @@ mod tests {
         (1..=n).map(|value| value as f64).collect()
     }
 
-    /// The table of order statistics for the median at 95 %, as in Conover (*Practical Nonparametric Statistics*, 1999),
-    /// and as made by
+    /// The table of order statistics for the median at 95 %, as in Conover (*Practical Nonparametric
+    /// Statistics*, 1999), and as made by
     /// ```python
     /// for n in range(1, 30):
     ///     print(n, max((k for k in range(1, n // 2 + 1)

@@ -1,11 +1,12 @@
-//! How far one sample is shifted against another: Hodges and Lehmann's estimate with the interval of Mann and Whitney's test.
+//! How far one sample is shifted against another: Hodges and Lehmann's estimate with the interval of Mann and
+//! Whitney's test.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{median, sorted};
 
-/// Up to this many pairs the null distribution is counted, above it is approximated.
-/// For two samples of 50 the count is 12 million additions, and the approximation is right to one pair in 2,500.
+/// Up to this many pairs the null distribution is counted, above it is approximated. For two samples of 50
+/// the count is 12 million additions, and the approximation is right to one pair in 2,500.
 const COUNTED_PAIRS: usize = 2_500;
 
 /// A shift between two samples.
@@ -17,14 +18,14 @@ pub struct Shift {
     pub interval: Option<(f64, f64)>,
 }
 
-/// By how much `after` lies above `before`, two independent samples: the median of all pairwise differences (Hodges and
-/// Lehmann, *Estimates of Location Based on Rank Tests*, 1963), between the two differences that the rank test of Mann
-/// and Whitney cannot tell from the truth at this `level`.
+/// By how much `after` lies above `before`, two independent samples: the median of all pairwise differences
+/// (Hodges and Lehmann, *Estimates of Location Based on Rank Tests*, 1963), between the two differences that
+/// the rank test of Mann and Whitney cannot tell from the truth at this `level`.
 ///
-/// The interval runs from the c-th smallest to the c-th largest difference, with the largest c for which
-/// P(U < c) is at most half of what the level leaves, U being the test's statistic when there is no shift (Hollander and
-/// Wolfe, *Nonparametric Statistical Methods*, 1973, section 4.3). It is exact for continuous values and wider than
-/// need be where values are tied. `None` for an empty sample or a NaN in one.
+/// The interval runs from the c-th smallest to the c-th largest difference, with the largest c for which P(U
+/// < c) is at most half of what the level leaves, U being the test's statistic when there is no shift
+/// (Hollander and Wolfe, *Nonparametric Statistical Methods*, 1973, section 4.3). It is exact for continuous
+/// values and wider than need be where values are tied. `None` for an empty sample or a NaN in one.
 pub fn shift(before: &[f64], after: &[f64], level: f64) -> Option<Shift> {
     let pairs = before.iter().flat_map(|old| after.iter().map(move |new| new - old));
     let differences = sorted(&pairs.collect::<Vec<_>>());
@@ -52,11 +53,12 @@ fn counted_cut(n: usize, m: usize, tail: f64) -> usize {
 
 /// In how many orders of n and m distinct values U is 0, 1, 2 and so on.
 ///
-/// U is the sum of the n ranks less its least value, so this counts the ways to pick n of n + m ranks with a given sum.
-/// All counts are whole, and exact up to 2^53, which two samples of 28 stay below; above that they are sums of
-/// positive terms, so nothing cancels.
+/// U is the sum of the n ranks less its least value, so this counts the ways to pick n of n + m ranks with a
+/// given sum. All counts are whole, and exact up to 2^53, which two samples of 28 stay below; above that they
+/// are sums of positive terms, so nothing cancels.
 fn ways(n: usize, m: usize) -> Vec<f64> {
-    // ways[k * width + u]: ways to pick k of the ranks seen so far with that U among themselves and the rest seen.
+    // ways[k * width + u]: ways to pick k of the ranks seen so far with that U among themselves and the rest
+    // seen.
     let width = n * m + 1;
     let mut ways = vec![0.0; (n + 1) * width];
     ways[0] = 1.0;
@@ -73,8 +75,9 @@ fn ways(n: usize, m: usize) -> Vec<f64> {
     ways.split_off(n * width)
 }
 
-/// As [`counted_cut`], by the normal distribution with U's mean and variance and a correction for continuity (Mann and
-/// Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the Other*, 1947).
+/// As [`counted_cut`], by the normal distribution with U's mean and variance and a correction for continuity
+/// (Mann and Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
+/// Other*, 1947).
 fn approximate_cut(n: usize, m: usize, tail: f64) -> usize {
     let (n, m) = (n as f64, m as f64);
     let deviation = (n * m * (n + m + 1.0) / 12.0).sqrt();
@@ -103,8 +106,8 @@ mod tests {
     const BEFORE: [f64; 7] = [1.0, 1.2, 0.9, 1.1, 1.05, 0.95, 1.15];
     const AFTER: [f64; 7] = [1.3, 1.25, 1.4, 1.1001, 1.35, 1.2001, 1.5];
 
-    /// Permeability constants of placental membranes, the example of Hollander and Wolfe (1973), page 69, which R gives for
-    /// `wilcox.test(x, y, conf.int = TRUE)`: 0.305, from -0.15 to 0.76.
+    /// Permeability constants of placental membranes, the example of Hollander and Wolfe (1973), page 69,
+    /// which R gives for `wilcox.test(x, y, conf.int = TRUE)`: 0.305, from -0.15 to 0.76.
     #[test]
     fn the_shift_agrees_with_hollander_and_wolfe() {
         let term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
@@ -112,7 +115,7 @@ mod tests {
         check(&early, &term, 0.305, Some((-0.15, 0.76)));
     }
 
-    /// The null distribution of SciPy 1.17.1:
+    /// The null distribution of `SciPy` 1.17.1:
     /// ```python
     /// from scipy.stats._mannwhitneyu import _MWU
     /// d = np.sort([q - p for p in before for q in after]); c = _MWU(7, 7)
@@ -123,8 +126,8 @@ mod tests {
         check(&BEFORE, &AFTER, 0.25, Some((0.1, 0.4)));
     }
 
-    /// `next(k for k in range(n * m) if _MWU(n, m).cdf(k) > .025)`. One less is the critical value of the printed tables of
-    /// the test (Mann and Whitney 1947; 8 for two samples of 7, 23 for 10, 127 for 20).
+    /// `next(k for k in range(n * m) if _MWU(n, m).cdf(k) > .025)`. One less is the critical value of the
+    /// printed tables of the test (Mann and Whitney 1947; 8 for two samples of 7, 23 for 10, 127 for 20).
     #[test]
     fn critical_values_agree_with_the_tables() {
         let table = [
@@ -145,7 +148,7 @@ mod tests {
         }
     }
 
-    /// By the same loop over SciPy's exact distribution.
+    /// By the same loop over `SciPy`'s exact distribution.
     #[test]
     fn the_approximation_is_right_to_one_pair_where_it_begins() {
         assert_eq!(approximate_cut(60, 60, 0.025), 1_427);

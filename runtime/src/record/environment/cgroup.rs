@@ -1,7 +1,7 @@
 //! Limits that a container puts on this process: the share of processors it may use, and its memory.
 //!
-//! A process lives in one folder of each hierarchy; every folder above limits it too, so the least limit holds.
-//! The files are described in the kernel's `Documentation/admin-guide/cgroup-v1` and `cgroup-v2.rst`.
+//! A process lives in one folder of each hierarchy; every folder above limits it too, so the least limit
+//! holds. The files are described in the kernel's `Documentation/admin-guide/cgroup-v1` and `cgroup-v2.rst`.
 
 use std::path::{Path, PathBuf};
 
@@ -46,8 +46,8 @@ fn folders(root: &Path, controller: &str) -> Fact<Vec<PathBuf>> {
             }
             _ => continue,
         };
-        // A container sees its own folder as the root, though the path may be told as the host sees it: folders that are
-        // not there are read as unlimited.
+        // A container sees its own folder as the root, though the path may be told as the host sees it:
+        // folders that are not there are read as unlimited.
         let own = Path::new(own.trim_start_matches('/'));
         found.extend(own.ancestors().map(|above| hierarchy.join(above)));
     }

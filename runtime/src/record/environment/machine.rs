@@ -1,7 +1,7 @@
 //! Facts that change timings: processor, caches, clock policy, virtualisation, limits, memory.
 //!
-//! Nothing here may change from one run to the next on an unchanged machine, or every run would be on a new one:
-//! free memory, frequencies and the kernel's version are kept elsewhere.
+//! Nothing here may change from one run to the next on an unchanged machine, or every run would be on a new
+//! one: free memory, frequencies and the kernel's version are kept elsewhere.
 
 use std::collections::BTreeSet;
 use std::fs;

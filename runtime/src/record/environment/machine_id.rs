@@ -21,7 +21,8 @@ pub struct MachineId(String);
 pub struct BadMachineId(String);
 
 impl MachineId {
-    /// The fingerprint of these facts. It depends on nothing else: XXH3 is the same on every machine and in every version.
+    /// The fingerprint of these facts. It depends on nothing else: XXH3 is the same on every machine and in
+    /// every version.
     pub(super) fn of(facts: &BTreeMap<String, String>) -> Self {
         let mut text = Vec::new();
         for part in facts.iter().flat_map(|(name, value)| [name, value]) {

@@ -26,7 +26,8 @@ pub use software::Build;
 pub struct Environment {
     /// Facts that change timings: they make the [`MachineId`].
     pub machine: BTreeMap<String, String>,
-    /// Facts of the software: kernel, libc, rustc, build profile and flags, crate versions, commit; and the storage.
+    /// Facts of the software: kernel, libc, rustc, build profile and flags, crate versions, commit; and the
+    /// storage.
     pub software: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
@@ -61,7 +62,8 @@ pub struct Differences {
 impl Environment {
     /// Reads everything now: a few dozen small files and three short commands, which run meanwhile.
     ///
-    /// `data` is the directory whose storage is described (it need not exist yet), `project` the one whose commit is.
+    /// `data` is the directory whose storage is described (it need not exist yet), `project` the one whose
+    /// commit is.
     pub fn capture(data: &Path, project: &Path, build: &Build) -> Self {
         let commands = software::Commands::start(project);
         let mut environment = Self::default();

@@ -93,8 +93,8 @@ struct Commit {
 }
 
 impl Commit {
-    /// Reads `git status --porcelain=v2 --branch`: headers begin with `#`, and every other line is a file that differs from
-    /// the commit or that it does not know.
+    /// Reads `git status --porcelain=v2 --branch`: headers begin with `#`, and every other line is a file
+    /// that differs from the commit or that it does not know.
     fn parse(text: &str) -> Fact<Self> {
         let header = |name: &str| {
             let value = text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

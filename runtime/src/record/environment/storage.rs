@@ -24,7 +24,8 @@ fn describe(data: &Path) -> Fact {
     let mount =
         Mount::of(&folder, &mounts).ok_or("no mount of /proc/self/mounts holds the data directory")?;
     let (total, _) = sizes(&folder)?;
-    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the mount itself.
+    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the
+    // mount itself.
     let disks = Disks::new_with_refreshed_list_specifics(DiskRefreshKind::nothing().with_kind());
     let kind = disks.ok().and_then(|disks| {
         disks.iter().find(|disk| disk.mount_point() == mount.point).map(sysinfo::Disk::kind)
@@ -50,7 +51,8 @@ fn existing(folder: &Path) -> Fact<PathBuf> {
 fn sizes(folder: &Path) -> Fact<(u64, u64)> {
     let sizes = statvfs(folder).map_err(|error| format!("{} cannot be asked: {error}", folder.display()))?;
     let block = sizes.fragment_size();
-    Ok((sizes.blocks() * block, sizes.blocks_available() * block))
+    // Counts of blocks are narrower on some systems.
+    Ok((sizes.blocks() as u64 * block, sizes.blocks_available() as u64 * block))
 }
 
 /// A line of `/proc/self/mounts`.
