@@ -66,18 +66,22 @@ pub mod prelude {
 /// plain structs with public fields.
 pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
+    pub use crate::compare::{
+        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, GateOutcome, History,
+        Mark, MetricChange, Policy, Promoted, Refusal, Row, Tendency, Tolerance, Verdict, judge,
+    };
     pub use crate::metric::{Direction, Observation, Reading, Unit};
     pub use crate::plan::CaseId;
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
-        Environment, Estimate, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord, RunStatus,
-        SCHEMA,
+        Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+        RunStatus, SCHEMA, SchemaError,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::store::{
-        BaselineName, Baselines, Broken, CaseHistory, Disk, Error, Files, Keep, Layout, Listing, Pruned,
-        Runs, Stored, nearest,
+        Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
+        Pruned, Runs, Stored, Stream, nearest,
     };
 }

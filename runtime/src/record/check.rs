@@ -14,11 +14,11 @@ use crate::stats;
 
 /// A repeat as the journal keeps it: with the case that it belongs to, so that a file in the wrong place is seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JournalEntry<'a> {
+pub(crate) struct JournalEntry<'a> {
     /// The case.
-    pub case: Cow<'a, CaseId>,
+    pub(crate) case: Cow<'a, CaseId>,
     /// The repeat.
-    pub repeat: Cow<'a, Repeat>,
+    pub(crate) repeat: Cow<'a, Repeat>,
 }
 
 impl Filed for RunManifest {

@@ -40,7 +40,7 @@ pub enum Kind {
 }
 
 /// A noun that is kept in a file of its own.
-pub trait Filed: Serialize {
+pub(crate) trait Filed: Serialize {
     /// What its file says it holds.
     const KIND: Kind;
 
@@ -104,7 +104,7 @@ struct Envelope<K, R> {
 ///
 /// # Errors
 /// When the record says what cannot be (a value that is no number, for instance): what is written can be read.
-pub fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
+pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
     record.check().map_err(SchemaError::Impossible)?;
     let mut bytes = serde_json::to_vec(&Envelope { schema: SCHEMA, kind: R::KIND, record })?;
     bytes.push(b'\n');
@@ -115,7 +115,7 @@ pub fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
 ///
 /// # Errors
 /// When the file is of a newer schema, holds something else, is damaged, or says what cannot be.
-pub fn read<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
+pub(crate) fn read<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
     read_with(STEPS, file)
 }
 

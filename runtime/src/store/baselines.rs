@@ -74,7 +74,7 @@ impl Baselines {
     /// # Errors
     /// [`Error::NotPromoted`] when the run may not be judged by, else those of the file system.
     pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
-        self.write(name, run, self.layout.baselines(), false)
+        self.write(name, run, &self.layout.baselines(), false)
     }
 
     /// Promotes a run in the workspace itself, where it can be committed.
@@ -83,14 +83,14 @@ impl Baselines {
     /// As [`Baselines::set`], and [`Error::TooBig`] over a megabyte.
     pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
         let root = self.layout.committed().ok_or_else(|| Error::NoWorkspace(name.to_string()))?;
-        self.write(name, run, root, true)
+        self.write(name, run, &root, true)
     }
 
     fn write(
         &self,
         name: &BaselineName,
         run: &RunRecord,
-        root: PathBuf,
+        root: &Path,
         committed: bool,
     ) -> Result<Stored, Error> {
         may_be_judged_by(run).map_err(|why| Error::NotPromoted {
@@ -99,7 +99,7 @@ impl Baselines {
             why,
         })?;
         let baseline = Baseline::promote(&name.0, run);
-        let path = Layout::baseline(&root, &baseline.environment.machine_id(), &baseline.suite, name);
+        let path = Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, name);
         let content = record::write(&baseline);
         let content = content.map_err(|source| Error::Unwritable { path: path.clone(), source })?;
         if committed && content.len() > COMMITTED {

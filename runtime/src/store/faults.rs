@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use super::fixtures::{Failing, Fault, case, case_id, manifest, repeat, run};
 use super::*;
-use crate::record::{RunId, RunManifest, RunRecord, RunStatus};
+use crate::compare::History;
+use crate::record::{Baseline, RunId, RunManifest, RunRecord, RunStatus};
 
 fn home() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -310,23 +311,31 @@ fn pruning_keeps_the_newest_of_each_suite_and_the_recent() {
 }
 
 #[test]
-fn history_follows_the_headline_over_complete_runs_of_one_machine() {
+fn history_is_of_complete_runs_like_the_baseline() {
     let home = home();
     let runs = runs(&home);
-    for (second, value) in [(1_000, 3.0), (2_000, 2.0), (3_000, 1.0), (4_000, 9.0), (5_000, 8.0)] {
-        let mut run = run(second, 1);
-        run.cases[0] = case(case_id(0), &[value], 1);
-        if second == 4_000 {
-            run.manifest.status = RunStatus::Interrupted;
-        }
-        if second == 5_000 {
-            run.manifest.environment.machine.clear();
-        }
-        write(&runs, &run).expect("a good disk");
-    }
-    let machine = manifest(0, 0).environment.machine_id();
-    let history = runs.history("toy/suite", &machine, 2).expect("readable");
-    assert_eq!(history.len(), 1);
-    assert_eq!(history[0].metric, "wall_time");
-    assert_eq!(history[0].medians, [(RunId::new(2_000, 7), 2.0), (RunId::new(3_000, 7), 1.0)]);
+    let records: Vec<RunRecord> =
+        [(1_000, 3.0), (2_000, 2.0), (3_000, 1.0), (4_000, 9.0), (5_000, 8.0), (6_000, 7.0)]
+            .into_iter()
+            .map(|(second, value)| {
+                let mut run = run(second, 1);
+                run.cases[0] = case(case_id(0), &[value], 1);
+                match second {
+                    4_000 => run.manifest.status = RunStatus::Interrupted,
+                    5_000 => run.manifest.environment.machine.clear(),
+                    _ => {}
+                }
+                write(&runs, &run).expect("a good disk");
+                run
+            })
+            .collect();
+    let baseline = Baseline::promote("main", &records[0]);
+    let candidate = &records[5].manifest.id;
+    let expected = |of: &[RunRecord]| History::gather(&baseline, candidate, of);
+    assert_eq!(runs.history(&baseline, candidate, 9).expect("readable"), expected(&records[..3]));
+    assert_eq!(runs.history(&baseline, candidate, 2).expect("readable"), expected(&records[1..3]));
+
+    spoil(&runs.layout().case(&records[1].manifest.id, &case_id(0)), |_| String::new());
+    let rest = [records[0].clone(), records[2].clone()];
+    assert_eq!(runs.history(&baseline, candidate, 9).expect("readable"), expected(&rest));
 }

@@ -56,6 +56,9 @@ pub trait Files: fmt::Debug + Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
+/// How the names of files end that are on their way to their place.
+const TEMPORARY: &str = ".tmp";
+
 /// The real file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
@@ -130,7 +133,7 @@ where
 
 /// Whether a name is that of a file on its way to its place.
 pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".tmp")
+    name.starts_with('.') && name.ends_with(TEMPORARY)
 }
 
 /// A name beside a file that no other process and no other thread uses.
@@ -138,5 +141,5 @@ fn temporary(path: &Path) -> PathBuf {
     // Drawn, not counted: process ids come round again, in containers at once, and a leftover would be in the way.
     let salt = RandomState::new().build_hasher().finish();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{salt:016x}.tmp"))
+    path.with_file_name(format!(".{name}.{salt:016x}{TEMPORARY}"))
 }

@@ -19,7 +19,7 @@ pub use layout::{Layout, Stream};
 pub use lock::{Attempt, MachineLock};
 pub use nearest::nearest;
 pub use prune::{Keep, Pruned};
-pub use runs::{Broken, CaseHistory, Listing, Runs};
+pub use runs::{Broken, Listing, Runs};
 
 #[cfg(test)]
 mod faults;

@@ -8,11 +8,9 @@ use std::sync::Arc;
 use super::files::{is_temporary, read_record, replace, write_record};
 use super::layout::{directories_in, manifest_in};
 use super::{Disk, Error, Files, Layout, Stream};
-use crate::metric::{Direction, Unit};
+use crate::compare::History;
 use crate::plan::CaseId;
-use crate::record::{
-    CaseRecord, CaseStatus, JournalEntry, MachineId, RunId, RunManifest, RunRecord, RunStatus,
-};
+use crate::record::{Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus};
 use crate::run::Repeat;
 
 /// The runs of a data directory.
@@ -40,21 +38,6 @@ pub struct Broken {
     pub name: String,
     /// What is the matter.
     pub why: String,
-}
-
-/// How the headline of a case went over the runs that are kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CaseHistory {
-    /// The case.
-    pub id: CaseId,
-    /// The name of its headline metric.
-    pub metric: String,
-    /// That metric's unit.
-    pub unit: Unit,
-    /// Which way it is better.
-    pub direction: Direction,
-    /// Its median in each run, oldest first.
-    pub medians: Vec<(RunId, f64)>,
 }
 
 impl Runs {
@@ -267,43 +250,20 @@ impl Runs {
         Ok(runs.into_iter().find(|run| run.suite == suite && run.status == RunStatus::Complete))
     }
 
-    /// How the headlines of a suite's cases went over its newest `most` complete runs on one machine. Runs and cases
-    /// that cannot be read are left out: history informs, it does not judge.
+    /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures wander when
+    /// nothing is compared. The candidate is not among them. What cannot be read is left out: history informs, it does
+    /// not judge.
     ///
     /// # Errors
     /// As [`Runs::list`].
-    pub fn history(&self, suite: &str, machine: &MachineId, most: usize) -> Result<Vec<CaseHistory>, Error> {
-        let mut histories: BTreeMap<String, CaseHistory> = BTreeMap::new();
-        let mut runs = self.list()?.runs;
-        runs.retain(|run| {
-            let alike = run.suite == suite && run.environment.machine_id() == *machine;
-            alike && run.status == RunStatus::Complete
+    pub fn history(&self, baseline: &Baseline, candidate: &RunId, most: usize) -> Result<History, Error> {
+        let mut like = self.list()?.runs;
+        like.retain(|run| {
+            run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
         });
-        runs.truncate(most);
-        for run in runs.iter().rev() {
-            for id in &run.planned.cases {
-                let Ok(Some(case)) = self.case(&run.id, id) else { continue };
-                let Some((metric, estimate)) =
-                    case.headline().and_then(|metric| Some((metric, metric.estimate?)))
-                else {
-                    continue;
-                };
-                if case.status != CaseStatus::Measured {
-                    continue;
-                }
-                // A case whose headline changed starts anew: seconds and elements make no line.
-                let key = format!("{}\n{}", id.file_name(), metric.name);
-                let history = histories.entry(key).or_insert_with(|| CaseHistory {
-                    id: id.clone(),
-                    metric: metric.name.clone(),
-                    unit: metric.unit.clone(),
-                    direction: metric.direction,
-                    medians: Vec::new(),
-                });
-                history.medians.push((run.id.clone(), estimate.median));
-            }
-        }
-        Ok(histories.into_values().collect())
+        like.truncate(most);
+        let runs: Vec<RunRecord> = like.iter().rev().filter_map(|run| self.load(&run.id).ok()).collect(); // oldest first
+        Ok(History::gather(baseline, candidate, &runs))
     }
 }
 
