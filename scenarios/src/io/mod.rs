@@ -1,1 +1,3 @@
-//! x
+//! Where rows come from.
+
+pub mod io1_source_backends;

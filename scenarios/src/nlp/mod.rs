@@ -1,1 +1,3 @@
-//! x
+//! Natural language.
+
+pub mod nlp1_token_rows;

@@ -1,1 +1,3 @@
-//! x
+//! The complexity of pipelines.
+
+pub mod pc1_deep_chain;

@@ -1,1 +1,3 @@
-//! x
+//! What production asks for beside speed.
+
+pub mod pr2_determinism;

@@ -1,1 +1,3 @@
-//! x
+//! Tables.
+
+pub mod tab1_dense_table;

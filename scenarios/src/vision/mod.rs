@@ -1,1 +1,3 @@
-//! x
+//! Computer vision.
+
+pub mod cv1_image_classification;

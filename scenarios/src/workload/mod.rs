@@ -6,7 +6,9 @@
 mod draw;
 mod spec;
 mod transform;
+mod variants;
 
 pub use draw::{Draw, Draws};
 pub use spec::{Access, Needs, PipelineSpec, Shard};
 pub use transform::Transform;
+pub use variants::{Images, Table, Tokens};
