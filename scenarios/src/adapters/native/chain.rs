@@ -4,7 +4,7 @@ use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::buffer::row_bytes;
 use super::geometry::Move;
-use super::kernels::{Convert, Float, Tile, tile_length};
+use super::kernels::{Convert, Float, Plain, tile_length};
 use crate::data::DataSet;
 use crate::workload::{Draws, PipelineSpec, Transform};
 
@@ -38,20 +38,20 @@ pub(super) struct Block {
     pub(super) first: usize,
 }
 
-/// How bytes are brought to `[0, 1]`.
+/// How the steps of a chain are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bytes255 {
-    /// By the division of the definition.
-    Divide,
-    /// By multiplications that give the same bits.
-    Multiply,
+pub(super) enum Writing {
+    /// As the definitions read, one step per transform.
+    Plain,
+    /// The same bits in fewer instructions: no division of bytes, several steps of arithmetic in one loop.
+    Joined,
 }
 
 /// Compiles a pipeline: one chain for each field, in order.
-pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, by: Bytes255) -> Result<Vec<Chain>> {
+pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<Chain>> {
     spec.check()?;
     let kinds = data.kinds().enumerate();
-    kinds.map(|(field, kind)| Chain::compile(spec, data, field, kind, by)).collect()
+    kinds.map(|(field, kind)| Chain::compile(spec, data, field, kind, writing)).collect()
 }
 
 impl Chain {
@@ -60,7 +60,7 @@ impl Chain {
         data: &DataSet,
         field: usize,
         kind: &FieldKind,
-        by: Bytes255,
+        writing: Writing,
     ) -> Result<Self> {
         let mut chain = Self {
             staged: Vec::new(),
@@ -77,9 +77,15 @@ impl Chain {
                 chain.steps.push(Step::Move(step));
             } else if now.dtype != Dtype::F32 {
                 chain.staged = std::mem::take(&mut chain.steps).into_iter().map(Step::into_move).collect();
-                chain.convert = Some(convert(transform, now.dtype, by));
+                chain.convert = Some(convert(transform, now.dtype, writing));
             } else if let Some(step) = float(transform, kind, data, field)? {
-                chain.steps.push(Step::Float(step));
+                let joined = match chain.steps.last_mut() {
+                    Some(Step::Float(last)) if writing == Writing::Joined => last.join(&step),
+                    _ => false,
+                };
+                if !joined {
+                    chain.steps.push(Step::Float(step));
+                }
             }
             chain.output = next;
         }
@@ -168,8 +174,8 @@ impl Chain {
     }
 }
 
-/// Numbers of a piece: with their source they stay well inside a first-level cache of 32 KiB.
-const PIECE: usize = 4096;
+/// Numbers of a piece: with their source and a tile they stay inside a first-level cache of 32 KiB.
+const PIECE: usize = 2048;
 
 impl Block {
     fn draw(self, index: usize, step: Move) -> crate::workload::Draw {
@@ -187,9 +193,9 @@ impl Step {
 }
 
 /// The step that changes a type.
-fn convert(transform: Transform, from: Dtype, by: Bytes255) -> Convert {
+fn convert(transform: Transform, from: Dtype, writing: Writing) -> Convert {
     match (transform, from) {
-        (Transform::Normalize, Dtype::U8) if by == Bytes255::Multiply => Convert::MultiplyBytes,
+        (Transform::Normalize, Dtype::U8) if writing == Writing::Joined => Convert::MultiplyBytes,
         (Transform::Normalize, Dtype::U8) => Convert::DivideBytes,
         (_, Dtype::U8) => Convert::CastU8,
         (_, Dtype::I32) => Convert::CastI32,
@@ -202,16 +208,16 @@ fn convert(transform: Transform, from: Dtype, by: Bytes255) -> Convert {
 /// The step of a transform on `f32`; `None` where it has nothing to do.
 fn float(transform: Transform, source: &FieldKind, data: &DataSet, field: usize) -> Result<Option<Float>> {
     Ok(Some(match transform {
-        Transform::Normalize if source.dtype == Dtype::U8 => Float::Divide255,
+        Transform::Normalize if source.dtype == Dtype::U8 => Float::divide_255(),
         Transform::Normalize => {
             let constants = data.normalisation(field);
             let missing = || Error::new(format!("field `{}` has no constants of Normalize", source.name));
-            Float::Standardise(Tile::new(constants.ok_or_else(missing)?))
+            Float::standardise(constants.ok_or_else(missing)?)
         }
-        Transform::Scale => Float::Scale,
-        Transform::Clip => Float::Clip,
-        Transform::Add => Float::Add,
-        Transform::Multiply => Float::Multiply,
+        Transform::Scale => Float::plain(Plain::Scale),
+        Transform::Clip => Float::plain(Plain::Clip),
+        Transform::Add => Float::plain(Plain::Add),
+        Transform::Multiply => Float::plain(Plain::Multiply),
         Transform::CastToFloat32 | Transform::RandomCrop | Transform::RandomFlip => return Ok(None),
     }))
 }

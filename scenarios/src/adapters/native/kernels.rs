@@ -5,41 +5,120 @@ use std::sync::Arc;
 use crate::data::Normalisation;
 use crate::workload::Transform;
 
-/// A step from `f32` to `f32`.
+/// Steps from `f32` to `f32` that run in one loop, number by number: a head, and up to two plain steps after it.
+///
+/// Every combination is a loop of its own, made by the compiler, so that a number stays in its register from the first
+/// step to the last. Two, because three would be five times the loops and a store is already paid by three steps.
 #[derive(Clone, Debug)]
-pub(super) enum Float {
+pub(super) struct Float {
+    head: Head,
+    then: Then,
+}
+
+#[derive(Clone, Debug)]
+enum Head {
+    Keep,
     /// `x / 255`.
     Divide255,
     /// `(x - mean[k]) * scale[k]`.
     Standardise(Tile),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Nothing,
+    One(Plain),
+    Two(Plain, Plain),
+}
+
+/// A step that needs nothing but the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
     Scale,
     Clip,
     Add,
     Multiply,
 }
 
+/// Runs `$body` with `$f` as the function of a plain step: another type for each, so that the loop in it is too.
+macro_rules! with {
+    ($plain:expr, |$f:ident| $body:expr) => {
+        match $plain {
+            Plain::Scale => {
+                let $f = |x: f32| x * Transform::SCALE;
+                $body
+            }
+            Plain::Clip => {
+                let $f = |x: f32| x.clamp(0.0, 1.0);
+                $body
+            }
+            Plain::Add => {
+                let $f = |x: f32| x + Transform::ADD;
+                $body
+            }
+            Plain::Multiply => {
+                let $f = |x: f32| x * Transform::MULTIPLY;
+                $body
+            }
+        }
+    };
+}
+
 impl Float {
+    pub(super) fn divide_255() -> Self {
+        Self { head: Head::Divide255, then: Then::Nothing }
+    }
+
+    pub(super) fn standardise(constants: &Normalisation) -> Self {
+        Self { head: Head::Standardise(Tile::new(constants)), then: Then::Nothing }
+    }
+
+    pub(super) fn plain(step: Plain) -> Self {
+        Self { head: Head::Keep, then: Then::One(step) }
+    }
+
+    /// Takes `next` into the same loop, if it fits.
+    pub(super) fn join(&mut self, next: &Self) -> bool {
+        let (Head::Keep, Then::One(next)) = (&next.head, next.then) else { return false };
+        self.then = match self.then {
+            Then::Nothing => Then::One(next),
+            Then::One(first) => Then::Two(first, next),
+            Then::Two(..) => return false,
+        };
+        true
+    }
+
     /// From one slice into another. Both start at index 0 of the last axis.
     pub(super) fn apply(&self, from: &[f32], to: &mut [f32]) {
-        match self {
-            Self::Divide255 => map(from, to, |x| x / 255.0),
-            Self::Standardise(tile) => tile.apply(from, to),
-            Self::Scale => map(from, to, |x| x * Transform::SCALE),
-            Self::Clip => map(from, to, |x| x.clamp(0.0, 1.0)),
-            Self::Add => map(from, to, |x| x + Transform::ADD),
-            Self::Multiply => map(from, to, |x| x * Transform::MULTIPLY),
+        match self.then {
+            Then::Nothing => self.run(from, to, |x| x),
+            Then::One(a) => with!(a, |f| self.run(from, to, f)),
+            Then::Two(a, b) => with!(a, |f| with!(b, |g| self.run(from, to, |x| g(f(x))))),
         }
     }
 
     /// In place.
     pub(super) fn apply_in_place(&self, numbers: &mut [f32]) {
-        match self {
-            Self::Divide255 => map_in_place(numbers, |x| x / 255.0),
-            Self::Standardise(tile) => tile.apply_in_place(numbers),
-            Self::Scale => map_in_place(numbers, |x| x * Transform::SCALE),
-            Self::Clip => map_in_place(numbers, |x| x.clamp(0.0, 1.0)),
-            Self::Add => map_in_place(numbers, |x| x + Transform::ADD),
-            Self::Multiply => map_in_place(numbers, |x| x * Transform::MULTIPLY),
+        match self.then {
+            Then::Nothing => self.run_in_place(numbers, |x| x),
+            Then::One(a) => with!(a, |f| self.run_in_place(numbers, f)),
+            Then::Two(a, b) => with!(a, |f| with!(b, |g| self.run_in_place(numbers, |x| g(f(x))))),
+        }
+    }
+
+    fn run(&self, from: &[f32], to: &mut [f32], then: impl Fn(f32) -> f32) {
+        match &self.head {
+            Head::Keep => map(from, to, then),
+            Head::Divide255 => map(from, to, |x| then(x / 255.0)),
+            Head::Standardise(tile) => tile.apply(from, to, then),
+        }
+    }
+
+    fn run_in_place(&self, numbers: &mut [f32], then: impl Fn(f32) -> f32) {
+        match &self.head {
+            Head::Keep => map_in_place(numbers, then),
+            Head::Divide255 => map_in_place(numbers, |x| then(x / 255.0)),
+            Head::Standardise(tile) => tile.apply_in_place(numbers, then),
         }
     }
 }
@@ -83,7 +162,7 @@ fn bytes_by_255(x: u8) -> f32 {
 
 /// The constants of `Normalize`, repeated until they make a run worth vector code.
 #[derive(Clone, Debug)]
-pub(super) struct Tile {
+struct Tile {
     mean: Arc<[f32]>,
     scale: Arc<[f32]>,
 }
@@ -92,25 +171,25 @@ pub(super) struct Tile {
 const TILE: usize = 1024;
 
 impl Tile {
-    pub(super) fn new(constants: &Normalisation) -> Self {
+    fn new(constants: &Normalisation) -> Self {
         let length = tile_length(constants.mean.len());
         let repeat = |column: &[f32]| column.iter().copied().cycle().take(length).collect();
         Self { mean: repeat(&constants.mean), scale: repeat(&constants.scale) }
     }
 
-    fn apply(&self, from: &[f32], to: &mut [f32]) {
+    fn apply(&self, from: &[f32], to: &mut [f32], then: impl Fn(f32) -> f32) {
         let length = self.mean.len();
         for (from, to) in from.chunks(length).zip(to.chunks_mut(length)) {
             for (((x, y), mean), scale) in from.iter().zip(to).zip(&*self.mean).zip(&*self.scale) {
-                *y = (x - mean) * scale;
+                *y = then((x - mean) * scale);
             }
         }
     }
 
-    fn apply_in_place(&self, numbers: &mut [f32]) {
+    fn apply_in_place(&self, numbers: &mut [f32], then: impl Fn(f32) -> f32) {
         for numbers in numbers.chunks_mut(self.mean.len()) {
             for ((x, mean), scale) in numbers.iter_mut().zip(&*self.mean).zip(&*self.scale) {
-                *x = (*x - mean) * scale;
+                *x = then((*x - mean) * scale);
             }
         }
     }
@@ -155,11 +234,35 @@ mod tests {
             step.apply_in_place(&mut numbers);
             assert_eq!(numbers, expected);
         };
-        check(Float::Scale, [-1.0, 1.0, 6.0]);
-        check(Float::Clip, [0.0, 0.5, 1.0]);
-        check(Float::Add, [-0.4, 0.6, 3.1]);
-        check(Float::Multiply, [-0.45, 0.45, 2.699_999_8]);
-        check(Float::Divide255, [-0.5 / 255.0, 0.5 / 255.0, 3.0 / 255.0]);
+        check(Float::plain(Plain::Scale), [-1.0, 1.0, 6.0]);
+        check(Float::plain(Plain::Clip), [0.0, 0.5, 1.0]);
+        check(Float::plain(Plain::Add), [-0.4, 0.6, 3.1]);
+        check(Float::plain(Plain::Multiply), [-0.45, 0.45, 2.699_999_8]);
+        check(Float::divide_255(), [-0.5 / 255.0, 0.5 / 255.0, 3.0 / 255.0]);
+    }
+
+    #[test]
+    fn joined_steps_give_the_bits_of_one_after_the_other() {
+        let plain = [Plain::Scale, Plain::Clip, Plain::Add, Plain::Multiply];
+        let constants = Normalisation { mean: vec![0.3], scale: vec![1.7] };
+        let numbers: Vec<f32> = (-500..500).map(|x| x as f32 / 77.0).collect();
+        for head in [Float::divide_255(), Float::standardise(&constants), Float::plain(Plain::Add)] {
+            for (a, b) in plain.iter().flat_map(|a| plain.iter().map(move |b| (*a, *b))) {
+                let steps = [head.clone(), Float::plain(a), Float::plain(b)];
+                let mut apart = numbers.clone();
+                steps.iter().for_each(|step| step.apply_in_place(&mut apart));
+                let mut joined = steps[0].clone();
+                assert!(joined.join(&steps[1]));
+                let fits = joined.join(&steps[2]);
+                assert_eq!(fits, !matches!(head.head, Head::Keep));
+                let mut together = vec![0.0; numbers.len()];
+                joined.apply(&numbers, &mut together);
+                if !fits {
+                    steps[2].apply_in_place(&mut together);
+                }
+                assert_eq!(together, apart);
+            }
+        }
     }
 
     #[test]
@@ -167,13 +270,13 @@ mod tests {
         let tile = Tile::new(&Normalisation { mean: vec![1.0, 10.0, 0.0], scale: vec![2.0, 0.5, 1.0] });
         let numbers: Vec<f32> = (0..3_000).map(|x| x as f32).collect();
         let mut to = vec![0.0; numbers.len()];
-        tile.apply(&numbers, &mut to);
+        tile.apply(&numbers, &mut to, |x| x);
         for (k, row) in to.chunks(3).enumerate() {
             let x = 3.0 * k as f32;
             assert_eq!(row, [(x - 1.0) * 2.0, (x + 1.0 - 10.0) * 0.5, x + 2.0]);
         }
         let mut in_place = numbers;
-        tile.apply_in_place(&mut in_place);
+        tile.apply_in_place(&mut in_place, |x| x);
         assert_eq!(in_place, to);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weighbridge::{FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes};
-use super::chain::{self, Block, Bytes255, Chain};
+use super::chain::{self, Block, Chain, Writing};
 use super::input::Input;
 use super::slowdown::Slowdown;
 use crate::data::DataSet;
@@ -34,11 +34,11 @@ pub(super) struct Maker {
 
 impl Maker {
     pub(super) fn open(spec: &Arc<PipelineSpec>, data: &Arc<DataSet>, style: Style) -> Result<Self> {
-        let by = match style {
-            Style::StepByStep => Bytes255::Divide,
-            Style::Fused => Bytes255::Multiply,
+        let writing = match style {
+            Style::StepByStep => Writing::Plain,
+            Style::Fused => Writing::Joined,
         };
-        let chains = Arc::new(chain::compile(spec, data, by)?);
+        let chains = Arc::new(chain::compile(spec, data, writing)?);
         let staging = room(&chains, style, spec);
         let input = Input::open(spec, data)?;
         Ok(Self { style, input, chains, staging, slowdown: Slowdown::from_env()?, spec: spec.clone() })
@@ -64,13 +64,22 @@ impl Maker {
     /// Makes the batch of these elements.
     pub(super) fn make(&mut self, epoch: u64, elements: Range<usize>, batch: &mut Buffers) -> Result<()> {
         let draws = Draws::new(self.spec.seed, epoch);
+        self.slow_down(draws, &elements, batch)?;
         self.fill(draws, elements.clone(), batch)?;
         batch.elements = elements.len();
-        let mut again = self.slowdown.rows(elements.len());
-        while again > 0 {
-            let rows = again.min(elements.len());
-            self.fill(draws, elements.start..elements.start + rows, batch)?;
-            again -= rows;
+        Ok(())
+    }
+
+    /// Makes the rows that a slowdown asks for, to be overwritten by the batch. They are those of the batch that lies
+    /// opposite in the epoch: rows that were just made would come from the cache and cost less than their share.
+    fn slow_down(&mut self, draws: Draws, elements: &Range<usize>, batch: &mut Buffers) -> Result<()> {
+        let all = self.spec.elements();
+        let opposite = all.start + all.end - elements.end;
+        let mut owed = self.slowdown.rows(elements.len());
+        while owed > 0 {
+            let rows = owed.min(elements.len());
+            self.fill(draws, opposite..opposite + rows, batch)?;
+            owed -= rows;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders recompute 0.3 of each batch's rows.
+//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders compute 0.3 of each batch's rows twice.
 //!
 //! It is real work, the read of the rows included, so that a comparison has a true regression to find.
 
@@ -6,7 +6,7 @@ use weighbridge::{Error, Result};
 
 const VARIABLE: &str = "WEIGHBRIDGE_SLOWDOWN";
 
-/// How much is recomputed.
+/// How much is made twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slowdown {
     share: f64,
@@ -32,7 +32,7 @@ impl Slowdown {
         Ok(Self { share: factor - 1.0, owed: 0.0 })
     }
 
-    /// How many rows to recompute after a batch of `elements`. Fractions are carried over to the next batch.
+    /// How many rows to make beside a batch of `elements`. Fractions are carried over to the next batch.
     pub(super) fn rows(&mut self, elements: usize) -> usize {
         self.owed += self.share * elements as f64;
         let rows = self.owed.floor();
