@@ -7,6 +7,11 @@ mod metric;
 mod stats;
 
 mod bencher;
+mod registry;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 
 pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,
@@ -14,7 +19,10 @@ pub use bencher::{
 };
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Sweep};
+pub use weighbridge_macros::{Sweep, adapter, scenario};
+
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Bencher, Direction, Error, Result, Unit, skip};
+    pub use crate::{Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, scenario, skip};
 }

@@ -1,0 +1,327 @@
+//! `#[scenario]`: one function becomes one entry of the registry.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, LitInt, LitStr, Path, Type};
+
+use crate::attr::{self, Key, Options};
+use crate::errors::Errors;
+use crate::signature::{Function, Parameter, Parameters};
+use crate::sweep::Swept;
+
+const KEYS: &[Key] = &[
+    Key { name: "id", example: "id = \"CV-1\"" },
+    Key { name: "category", example: "category = \"Computer vision\"" },
+    Key { name: "sets", example: "sets = [\"gate\"]" },
+    Key { name: "equivalence", example: "equivalence = approx(1e-5)" },
+    Key { name: "filter", example: "filter = makes_sense" },
+    Key { name: "worker_threads", example: "worker_threads = 2" },
+    Key { name: "crate", example: "crate = weighbridge" },
+];
+
+/// A scenario that holds to all rules.
+struct Model {
+    runtime: Path,
+    name: Ident,
+    id: LitStr,
+    category: String,
+    description: String,
+    sets: Vec<LitStr>,
+    equivalence: Option<TokenStream>,
+    filter: Option<Expr>,
+    worker_threads: Option<LitInt>,
+    is_async: bool,
+    bencher: Type,
+    parameters: Vec<Parameter>,
+    /// What it gives back, for mistakes about it.
+    output: proc_macro2::Span,
+}
+
+/// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
+pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
+        let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
+        let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
+        return quote!(#item #error);
+    };
+    let beside = match Model::check(options, &function) {
+        Ok(model) => model.into_tokens(),
+        Err(errors) => errors.into_compile_error(),
+    };
+    let function = function.without_helpers();
+    quote!(#function #beside)
+}
+
+impl Model {
+    fn check(options: TokenStream, function: &Function) -> syn::Result<Self> {
+        let mut errors = Errors::default();
+        let signature = &function.signature;
+        let options = Options::parse(options, KEYS, &mut errors);
+        attr::refuse_second("scenario", &function.attributes, &mut errors);
+        let id = check_id(&options, &signature.ident, &mut errors);
+        let category = options.text("category", &mut errors);
+        if let Some(category) = &category {
+            attr::refuse_unshowable("the category", category, &mut errors);
+        }
+        let sets = options.texts("sets", &mut errors);
+        check_sets(&sets, &mut errors);
+        let equivalence = check_equivalence(&options, &mut errors);
+        let filter = options.path("filter", &mut errors);
+        let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
+        let runtime = options.runtime(&mut errors);
+        let Parameters { bencher, rest: parameters } = Parameters::check(signature, &mut errors);
+        if let (Some(key), false) = (
+            options.key("filter"),
+            parameters.iter().any(|parameter| matches!(parameter, Parameter::Swept(_))),
+        ) {
+            errors.at(key, "nothing to filter: the scenario has no axis");
+        }
+        let model = id.zip(bencher).map(|(id, bencher)| Self {
+            runtime,
+            name: signature.ident.clone(),
+            id,
+            category: category.map_or_else(|| "Uncategorised".to_owned(), |category| category.value()),
+            description: attr::description(&function.attributes),
+            sets,
+            equivalence,
+            filter,
+            worker_threads,
+            is_async: signature.asyncness.is_some(),
+            bencher,
+            parameters,
+            output: signature.output.span(),
+        });
+        errors.unless_any(model)
+    }
+
+    fn into_tokens(self) -> TokenStream {
+        let swept = || {
+            self.parameters.iter().filter_map(|parameter| match parameter {
+                Parameter::Swept(swept) => Some(swept),
+                Parameter::Subject { .. } => None,
+            })
+        };
+        let functions = swept().enumerate().map(|(index, swept)| swept.functions(index));
+        let run = self.run();
+        let (axes, axes_function) = if swept().next().is_some() {
+            let listing = Swept::listing(swept());
+            (quote!(__axes), quote!(fn __axes() -> __wb::Vec<__wb::Axis> { #listing }))
+        } else {
+            (quote!(__wb::Vec::new), TokenStream::new())
+        };
+        let (keep, keep_function) = self.keep(swept);
+        let contract = self.parameters.iter().find_map(|parameter| match parameter {
+            Parameter::Subject { ty, contract } => Some(self::contract(ty, contract)),
+            Parameter::Swept(_) => None,
+        });
+        let contract = some_or_none(contract.as_ref());
+        let equivalence = some_or_none(self.equivalence.as_ref());
+        let Self { runtime, id, category, description, sets, .. } = &self;
+        let registration = format_ident!("__WEIGHBRIDGE_SCENARIO_{}", self.name);
+        let location = location();
+        quote! {
+            #[doc(hidden)]
+            #[allow(non_upper_case_globals)]
+            static #registration: () = {
+                use #runtime::__private as __wb;
+                #(#functions)*
+                #axes_function
+                #keep_function
+                #run
+                __wb::submit! {
+                    __wb::ScenarioEntry {
+                        id: #id,
+                        category: #category,
+                        description: #description,
+                        sets: &[#(#sets),*],
+                        equivalence: #equivalence,
+                        contract: #contract,
+                        location: #location,
+                        axes: #axes,
+                        keep: #keep,
+                        run: __run,
+                    }
+                }
+            };
+        }
+    }
+
+    /// The function that calls the author's.
+    fn run(&self) -> TokenStream {
+        let name = &self.name;
+        // On the author's type, so that a first parameter that is no bencher is told there.
+        let bencher = quote_spanned!(self.bencher.span()=> __bencher);
+        let mut axis = 0..;
+        let arguments = self.parameters.iter().map(|parameter| match parameter {
+            Parameter::Subject { ty, .. } => quote!(__wb::subject::<#ty>(__subject)?),
+            Parameter::Swept(swept) => swept.take(axis.next().expect("there are more numbers than axes")),
+        });
+        let call = quote!(#name(#bencher #(, #arguments)*));
+        let result = match (self.is_async, &self.worker_threads) {
+            (false, _) => call,
+            (true, None) => quote!(__wb::block_on(__wb::Option::None, #call)?),
+            (true, Some(threads)) => quote!(__wb::block_on(__wb::Option::Some(#threads), #call)?),
+        };
+        let ending = quote_spanned!(self.output=> __wb::Ending::ending(__result));
+        quote! {
+            fn __run(
+                __bencher: &mut __wb::Bencher,
+                __subject: __wb::Option<&mut dyn __wb::Any>,
+                __point: &__wb::Point,
+            ) -> __wb::Result<(), __wb::Error> {
+                let __result = #result;
+                #ending
+            }
+        }
+    }
+
+    /// The function that says whether a point is run: what it is called, and what it is.
+    fn keep<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> (TokenStream, TokenStream) {
+        let grouped = swept().filter_map(|swept| match swept {
+            Swept::Options(ty) => Some(quote!(<#ty as __wb::Sweep>::keep(__point))),
+            Swept::Axis(_) => None,
+        });
+        let own = self.filter.as_ref().map(|filter| {
+            let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+            let values: Vec<_> = (0..swept().count()).map(|index| format_ident!("__value_{index}")).collect();
+            // On the author's path, so that a filter over other axes is told there.
+            let call = quote_spanned!(filter.span()=> __wb::Kept::kept(#filter(#(&#values),*)));
+            quote! {
+                {
+                    fn __kept(__point: &__wb::Point) -> __wb::Result<__wb::Keep, __wb::Error> {
+                        #(let #values = #taken;)*
+                        __wb::Result::Ok(#call)
+                    }
+                    __wb::Keep::of(__kept(__point))
+                }
+            }
+        });
+        let mut all = grouped.chain(own);
+        let Some(first) = all.next() else { return (quote!(__wb::Keep::always), TokenStream::new()) };
+        let function = quote! {
+            fn __keep(__point: &__wb::Point) -> __wb::Keep { #first #(.and(|| #all))* }
+        };
+        (quote!(__keep), function)
+    }
+}
+
+fn check_id(options: &Options, function: &Ident, errors: &mut Errors) -> Option<LitStr> {
+    if options.is_missing("id") {
+        let example = function.to_string().to_uppercase().replace('_', "-");
+        errors.at(function, format!("the scenario has no id: write `#[scenario(id = \"{example}-1\")]`"));
+        return None;
+    }
+    let id = options.text("id", errors)?;
+    let value = id.value();
+    let inner = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    if !value.starts_with(|first: char| first.is_ascii_alphanumeric()) || !value.chars().all(inner) {
+        errors.at(
+            &id,
+            "an id begins with a letter or a digit and goes on with letters, digits, `_`, `.` and `-`, such as `CV-1`",
+        );
+        return None;
+    }
+    Some(id)
+}
+
+fn check_sets(sets: &[LitStr], errors: &mut Errors) {
+    for (index, set) in sets.iter().enumerate() {
+        attr::refuse_unshowable("the name of the set", set, errors);
+        if sets[..index].iter().any(|earlier| earlier.value() == set.value()) {
+            errors.at(set, format!("the set `{}` is given twice: remove one", set.value()));
+        }
+    }
+}
+
+fn check_equivalence(options: &Options, errors: &mut Errors) -> Option<TokenStream> {
+    const FORMS: [&str; 4] = ["exact", "approx", "shape", "none"];
+    let value = options.expression("equivalence")?;
+    let name = match value {
+        Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+            _ => None,
+        },
+        _ => None,
+    };
+    match (name.as_deref(), value) {
+        (Some("exact"), Expr::Path(_)) => Some(quote!(__wb::Equivalence::Exact)),
+        (Some("shape"), Expr::Path(_)) => Some(quote!(__wb::Equivalence::Shape)),
+        (Some("none"), Expr::Path(_)) => Some(quote!(__wb::Equivalence::None)),
+        (Some("approx"), Expr::Call(call)) if call.args.len() == 1 => {
+            let tolerance = check_tolerance(&call.args[0], errors)?;
+            Some(quote!(__wb::Equivalence::Approx(#tolerance)))
+        }
+        (Some("approx"), _) => {
+            errors.at(value, "`approx` takes the relative tolerance: write `approx(1e-5)`");
+            None
+        }
+        (Some(name), Expr::Path(_)) if !FORMS.contains(&name) => {
+            errors.at(value, attr::unknown("equivalence", name, FORMS.into_iter()));
+            None
+        }
+        _ => {
+            errors.at(value, "what must agree is one of `exact`, `approx(1e-5)`, `shape`, `none`");
+            None
+        }
+    }
+}
+
+fn check_tolerance(value: &Expr, errors: &mut Errors) -> Option<f64> {
+    let number = match value {
+        Expr::Lit(literal) => match &literal.lit {
+            syn::Lit::Float(number) => number.base10_parse::<f64>().ok(),
+            syn::Lit::Int(number) => number.base10_parse::<f64>().ok(),
+            _ => None,
+        },
+        _ => None,
+    };
+    if number.is_none() {
+        errors.at(value, "the tolerance is a number that is not negative: write `approx(1e-5)`");
+    }
+    number
+}
+
+fn check_worker_threads(options: &Options, is_async: bool, errors: &mut Errors) -> Option<LitInt> {
+    let key = options.key("worker_threads")?;
+    if !is_async {
+        errors.at(
+            key,
+            "`worker_threads` is for `async` scenarios; a body on several threads is `bencher.iter_threads(n, ...)`",
+        );
+    }
+    let threads = options.number("worker_threads", errors)?;
+    if !threads.base10_parse::<usize>().is_ok_and(|threads| threads > 0) {
+        errors.at(&threads, "at least one thread: write `worker_threads = 2`");
+    }
+    Some(threads)
+}
+
+/// How both attributes name a contract: they meet by its type.
+pub(crate) fn contract(object: &Type, path: &Path) -> TokenStream {
+    let name = path.segments.last().map(attr::tight);
+    quote!(__wb::Contract { id: __wb::TypeId::of::<#object>, name: #name })
+}
+
+/// Where the attribute stands.
+pub(crate) fn location() -> TokenStream {
+    quote! {
+        __wb::Location {
+            module: ::core::module_path!(),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        }
+    }
+}
+
+/// An option of the expansion.
+pub(crate) fn some_or_none(tokens: Option<impl ToTokens>) -> TokenStream {
+    tokens.map_or_else(|| quote!(__wb::Option::None), |tokens| quote!(__wb::Option::Some(#tokens)))
+}
+
+/// The head of an item, up to its first group: enough to underline.
+pub(crate) fn first_line(item: &TokenStream) -> TokenStream {
+    let head = |token: &proc_macro2::TokenTree| !matches!(token, proc_macro2::TokenTree::Group(_));
+    item.clone().into_iter().take_while(head).collect()
+}

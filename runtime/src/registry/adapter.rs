@@ -1,0 +1,117 @@
+//! What `#[adapter]` registers.
+
+use std::any::{Any, TypeId};
+use std::fmt::{self, Display};
+
+use super::Location;
+use super::scenario::told;
+use crate::bencher;
+
+/// One adapter for one contract: how it is called, made and asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct AdapterEntry {
+    /// The name: `Google Grain`.
+    pub name: &'static str,
+    /// How near it is to the floor of what is possible: 0 is the reference that others are verified against.
+    pub tier: u8,
+    /// The contract it fulfils.
+    pub contract: Contract,
+    /// The first line of its documentation.
+    pub description: &'static str,
+    /// Why its work is known to differ from the reference's, if its author declares so: it is listed apart.
+    pub unequal: Option<&'static str>,
+    /// The version of the crate it is written in: what is shown for an adapter without a probe.
+    pub version: &'static str,
+    /// Where it is written.
+    pub location: Location,
+    /// Makes it: a box with a `Box<dyn Contract>` inside.
+    pub make: fn() -> Result<Box<dyn Any>, bencher::Error>,
+    /// Tells whether it is installed, without starting anything.
+    pub probe: Option<fn() -> Availability>,
+}
+
+inventory::collect!(AdapterEntry);
+
+impl AdapterEntry {
+    /// Whether it is installed. Runs the author's probe, so listings never ask.
+    pub fn availability(&self) -> Availability {
+        match self.probe {
+            Some(probe) => probe(),
+            None => Availability::Available { version: self.version.to_owned() },
+        }
+    }
+}
+
+/// Whether an adapter can be used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can.
+    Available {
+        /// The version of the system behind the adapter.
+        version: String,
+    },
+    /// It cannot: it is listed with the reason.
+    Missing {
+        /// What is missing.
+        reason: String,
+        /// The command that installs it.
+        install: String,
+    },
+}
+
+impl Display for Availability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Available { version } => write!(f, "available ({version})"),
+            Self::Missing { reason, install } => write!(f, "{reason}; install it with `{install}`"),
+        }
+    }
+}
+
+/// The trait that a scenario asks of an adapter.
+#[derive(Clone, Copy)]
+pub struct Contract {
+    /// The type of `dyn Contract`: scenario and adapter meet by it, so a misspelt name cannot match nothing.
+    pub id: fn() -> TypeId,
+    /// The trait's name, for people.
+    pub name: &'static str,
+}
+
+impl PartialEq for Contract {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id)() == (other.id)()
+    }
+}
+
+impl Eq for Contract {}
+
+impl fmt::Debug for Contract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Contract({})", self.name)
+    }
+}
+
+/// What `new` of an adapter may give back: the adapter, or a `Result` with it and an error that can be shown.
+#[diagnostic::on_unimplemented(
+    message = "`new` gives back `{T}` or `Result<{T}, E>` with `E: Display + 'static`, and not `{Self}`"
+)]
+pub trait Made<T> {
+    /// The adapter.
+    ///
+    /// # Errors
+    /// When the author's function failed, or asked to be skipped.
+    fn made(self) -> Result<T, bencher::Error>;
+}
+
+impl<T> Made<T> for T {
+    fn made(self) -> Result<T, bencher::Error> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, E: Display + 'static> Made<T> for Result<T, E> {
+    fn made(self) -> Result<T, bencher::Error> {
+        self.map_err(told)
+    }
+}

@@ -1,0 +1,212 @@
+//! What `#[scenario]` registers.
+
+use std::any::Any;
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Axis, Contract, Point};
+use crate::bencher::{self, Bencher};
+
+/// One scenario, as its author wrote it: constants and functions, nothing that costs at start.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioEntry {
+    /// The id: `CV-1`.
+    pub id: &'static str,
+    /// The heading it is listed under.
+    pub category: &'static str,
+    /// The first line of its documentation.
+    pub description: &'static str,
+    /// The sets it belongs to: `gate`, `canonical`.
+    pub sets: &'static [&'static str],
+    /// What must agree, if the author said so. Ask [`ScenarioEntry::equivalence`].
+    pub equivalence: Option<Equivalence>,
+    /// What it asks of an adapter; `None` for an ordinary benchmark.
+    pub contract: Option<Contract>,
+    /// Where it is written.
+    pub location: Location,
+    /// Its axes, in the order of its parameters.
+    pub axes: fn() -> Vec<Axis>,
+    /// Whether a point of its axes is run.
+    pub keep: fn(&Point) -> Keep,
+    /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
+    pub run: Run,
+}
+
+/// A scenario as the stages call it.
+pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
+
+inventory::collect!(ScenarioEntry);
+
+impl ScenarioEntry {
+    /// What must agree between adapters: as the author said, else `Exact` with a contract and `None` without.
+    pub fn equivalence(&self) -> Equivalence {
+        self.equivalence.unwrap_or(match self.contract {
+            Some(_) => Equivalence::Exact,
+            None => Equivalence::None,
+        })
+    }
+}
+
+/// What must agree between two adapters that did the same work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Equivalence {
+    /// Every element, byte for byte, in any order.
+    Exact,
+    /// Shapes, and moments within this relative tolerance: for stochastic work and for work whose order of
+    /// floating-point operations is free.
+    Approx(f64),
+    /// Fields, types, shapes and counts.
+    Shape,
+    /// Nothing: the scenario is not verified.
+    None,
+}
+
+impl Display for Equivalence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact => f.write_str("exact"),
+            Self::Approx(tolerance) => write!(f, "approx({tolerance})"),
+            Self::Shape => f.write_str("shape"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+/// Where something is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// The file, as the compiler was given it.
+    pub file: &'static str,
+    /// The line of the attribute.
+    pub line: u32,
+    /// The module path.
+    pub module: &'static str,
+}
+
+impl Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// Whether a point is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// It is.
+    Yes,
+    /// It makes no sense: it is left out, and counted.
+    Drop,
+    /// It makes sense but cannot be run here: a recorded skip, with the reason.
+    Skip(String),
+}
+
+impl Keep {
+    /// Every point is run: a scenario without a filter.
+    pub fn always(_: &Point) -> Self {
+        Self::Yes
+    }
+
+    /// A point that cannot be read back is skipped, with the reason.
+    pub fn of(asked: Result<Self, bencher::Error>) -> Self {
+        asked.unwrap_or_else(|why| Self::Skip(why.to_string()))
+    }
+
+    /// Both must keep it; the first that does not says why.
+    #[must_use]
+    pub fn and(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Yes => other(),
+            dropped => dropped,
+        }
+    }
+}
+
+/// What a filter may give back: `bool`, or `Result<(), E>` with a reason that can be shown.
+#[diagnostic::on_unimplemented(
+    message = "a filter gives back `bool` or `Result<(), E>`, and not `{Self}`",
+    note = "`false` leaves the point out; `Err(reason)` records it as skipped, with the reason"
+)]
+pub trait Kept {
+    /// What it means for the point.
+    fn kept(self) -> Keep;
+}
+
+impl Kept for bool {
+    fn kept(self) -> Keep {
+        if self { Keep::Yes } else { Keep::Drop }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> Kept for Result<(), E> {
+    fn kept(self) -> Keep {
+        self.map_or_else(|reason| Keep::Skip(format!("{reason:#}")), |()| Keep::Yes)
+    }
+}
+
+/// What a scenario may give back: nothing, or `Result<(), E>` with an error that can be shown.
+#[diagnostic::on_unimplemented(
+    message = "a scenario gives back `()` or `Result<(), E>` with `E: Display + 'static`, and not `{Self}`",
+    note = "write `-> weighbridge::Result<()>`, or end the body with a semicolon"
+)]
+pub trait Ending {
+    /// The one error that the stages know.
+    ///
+    /// # Errors
+    /// When the scenario failed, or asked to be skipped.
+    fn ending(self) -> Result<(), bencher::Error>;
+}
+
+impl Ending for () {
+    fn ending(self) -> Result<(), bencher::Error> {
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display + 'static> Ending for Result<(), E> {
+    fn ending(self) -> Result<(), bencher::Error> {
+        self.map_err(told)
+    }
+}
+
+/// The author's error as ours: the text of its longest form. Our own keeps whether it is a skip.
+pub(super) fn told<E: Display + 'static>(error: E) -> bencher::Error {
+    match (&error as &dyn Any).downcast_ref::<bencher::Error>() {
+        Some(own) => own.clone(),
+        None => bencher::Error::new(format!("{error:#}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::skip;
+
+    #[test]
+    fn a_skip_stays_a_skip_and_any_other_error_is_a_failure() {
+        let skipped: Result<(), bencher::Error> = Err(skip("no GPU"));
+        assert!(skipped.ending().unwrap_err().is_skip());
+        let failed: Result<(), String> = Err("disk full".to_owned());
+        let failed = failed.ending().unwrap_err();
+        assert!(!failed.is_skip());
+        assert_eq!(failed.to_string(), "disk full");
+    }
+
+    #[test]
+    fn a_filter_drops_with_a_bool_and_skips_with_a_reason() {
+        assert_eq!(true.kept(), Keep::Yes);
+        assert_eq!(false.kept(), Keep::Drop);
+        assert_eq!(Err::<(), _>("needs 8 GPUs").kept(), Keep::Skip("needs 8 GPUs".to_owned()));
+        assert_eq!(Keep::Yes.and(|| Keep::Drop), Keep::Drop);
+        assert_eq!(Keep::Drop.and(|| Keep::Yes), Keep::Drop);
+    }
+
+    #[test]
+    fn equivalence_is_told_as_it_is_written() {
+        assert_eq!(Equivalence::Approx(1e-5).to_string(), "approx(0.00001)");
+        assert_eq!(Equivalence::Exact.to_string(), "exact");
+    }
+}

@@ -1,0 +1,50 @@
+//! Options structs: several axes under one parameter.
+
+use super::{Axis, Keep, Point};
+use crate::bencher;
+
+/// A struct whose fields are axes: a scenario takes it as one parameter. Derive it.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// #[derive(Sweep)]
+/// #[sweep(filter = Options::fits)]
+/// struct Options {
+///     #[sweep(0, 2)]
+///     workers: usize,
+///     #[sweep(1, 64)]
+///     prefetch: usize,
+/// }
+///
+/// impl Options {
+///     fn fits(&self) -> bool {
+///         self.workers > 0 || self.prefetch == 1
+///     }
+/// }
+///
+/// #[scenario(id = "LOAD-1")]
+/// fn load(bencher: &mut Bencher, options: Options) {
+///     bencher.iter(|| options.workers * options.prefetch);
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an axis nor an options struct",
+    label = "no `#[sweep(...)]` stands before this parameter, and `{Self}` does not derive `Sweep`",
+    note = "for an axis write its values: `#[sweep(1, 2)] name: {Self}`",
+    note = "for an options struct put `#[derive(Sweep)]` on `{Self}`",
+    note = "for the system under test write `&mut dyn Contract`"
+)]
+pub trait Sweep: Sized {
+    /// The axes, in the order of the fields.
+    fn axes() -> Vec<Axis>;
+
+    /// The struct at one point.
+    ///
+    /// # Errors
+    /// When the point lacks an axis, or a value cannot be read back.
+    fn take(point: &Point) -> Result<Self, bencher::Error>;
+
+    /// Whether the point is run.
+    fn keep(point: &Point) -> Keep;
+}

@@ -1,0 +1,11 @@
+// says: error[E0277]: `usize` is neither an axis nor an options struct
+// says: for an axis write its values: `#[sweep(1, 2)] name: usize`
+// says: `#[derive(Sweep)]` on `usize`
+use weighbridge::prelude::*;
+
+#[scenario(id = "A-1")]
+fn sort(bencher: &mut Bencher, len: usize) {
+    bencher.iter(|| len);
+}
+
+fn main() {}

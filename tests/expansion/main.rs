@@ -1,0 +1,153 @@
+//! What the attributes register arrives: ids, axes, contracts, adapters, and the values that a scenario is given.
+#![forbid(unsafe_code)]
+#![deny(rust_2018_idioms, unused)]
+
+mod adapters;
+mod contract;
+mod scenarios;
+
+use std::any::TypeId;
+
+use weighbridge::__private::{Bencher, Keep, Registry, ScenarioEntry, find_adapter, find_scenario};
+use weighbridge::{Availability, Equivalence, Limits, Point, Purpose, Settings};
+
+fn registry() -> Registry {
+    Registry::collect().expect("nothing is doubled")
+}
+
+fn scenario(id: &str) -> &'static ScenarioEntry {
+    find_scenario(id).unwrap_or_else(|| panic!("{id} is not registered"))
+}
+
+/// The point of these values, each as one would type it.
+fn point(scenario: &ScenarioEntry, values: &[&str]) -> Point {
+    let axes = (scenario.axes)();
+    assert_eq!(axes.len(), values.len(), "{} has other axes", scenario.id);
+    axes.iter().zip(values).map(|(axis, text)| axis.parse(text).expect("a value of the axis")).collect()
+}
+
+/// Runs a scenario at a point and gives back what it saw: the value of its metric `seen`.
+fn run(id: &str, values: &[&str], adapter: Option<&str>) -> Result<f64, weighbridge::Error> {
+    let scenario = scenario(id);
+    let bencher = &mut Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let mut subject = match (scenario.contract, adapter) {
+        (Some(contract), Some(name)) => {
+            Some((find_adapter((contract.id)(), name).expect("the adapter is registered").make)()?)
+        }
+        _ => None,
+    };
+    (scenario.run)(bencher, subject.as_deref_mut(), &point(scenario, values))?;
+    let owned = std::mem::replace(bencher, Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE)));
+    let seen = owned.finish()?.seen;
+    Ok(seen.custom.iter().find(|metric| metric.name == "seen").expect("the scenario says what it saw").value)
+}
+
+#[test]
+fn a_scenario_is_registered_as_its_author_wrote_it() {
+    let sort = scenario("SORT-1");
+    assert_eq!((sort.category, sort.description), ("Algorithms", "Sort a vector of integers."));
+    assert_eq!(sort.sets, ["gate", "canonical"]);
+    assert_eq!(sort.location.module, "expansion::scenarios");
+    assert!(sort.location.file.ends_with("tests/expansion/scenarios.rs"), "{}", sort.location);
+    assert_eq!(sort.contract, None);
+    assert_eq!(sort.equivalence(), Equivalence::None);
+    let plain = scenario("PLAIN-1");
+    assert_eq!((plain.category, plain.description, plain.sets.len()), ("Uncategorised", "", 0));
+}
+
+#[test]
+fn unlabelled_values_arrive_typed_and_others_are_parsed() {
+    assert_eq!(run("SORT-1", &["1000"], None), Ok(1000.0));
+    assert_eq!(run("SORT-1", &["0042"], None), Ok(42.0));
+    assert_eq!(point(scenario("SORT-1"), &["0042"]).to_string(), "len=42");
+}
+
+#[test]
+fn labelled_values_need_no_trait_at_all() {
+    assert_eq!(run("LABEL-1", &["small", "224px"], None), Ok(32.0 + 224.0));
+    let axes = (scenario("LABEL-1").axes)();
+    assert_eq!((axes[0].all, axes[1].all), (false, true));
+    assert_eq!((axes[0].default_values().len(), axes[1].default_values().len()), (1, 2));
+    assert_eq!(axes[0].parse("huge").unwrap_err(), "it takes one of `small`, `large`");
+}
+
+#[test]
+fn text_on_an_axis_needs_no_lifetime_and_takes_any_text() {
+    assert_eq!(run("TEXT-1", &["zstd"], None), Ok(4.0));
+    assert_eq!(run("TEXT-1", &["brotli"], None), Ok(6.0));
+}
+
+#[test]
+fn an_options_struct_brings_its_axes_and_its_filter() {
+    let load = scenario("LOAD-1");
+    let names: Vec<_> = (load.axes)().iter().map(|axis| axis.name).collect();
+    assert_eq!(names, ["batch", "workers", "mode"]);
+    assert_eq!(run("LOAD-1", &["8", "2", "fast"], None), Ok(8.0 * 2.0 + 100.0));
+    assert_eq!((load.keep)(&point(load, &["8", "2", "fast"])), Keep::Yes);
+    assert_eq!((load.keep)(&point(load, &["8", "0", "fast"])), Keep::Drop);
+    let why = "64 workers need 64 cores".to_owned();
+    assert_eq!((load.keep)(&point(load, &["8", "64", "safe"])), Keep::Skip(why));
+}
+
+#[test]
+fn a_filter_sees_all_axes_in_order() {
+    let filtered = scenario("FILTER-1");
+    assert_eq!((filtered.keep)(&point(filtered, &["1", "a"])), Keep::Yes);
+    assert_eq!((filtered.keep)(&point(filtered, &["2", "a"])), Keep::Drop);
+    assert_eq!((scenario("SORT-1").keep)(&point(scenario("SORT-1"), &["7"])), Keep::Yes);
+}
+
+#[test]
+fn scenario_and_adapter_meet_by_the_type_of_the_contract() {
+    let registry = registry();
+    let load = scenario("CONTRACT-1");
+    let names: Vec<_> = registry.adapters_for(load).map(|adapter| adapter.name).collect();
+    assert_eq!(names, ["Reference", "Broken", "Opened", "Skipped"]);
+    assert_eq!(load.contract.expect("it has one").name, "Loader");
+    assert_eq!(load.equivalence(), Equivalence::Exact);
+    assert_eq!(run("CONTRACT-1", &["3"], Some("Reference")), Ok(3.0));
+    assert_eq!(run("CONTRACT-1", &["3"], Some("Opened")), Ok(30.0));
+}
+
+#[test]
+fn what_new_gives_back_as_an_error_is_a_failure_or_a_skip() {
+    let failed = run("CONTRACT-1", &["3"], Some("Broken")).unwrap_err();
+    assert_eq!((failed.to_string().as_str(), failed.is_skip()), ("no such file", false));
+    assert!(run("CONTRACT-1", &["3"], Some("Skipped")).unwrap_err().is_skip());
+}
+
+#[test]
+fn what_a_scenario_gives_back_as_an_error_is_a_failure_or_a_skip() {
+    let skipped = run("ERROR-1", &["true"], None).unwrap_err();
+    assert_eq!((skipped.to_string().as_str(), skipped.is_skip()), ("needs 64 GB", true));
+    let failed = run("ERROR-2", &[], None).unwrap_err();
+    assert_eq!((failed.to_string().as_str(), failed.is_skip()), ("it broke", false));
+}
+
+#[test]
+fn one_type_may_fulfil_a_generic_contract_twice() {
+    assert_eq!(run("GENERIC-1", &[], Some("Queue")), Ok(8.0));
+    assert_eq!(run("GENERIC-2", &[], Some("Queue")), Ok(16.0));
+    assert_eq!(scenario("GENERIC-1").contract.expect("it has one").name, "Width<u8>");
+    assert_eq!(scenario("GENERIC-1").equivalence(), Equivalence::Approx(1e-5));
+}
+
+#[test]
+fn a_probe_tells_availability_and_without_one_it_is_the_authors_version() {
+    let loader = TypeId::of::<dyn contract::Loader>();
+    let opened = find_adapter(loader, "Opened").expect("it is registered");
+    let install = "cargo xtask peers install opened".to_owned();
+    assert_eq!(opened.availability(), Availability::Missing { reason: "not installed".to_owned(), install });
+    let reference = find_adapter(loader, "Reference").expect("it is registered");
+    assert_eq!((reference.tier, reference.description), (0, "Counts without loading."));
+    assert_eq!(
+        reference.availability(),
+        Availability::Available { version: env!("CARGO_PKG_VERSION").to_owned() }
+    );
+    assert_eq!(opened.unequal, Some("counts in tens"));
+}
+
+#[test]
+fn what_is_configured_out_is_not_registered() {
+    assert!(find_scenario("GONE-1").is_none());
+}

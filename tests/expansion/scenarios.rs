@@ -1,0 +1,127 @@
+//! Scenarios in every shape an author may give them.
+
+use weighbridge::prelude::*;
+
+use crate::contract::{self, Loader};
+
+/// Says what arrived.
+fn saw(bencher: &Bencher, value: usize) {
+    bencher.metric("seen", value as f64, Unit::COUNT, Direction::Information);
+}
+
+///   Sort a vector of integers.
+/// And more that no listing shows.
+#[scenario(id = "SORT-1", category = "Algorithms", sets = ["gate", "canonical"])]
+fn sort(bencher: &mut Bencher, #[sweep(1_000, 1_000_000)] len: usize) {
+    saw(bencher, len);
+}
+
+#[scenario(id = "PLAIN-1")]
+fn plain(bencher: &mut Bencher) {
+    saw(bencher, 0);
+}
+
+/// Neither `Clone`, `Display`, `Debug`, `Send` nor `Default`.
+struct Images(usize, std::marker::PhantomData<*const ()>);
+
+impl Images {
+    fn new(side: usize) -> Self {
+        Self(side, std::marker::PhantomData)
+    }
+}
+
+#[scenario(id = "LABEL-1")]
+fn labelled(
+    bencher: &mut Bencher,
+    #[sweep(small = Images::new(32), large = Images::new(512))] variant: Images,
+    #[sweep(all, "32px" = Images::new(32), "224px" = Images::new(224))] resolution: Images,
+) {
+    saw(bencher, variant.0 + resolution.0);
+}
+
+#[scenario(id = "TEXT-1")]
+fn text(bencher: &mut Bencher, #[sweep("zstd", "lz4")] codec: &str) {
+    saw(bencher, codec.len());
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Fast,
+    Safe,
+}
+
+#[derive(Sweep)]
+#[sweep(filter = Options::fits)]
+struct Options {
+    #[sweep(0, 2, 64)]
+    workers: usize,
+    #[sweep(fast = Mode::Fast, safe = Mode::Safe)]
+    mode: Mode,
+}
+
+impl Options {
+    fn fits(&self) -> Result<(), String> {
+        if self.workers == 64 { Err("64 workers need 64 cores".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn has_workers(_batch: &usize, options: &Options) -> bool {
+    options.workers > 0
+}
+
+#[scenario(id = "LOAD-1", filter = has_workers)]
+fn load(bencher: &mut Bencher, #[sweep(8)] batch: usize, options: Options) {
+    let mode = if options.mode == Mode::Fast { 100 } else { 0 };
+    saw(bencher, batch * options.workers + mode);
+}
+
+fn is_odd(count: &usize, letter: &&'static str) -> bool {
+    count % 2 == 1 && *letter == "a"
+}
+
+#[scenario(id = "FILTER-1", filter = is_odd)]
+fn filtered(bencher: &mut Bencher, #[sweep(1, 2)] count: usize, #[sweep("a")] _letter: &'static str) {
+    saw(bencher, count);
+}
+
+#[scenario(id = "CONTRACT-1")]
+fn through_contract(bencher: &mut Bencher, loader: &mut dyn Loader, #[sweep(1)] count: usize) -> Result<()> {
+    let loaded = loader.load(count);
+    assert!(!loader.name().is_empty());
+    saw(bencher, loaded);
+    Ok(())
+}
+
+#[scenario(id = "GENERIC-1", equivalence = approx(1e-5))]
+fn narrow(bencher: &mut Bencher, width: &mut dyn contract::Width<u8>) {
+    saw(bencher, width.bits());
+}
+
+#[scenario(id = "GENERIC-2", equivalence = shape)]
+fn wide(bencher: &mut Bencher, width: &mut dyn contract::Width<u16>) {
+    saw(bencher, width.bits());
+}
+
+#[scenario(id = "ERROR-1")]
+fn skipped(_: &mut Bencher, #[sweep(true, false)] large: bool) -> weighbridge::Result<()> {
+    if large { Err(skip("needs 64 GB")) } else { Ok(()) }
+}
+
+#[scenario(id = "ERROR-2")]
+fn failed(_: &mut Bencher) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    Err("it broke".into())
+}
+
+#[scenario(id = "GONE-1")]
+#[cfg(any())]
+fn gone(bencher: &mut Bencher) {
+    nobody_resolves_this(bencher);
+}
+
+// Names that the expansion uses itself must not get in the way.
+#[scenario(id = "NAMES-1")]
+fn point(bencher: &mut Bencher, #[sweep(Text(1).0)] __index: usize, #[sweep(one = Text(2))] name: Text) {
+    saw(bencher, __index + name.0);
+}
+
+struct Text(usize);

@@ -1,0 +1,19 @@
+//! One file for each mistake that an author can make with the attributes, and what the compiler then says.
+//!
+//! Only messages of ours are kept whole. What `rustc` says about a bound of ours changes with its releases: of those
+//! `tests/bounds` looks at single lines.
+
+#[test]
+fn mistakes_with_a_scenario_are_told_where_they_are() {
+    trybuild::TestCases::new().compile_fail("tests/ui/scenario/*.rs");
+}
+
+#[test]
+fn mistakes_with_an_adapter_are_told_where_they_are() {
+    trybuild::TestCases::new().compile_fail("tests/ui/adapter/*.rs");
+}
+
+#[test]
+fn mistakes_with_an_axis_are_told_where_they_are() {
+    trybuild::TestCases::new().compile_fail("tests/ui/sweep/*.rs");
+}

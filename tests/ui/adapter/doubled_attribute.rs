@@ -1,0 +1,11 @@
+use weighbridge::prelude::*;
+
+trait Loader {}
+#[derive(Default)]
+struct Grain;
+
+#[adapter(name = "Grain")]
+#[adapter(name = "Google Grain")]
+impl Loader for Grain {}
+
+fn main() {}

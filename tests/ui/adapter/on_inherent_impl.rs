@@ -1,0 +1,8 @@
+use weighbridge::prelude::*;
+
+struct Grain;
+
+#[adapter(name = "Grain")]
+impl Grain {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use weighbridge::prelude::*;
+
+#[adapter(name = "Grain")]
+struct Grain {
+    workers: usize,
+}
+
+fn main() {}

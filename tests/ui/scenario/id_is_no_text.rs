@@ -1,0 +1,8 @@
+use weighbridge::prelude::*;
+
+#[scenario(id = CV-1)]
+fn sort(bencher: &mut Bencher) {
+    bencher.iter(|| 1);
+}
+
+fn main() {}

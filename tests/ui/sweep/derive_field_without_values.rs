@@ -1,0 +1,12 @@
+use weighbridge::prelude::*;
+
+#[derive(Sweep)]
+struct Options {
+    #[sweep(1, 2)]
+    workers: usize,
+    prefetch: usize,
+    #[sweep]
+    depth: usize,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use weighbridge::prelude::*;
+
+#[derive(Sweep)]
+enum Mode {
+    Fast,
+    Safe,
+}
+
+fn main() {}

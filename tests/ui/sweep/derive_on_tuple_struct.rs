@@ -1,0 +1,6 @@
+use weighbridge::prelude::*;
+
+#[derive(Sweep)]
+struct Options(usize, usize);
+
+fn main() {}
