@@ -19,11 +19,18 @@ use crate::prelude::*;
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
+#[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact)]
 pub fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
+    #[sweep(
+        all,
+        memory_source = Access::Memory,
+        file_eager = Access::FileEager,
+        file_streaming = Access::FileStreaming
+    )]
     variant: Access,
-    workers: usize,
+    #[sweep(0)] workers: usize,
 ) -> Result<()> {
     bencher.load(loader, &pipeline(variant).workers(workers))
 }

@@ -12,11 +12,17 @@ use crate::prelude::*;
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The ticket must show no transform, owned batches, and `tokens` as `i32`.
+#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact)]
 pub fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
+    #[sweep(
+        small = Tokens::new(10_000, 128, 32),
+        medium = Tokens::new(100_000, 2_048, 16),
+        real_text = Tokens::real_text(10_000, 128, 32)
+    )]
     variant: Tokens,
-    workers: usize,
+    #[sweep(0)] workers: usize,
 ) -> Result<()> {
     bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
 }

@@ -12,11 +12,22 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many transforms as the depth says.
+#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact)]
 pub fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
+    #[sweep(
+        all,
+        depth_1 = Depth(1),
+        depth_2 = Depth(2),
+        depth_5 = Depth(5),
+        depth_10 = Depth(10),
+        depth_20 = Depth(20),
+        depth_50 = Depth(50),
+        depth_100 = Depth(100)
+    )]
     variant: Depth,
-    workers: usize,
+    #[sweep(0)] workers: usize,
 ) -> Result<()> {
     bencher.load(loader, &variant.pipeline().workers(workers))
 }

@@ -12,11 +12,17 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
 /// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
+#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact)]
 pub fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
+    #[sweep(
+        small = Table::new(10_000, 100, 256),
+        medium = Table::new(1_000_000, 100, 1_024),
+        real_criteo = Table::criteo(10_000, 256)
+    )]
     variant: Table,
-    workers: usize,
+    #[sweep(0)] workers: usize,
 ) -> Result<()> {
     bencher.load(loader, &pipeline(&variant).workers(workers))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Result;
+use weighbridge::{Result, adapter};
 
 use super::maker::Style;
 use super::open::Open;
@@ -15,6 +15,8 @@ use crate::workload::PipelineSpec;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reference;
 
+/// Plain slicing over memory that is already there, one transform after the other.
+#[adapter(name = "Reference", tier = 0)]
 impl Loader for Reference {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Ok(Box::new(Open::new(spec, data, Style::StepByStep)?))

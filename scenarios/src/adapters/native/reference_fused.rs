@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Result;
+use weighbridge::{Result, adapter};
 
 use super::maker::Style;
 use super::open::Open;
@@ -15,6 +15,8 @@ use crate::workload::PipelineSpec;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceFused;
 
+/// A whole epoch in one call, all transforms of a batch in one pass over its numbers.
+#[adapter(name = "Reference (fused)", tier = 1)]
 impl Loader for ReferenceFused {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Ok(Box::new(Open::new(spec, data, Style::Fused)?))
