@@ -1,1 +1,31 @@
-//! The catalogue.
+//! The catalogue of weighbridge: what is asked of loaders, the data, the scenarios, and the systems that are measured.
+//!
+//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader)).
+//! - [`workload`]: what it is asked to do, as data ([`PipelineSpec`](workload::PipelineSpec)).
+//! - [`data`]: the rows, synthetic or real, the same bytes for every system.
+//! - [`adapters`]: the systems.
+//! - The scenarios, one file each, in folders by category.
+//!
+//! A bench target links all of it with `use weighbridge_scenarios as _;`.
+
+pub mod adapters;
+pub mod contract;
+pub mod data;
+pub mod workload;
+
+pub mod io;
+pub mod nlp;
+pub mod pipeline;
+pub mod production;
+pub mod tabular;
+pub mod vision;
+
+/// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
+pub mod prelude {
+    pub use crate::contract::{Batch, Epochs, Executed, Load, Loader};
+    pub use crate::data::{DataSet, DataSpec};
+    pub use crate::workload::Transform::{
+        self, Add, CastToFloat32, Clip, Multiply, Normalize, RandomCrop, RandomFlip, Scale,
+    };
+    pub use crate::workload::{Access, Images, Needs, PipelineSpec, Table, Tokens};
+}

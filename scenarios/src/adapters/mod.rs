@@ -1,0 +1,3 @@
+//! The systems that are measured. Nothing here knows which scenarios exist.
+
+pub mod native;

@@ -1,0 +1,96 @@
+//! Where a loader takes its rows from.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+
+use weighbridge::{Error, Result};
+
+use super::buffer::{Bytes, row_bytes};
+use crate::data::DataSet;
+use crate::workload::{Access, PipelineSpec};
+
+/// Rows of the data set, from memory or from its files. A clone has buffers of its own and shares the rest.
+#[derive(Debug)]
+pub(super) struct Input {
+    data: Arc<DataSet>,
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    Memory,
+    Eager(Arc<OnceLock<Result<Vec<Bytes>>>>),
+    Streaming { files: Arc<Vec<File>>, rows: Vec<Bytes> },
+}
+
+impl Input {
+    pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
+        let from = match spec.access {
+            Access::Memory => From::Memory,
+            Access::FileEager => From::Eager(Arc::default()),
+            Access::FileStreaming => {
+                let files: Result<_> = (0..data.kinds().count()).map(|field| open(data, field)).collect();
+                From::Streaming { files: Arc::new(files?), rows: room(spec, data) }
+            }
+        };
+        Ok(Self { data: data.clone(), from })
+    }
+
+    /// Another input over the same rows, for another thread.
+    pub(super) fn another(&self, spec: &PipelineSpec) -> Self {
+        let from = match &self.from {
+            From::Memory => From::Memory,
+            From::Eager(whole) => From::Eager(whole.clone()),
+            From::Streaming { files, .. } => {
+                From::Streaming { files: files.clone(), rows: room(spec, &self.data) }
+            }
+        };
+        Self { data: self.data.clone(), from }
+    }
+
+    /// The bytes of some elements of a field.
+    pub(super) fn rows(&mut self, field: usize, elements: Range<usize>) -> Result<&[u8]> {
+        let Self { data, from } = self;
+        match from {
+            From::Memory => Ok(data.rows(field, elements)),
+            From::Eager(whole) => {
+                let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
+                let fields = whole.get_or_init(|| read_whole(data)).as_ref().map_err(Clone::clone)?;
+                Ok(&fields[field].first(elements.end * row)[elements.start * row..])
+            }
+            From::Streaming { files, rows } => {
+                let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
+                let rows = rows[field].first_mut(elements.len() * row);
+                let at = (elements.start * row) as u64;
+                files[field].read_exact_at(rows, at).map_err(|error| unreadable(data, field, &error))?;
+                Ok(rows)
+            }
+        }
+    }
+}
+
+fn open(data: &DataSet, field: usize) -> Result<File> {
+    File::open(data.path(field)).map_err(|error| unreadable(data, field, &error))
+}
+
+/// Room for a batch of every field.
+fn room(spec: &PipelineSpec, data: &DataSet) -> Vec<Bytes> {
+    data.kinds().map(|kind| Bytes::new(spec.batch_size.min(data.elements()) * row_bytes(kind))).collect()
+}
+
+fn read_whole(data: &DataSet) -> Result<Vec<Bytes>> {
+    let field = |(field, kind)| {
+        let length = data.elements() * row_bytes(kind);
+        let mut whole = Bytes::new(length);
+        let read = open(data, field)?.read_exact_at(whole.first_mut(length), 0);
+        read.map_err(|error| unreadable(data, field, &error))?;
+        Ok(whole)
+    };
+    data.kinds().enumerate().map(field).collect()
+}
+
+fn unreadable(data: &DataSet, field: usize, error: &std::io::Error) -> Error {
+    Error::new(format!("failed to read {}: {error}", data.path(field).display()))
+}

@@ -1,0 +1,85 @@
+//! An open pipeline of either reference loader.
+
+use std::sync::Arc;
+
+use weighbridge::{Delivery, Error, Result};
+
+use super::buffer::Buffers;
+use super::maker::{Maker, Style};
+use super::prefetch::{Batches, Prefetch};
+use crate::contract::{Batch, Epochs, Executed};
+use crate::data::DataSet;
+use crate::workload::PipelineSpec;
+
+/// A cursor over batches, with workers or without.
+#[derive(Debug)]
+pub(super) struct Open {
+    style: Style,
+    maker: Maker,
+    batches: Batches,
+    workers: Option<Prefetch>,
+    current: Buffers,
+    epoch: u64,
+    next: usize,
+    spec: Arc<PipelineSpec>,
+}
+
+impl Open {
+    pub(super) fn new(spec: &PipelineSpec, data: &Arc<DataSet>, style: Style) -> Result<Self> {
+        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
+            return Err(Error::new("the data set is not the one that the pipeline describes"));
+        }
+        let spec = Arc::new(spec.clone());
+        let maker = Maker::open(&spec, data, style)?;
+        let batches = Batches { all: spec.elements(), size: spec.batch_size };
+        let current = Buffers::new(&maker.kinds(), batches.size.min(batches.all.len()));
+        Ok(Self { style, maker, batches, workers: None, current, epoch: 0, next: 0, spec })
+    }
+}
+
+impl Epochs for Open {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.workers = None; // those of the epoch before; new ones start with the first request
+        (self.epoch, self.next) = (epoch, 0);
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        if self.next >= self.batches.count() {
+            return Ok(false);
+        }
+        if self.spec.workers == 0 {
+            self.maker.make(self.epoch, self.batches.elements(self.next), &mut self.current)?;
+        } else {
+            if self.workers.is_none() {
+                let room = self.batches.size.min(self.batches.all.len());
+                let kinds = self.maker.kinds();
+                let buffers = || Buffers::new(&kinds, room);
+                let started =
+                    Prefetch::start(&self.maker, self.spec.workers, self.epoch, &self.batches, &buffers);
+                self.workers = Some(started?);
+            }
+            self.workers.as_mut().expect("started above").next(&mut self.current)?;
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        &self.current
+    }
+
+    fn whole_pass(&self) -> bool {
+        self.style == Style::Fused
+    }
+
+    fn executed(&self) -> Executed {
+        Executed {
+            transforms: self.spec.transforms.iter().map(ToString::to_string).collect(),
+            ran_on: "cpu".into(),
+            synchronised: "returns when ready".into(),
+            delivery: Delivery::Owned, // a copy, the consumer's until it asks for the next one
+            workers: self.spec.workers as u64,
+        }
+    }
+}

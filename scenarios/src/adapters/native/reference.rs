@@ -1,0 +1,24 @@
+//! `Reference`: plain slicing over memory that is already there, one transform after the other.
+
+use std::sync::Arc;
+
+use weighbridge::{Result, adapter};
+
+use super::maker::Style;
+use super::open::Open;
+use crate::contract::{Epochs, Loader};
+use crate::data::DataSet;
+use crate::workload::PipelineSpec;
+
+/// The loader that others are verified against: a pull iterator that runs each transform over the whole batch before
+/// the next one. A batch is a copy in a buffer of its own, also where there is nothing to transform.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reference;
+
+/// Plain slicing over memory that is already there, one transform after the other.
+#[adapter(name = "Reference", tier = 0)]
+impl Loader for Reference {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        Ok(Box::new(Open::new(spec, data, Style::StepByStep)?))
+    }
+}

@@ -1,0 +1,108 @@
+//! `bencher.load`: a loader's epochs as a stream that the harness can time.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use weighbridge::{Bencher, Count, Kept, Result, Source, Ticket};
+
+use super::{Batch, Epochs, Executed, Loader};
+use crate::data::{Cache, DataSet};
+use crate::workload::PipelineSpec;
+
+/// Batches that a smoke run has.
+const SMOKE_BATCHES: usize = 2;
+
+/// Adds `load` to the bencher.
+pub trait Load {
+    /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the ticket.
+    ///
+    /// Timed: from the request for a batch until it is ready. Not timed: making and mapping the data, opening the
+    /// pipeline, going back to the start of the epoch. A smoke run cuts the data to two batches.
+    ///
+    /// # Errors
+    /// What is impossible in the pipeline; what the loader declines (a skip) or says; what the stream says.
+    fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()>;
+}
+
+impl Load for Bencher {
+    fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
+        let (spec, data) = open_data(self, spec)?;
+        let mut epochs = loader.open(&spec, &data)?;
+        let Executed { transforms, ran_on, synchronised, delivery, workers } = epochs.executed();
+        self.work(Ticket {
+            input: Some(data.digest().to_owned()),
+            transforms,
+            ran_on,
+            synchronised,
+            delivery,
+            workers,
+            unequal: None,
+        });
+        self.stream(&mut Stream { epochs: &mut *epochs })
+    }
+}
+
+/// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run.
+///
+/// # Errors
+/// What is impossible in the pipeline; real data that are absent (a skip) or malformed; a cache that cannot be written.
+pub fn open_data(bencher: &Bencher, spec: &PipelineSpec) -> Result<(PipelineSpec, Arc<DataSet>)> {
+    spec.check()?;
+    let spec = if bencher.is_smoke() { spec.clone().cut_to(SMOKE_BATCHES) } else { spec.clone() };
+    let data = Cache::from_env().open(&spec.source)?;
+    Ok((spec, Arc::new(data)))
+}
+
+/// Goes through one epoch in the way that the pipeline has, batch by batch or in one pass.
+///
+/// # Errors
+/// What the pipeline says.
+pub fn for_each_batch(epochs: &mut dyn Epochs, epoch: u64, each: &mut dyn FnMut(&dyn Batch)) -> Result<()> {
+    epochs.begin(epoch)?;
+    if epochs.whole_pass() {
+        epochs.pass(u64::MAX, each)?;
+        return Ok(());
+    }
+    while epochs.advance()? {
+        epochs.ready()?;
+        each(epochs.batch());
+    }
+    Ok(())
+}
+
+/// Epoch 0 of an open pipeline, again and again.
+struct Stream<'a> {
+    epochs: &'a mut dyn Epochs,
+}
+
+impl Source for Stream<'_> {
+    fn rewind(&mut self) -> Result<()> {
+        self.epochs.begin(0)
+    }
+
+    fn next(&mut self) -> Result<Option<Count>> {
+        Ok(if self.epochs.advance()? { Some(count(self.epochs.batch())) } else { None })
+    }
+
+    fn ready(&mut self) -> Result<()> {
+        self.epochs.ready()
+    }
+
+    fn keep(&mut self) -> Result<Kept> {
+        Ok(self.epochs.batch().keep())
+    }
+
+    fn whole_pass(&self) -> bool {
+        self.epochs.whole_pass()
+    }
+
+    fn pass(&mut self, items: u64, each: &mut (dyn FnMut(Count, &dyn Fn() -> Kept) + '_)) -> Result<u64> {
+        self.epochs.pass(items, &mut |batch| each(count(batch), &|| batch.keep()))
+    }
+}
+
+/// What a batch holds. The black box is where the batch is consumed: no loader's work is for nothing.
+fn count(batch: &dyn Batch) -> Count {
+    let batch = black_box(batch);
+    Count { elements: batch.elements() as u64, bytes: batch.size() }
+}

@@ -1,0 +1,111 @@
+//! The loader contract: rows in, transformed batches out.
+
+use std::sync::Arc;
+
+use weighbridge::{Delivery, FieldKind, Kept, KeptField, Result};
+
+use crate::data::DataSet;
+use crate::workload::PipelineSpec;
+
+/// A system that feeds batches to a consumer.
+pub trait Loader {
+    /// Makes a pipeline over data that is there. What happens here is set-up and never timed.
+    ///
+    /// # Errors
+    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming the transform or the parameter: another
+    /// pipeline under the same name would be worse than none. A failure for anything else.
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>>;
+}
+
+/// An open pipeline: a cursor over the batches of one epoch after another.
+pub trait Epochs {
+    /// Goes to before the first batch of an epoch. Never timed; work on batches starts with the first
+    /// [`Epochs::advance`], so that its cost falls into the time of the first batch.
+    ///
+    /// # Errors
+    /// What the system says; the repeat fails with it.
+    fn begin(&mut self, epoch: u64) -> Result<()>;
+
+    /// Moves to the next batch; `false` at the end of the epoch.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn advance(&mut self) -> Result<bool>;
+
+    /// Returns when the bytes of the current batch are where they were promised.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn ready(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The current batch. The consumer lets it go by asking for the next one.
+    fn batch(&self) -> &dyn Batch;
+
+    /// Whether the pipeline runs a whole pass in one call, and so has no latency of a batch.
+    fn whole_pass(&self) -> bool {
+        false
+    }
+
+    /// Goes through up to `batches` batches in one call and hands each to `each`. Returns how many there were: fewer
+    /// at the end of the epoch.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn pass(&mut self, batches: u64, each: &mut dyn FnMut(&dyn Batch)) -> Result<u64> {
+        let mut done = 0;
+        while done < batches && self.advance()? {
+            self.ready()?;
+            each(self.batch());
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    /// What the pipeline really does, for the work ticket.
+    fn executed(&self) -> Executed;
+}
+
+/// Some elements, field by field.
+pub trait Batch {
+    /// How many elements: real ones, never padding.
+    fn elements(&self) -> usize;
+
+    /// Name, type and element shape of every field.
+    fn kinds(&self) -> &[FieldKind];
+
+    /// The numbers of a field, given by its position: all elements in order, little-endian.
+    fn bytes(&self, field: usize) -> &[u8];
+
+    /// Bytes in all fields together.
+    fn size(&self) -> u64 {
+        (0..self.kinds().len()).map(|field| self.bytes(field).len() as u64).sum()
+    }
+
+    /// A copy, for verification.
+    fn keep(&self) -> Kept {
+        let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| KeptField {
+            name: name.clone(),
+            dtype: *dtype,
+            shape: shape.clone(),
+            bytes: self.bytes(position).to_vec(),
+        };
+        Kept { elements: self.elements(), fields: self.kinds().iter().enumerate().map(copy).collect() }
+    }
+}
+
+/// What a pipeline really does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// The transforms that run, in order, by name.
+    pub transforms: Vec<String>,
+    /// Where they run: `cpu`, `cuda:0`.
+    pub ran_on: String,
+    /// How a batch is waited for.
+    pub synchronised: String,
+    /// What the consumer gets.
+    pub delivery: Delivery,
+    /// Worker threads or processes that there really are.
+    pub workers: u64,
+}

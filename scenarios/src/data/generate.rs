@@ -1,0 +1,158 @@
+//! Synthetic numbers: one generator per field, so that a field is the same whatever stands beside it.
+//!
+//! The generator is PCG64 (`XSL RR 128/64`) with the data set's seed as its state and the field's position as its
+//! stream. A field is one unbroken stream over all its numbers, so a shorter data set is the beginning of a longer one.
+
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+use weighbridge::{Dtype, Error, Result};
+
+use super::spec::{FieldSpec, Values};
+
+/// Draws the numbers of one field, element after element.
+pub(super) struct Generator {
+    random: Pcg64,
+    /// Bytes of the last output that were not used yet, lowest first, so that any cut of a byte field is a prefix.
+    left: u64,
+    left_bytes: u32,
+    dtype: Dtype,
+    values: Values,
+}
+
+impl Generator {
+    pub(super) fn new(field: &FieldSpec, position: usize, seed: u64) -> Result<Self> {
+        let (dtype, values) = (field.kind.dtype, field.values);
+        let known = matches!(
+            (dtype, values),
+            (Dtype::U8, Values::Below(1..=256))
+                | (Dtype::I32 | Dtype::I64, Values::Below(1..))
+                | (Dtype::F32, Values::Normal)
+        );
+        if !known {
+            let name = &field.kind.name;
+            return Err(Error::new(format!(
+                "field `{name}`: there are no {} numbers of {values:?}",
+                dtype.name()
+            )));
+        }
+        Ok(Self {
+            random: Pcg64::new(u128::from(seed), position as u128),
+            left: 0,
+            left_bytes: 0,
+            dtype,
+            values,
+        })
+    }
+
+    /// Fills `bytes`, a whole number of numbers, with the next of them.
+    pub(super) fn fill(&mut self, bytes: &mut [u8]) {
+        match (self.dtype, self.values) {
+            (Dtype::U8, Values::Below(256)) => self.fill_bytes(bytes),
+            (Dtype::U8, Values::Below(bound)) => {
+                for byte in bytes {
+                    *byte = self.below(bound) as u8;
+                }
+            }
+            (Dtype::I32, Values::Below(bound)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = (self.below(bound) as i32).to_le_bytes();
+                }
+            }
+            (Dtype::I64, Values::Below(bound)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = i64::from(self.below(bound)).to_le_bytes();
+                }
+            }
+            (Dtype::F32, Values::Normal) => {
+                for number in bytes.as_chunks_mut().0 {
+                    let drawn: f64 = StandardNormal.sample(&mut self.random);
+                    *number = (drawn as f32).to_le_bytes();
+                }
+            }
+            _ => unreachable!("`new` refuses every other pair"),
+        }
+    }
+
+    /// Eight bytes of every output, lowest first.
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        let (begun, rest) = bytes.split_at_mut(bytes.len().min(self.left_bytes as usize));
+        begun.fill_with(|| self.leftover());
+        let (whole, tail) = rest.as_chunks_mut();
+        for eight in whole {
+            *eight = self.random.next_u64().to_le_bytes();
+        }
+        if !tail.is_empty() {
+            (self.left, self.left_bytes) = (self.random.next_u64(), 8);
+            tail.fill_with(|| self.leftover());
+        }
+    }
+
+    fn leftover(&mut self) -> u8 {
+        let byte = self.left as u8;
+        self.left >>= 8;
+        self.left_bytes -= 1;
+        byte
+    }
+
+    /// The upper bits of `bits * bound`: one draw a number, with a bias below `bound / 2^64`.
+    fn below(&mut self, bound: u32) -> u32 {
+        ((u128::from(self.random.next_u64()) * u128::from(bound)) >> 64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge::FieldKind;
+
+    use super::*;
+    use crate::data::DataSpec;
+
+    fn bytes(field: &FieldSpec, seed: u64, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        Generator::new(field, 0, seed).unwrap().fill(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_every_time_and_another_seed_others() {
+        let field = &DataSpec::table(1, 1).fields[0];
+        assert_eq!(bytes(field, 42, 4_000), bytes(field, 42, 4_000));
+        assert_ne!(bytes(field, 42, 4_000), bytes(field, 43, 4_000));
+    }
+
+    #[test]
+    fn pieces_make_up_the_same_stream_as_one_draw() {
+        for spec in [DataSpec::images(1, 1, 1), DataSpec::tokens(1, 1), DataSpec::table(1, 1)] {
+            let field = &spec.fields[0];
+            let whole = bytes(field, 42, 400);
+            let mut pieces = vec![0; 400];
+            let mut generator = Generator::new(field, 0, 42).unwrap();
+            let size = field.kind.dtype.size();
+            let (first, rest) = pieces.split_at_mut(3 * size);
+            generator.fill(first);
+            generator.fill(rest);
+            assert_eq!(whole, pieces);
+        }
+    }
+
+    #[test]
+    fn numbers_have_the_distribution_that_they_say() {
+        let normal = bytes(&DataSpec::table(1, 1).fields[0], 42, 400_000);
+        let normal: Vec<f64> =
+            normal.as_chunks().0.iter().map(|&four| f64::from(f32::from_le_bytes(four))).collect();
+        let mean = normal.iter().sum::<f64>() / 1e5;
+        let variance = normal.iter().map(|x| x * x).sum::<f64>() / 1e5;
+        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{mean} {variance}"); // six standard deviations
+        let tokens = bytes(&DataSpec::tokens(1, 1).fields[0], 42, 400_000);
+        let tokens: Vec<i32> = tokens.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect();
+        assert!(tokens.iter().all(|id| (0..32_000).contains(id)));
+        assert!(tokens.iter().any(|&id| id > 31_900) && tokens.iter().any(|&id| id < 100));
+    }
+
+    #[test]
+    fn a_distribution_that_a_type_cannot_hold_is_refused() {
+        let kind = FieldKind { name: "x".into(), dtype: Dtype::U8, shape: vec![] };
+        assert!(Generator::new(&FieldSpec { kind, values: Values::Normal }, 0, 42).is_err());
+    }
+}

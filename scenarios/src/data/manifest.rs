@@ -1,0 +1,63 @@
+//! `data.json`: what lies in a data set's directory.
+
+use serde::{Deserialize, Serialize};
+use weighbridge::FieldKind;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The version of the format. It is part of the directory's name too, so versions lie side by side.
+pub(super) const FORMAT: u32 = 1;
+
+/// The file as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    /// The version of the format.
+    pub(super) format: u32,
+    /// How many elements every field has.
+    pub(super) elements: usize,
+    /// The fields, in order.
+    pub(super) fields: Vec<FieldEntry>,
+    /// `xxh3-128` over all fields: kinds, count and contents.
+    pub(super) digest: String,
+}
+
+/// One field's file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FieldEntry {
+    /// Name, type, element shape.
+    pub(super) kind: FieldKind,
+    /// The file's length.
+    pub(super) bytes: u64,
+    /// `xxh3-128` of the file.
+    pub(super) digest: String,
+    /// The constants of `Normalize`, for `f32` fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) normalisation: Option<Normalisation>,
+}
+
+/// The constants of `Normalize` for one `f32` field: `(x - mean[k]) * scale[k]`, `k` the index on the last axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Normalisation {
+    /// The mean over the data set.
+    pub mean: Vec<f32>,
+    /// One over the standard deviation over the data set; 1 where there is none.
+    pub scale: Vec<f32>,
+}
+
+impl Manifest {
+    /// Puts the fields together.
+    pub(super) fn new(elements: usize, fields: Vec<FieldEntry>) -> Self {
+        let mut text = String::new();
+        for FieldEntry { kind, digest, .. } in &fields {
+            text +=
+                &format!("{}\0{}\0{:?}\0{elements}\0{digest}\n", kind.name, kind.dtype.name(), kind.shape);
+        }
+        Self { format: FORMAT, elements, fields, digest: hex(xxh3_128(text.as_bytes())) }
+    }
+}
+
+/// A digest as people and files write it.
+pub(super) fn hex(digest: u128) -> String {
+    format!("{digest:032x}")
+}

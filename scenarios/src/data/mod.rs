@@ -1,0 +1,25 @@
+//! The data sets: synthetic ones from a seed, real ones from files; all kept once, in one format that any process in
+//! any language can map.
+//!
+//! Takes a [`DataSpec`], hands on a [`DataSet`]. The format and its rules are in [`Cache`].
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "data sets are little-endian on disk and are mapped as they lie: a big-endian machine cannot use them"
+);
+
+mod cache;
+mod cifar10;
+mod criteo;
+mod generate;
+mod manifest;
+mod real;
+mod set;
+mod spec;
+mod statistics;
+mod text;
+
+pub use cache::Cache;
+pub use manifest::Normalisation;
+pub use set::DataSet;
+pub use spec::{DataSpec, FieldSpec, Origin, VOCABULARY, Values};

@@ -1,0 +1,77 @@
+//! Real data: which files, whether they changed, and how they are read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weighbridge::{Error, Result};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{DataSpec, Origin, cifar10, criteo, text};
+
+/// The files of a real data set, in the order in which they are read.
+pub(super) struct Files {
+    origin: Origin,
+    paths: Vec<PathBuf>,
+}
+
+/// Finds the files of a real data set. Absent ones are a skip that says what to fetch and where to put it.
+pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
+    let paths = match origin {
+        Origin::Text => text::find(data_root)?,
+        Origin::Cifar10 => cifar10::find(data_root)?,
+        Origin::Criteo => criteo::find(data_root)?,
+        Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
+    };
+    Ok(Files { origin, paths })
+}
+
+impl Files {
+    /// Tells one state of the files from another: paths, lengths, modification times.
+    pub(super) fn fingerprint(&self) -> Result<String> {
+        let mut seen = String::new();
+        for path in &self.paths {
+            let facts = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+            let modified = facts.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            seen += &format!("{}\0{}\0{modified:?}\n", path.display(), facts.len());
+        }
+        let name = match self.origin {
+            Origin::Text => "text",
+            Origin::Cifar10 => "cifar10",
+            Origin::Criteo => "criteo",
+            Origin::Synthetic { .. } => "synthetic",
+        };
+        Ok(format!("{name}-{:016x}", xxh3_64(seen.as_bytes())))
+    }
+
+    /// The bytes of every field.
+    pub(super) fn read(&self, spec: &DataSpec) -> Result<Vec<Vec<u8>>> {
+        let shape = &spec.fields[0].kind.shape;
+        let field = match self.origin {
+            Origin::Text => text::read(&self.paths, spec.elements, shape[0]),
+            Origin::Cifar10 => cifar10::read(&self.paths, spec.elements),
+            Origin::Criteo => criteo::read(&self.paths[0], spec.elements),
+            Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
+        }?;
+        Ok(vec![field])
+    }
+}
+
+/// The first of these that exists below the data root; else a skip with `remedy`, which says what to fetch.
+pub(super) fn below_root(data_root: Option<&Path>, names: &[&str], remedy: &str) -> Result<PathBuf> {
+    let Some(root) = data_root else {
+        let place = names.join("` or `<root>/");
+        return Err(weighbridge::skip(format!(
+            "no directory of real data is named: {remedy}, so that `<root>/{place}` exists, and name <root> with \
+             --data-root or WEIGHBRIDGE_DATA_ROOT"
+        )));
+    };
+    names.iter().map(|name| root.join(name)).find(|path| path.exists()).ok_or_else(|| {
+        let places: Vec<String> = names.iter().map(|name| root.join(name).display().to_string()).collect();
+        weighbridge::skip(format!("{} is absent: {remedy} there", places.join(" or ")))
+    })
+}
+
+/// A file that should be readable and is not.
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(format!("failed to read {}: {error}", path.display()))
+}

@@ -1,0 +1,116 @@
+//! A data set that is there: mapped, checked, and touched once.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Mmap, MmapOptions};
+use weighbridge::FieldKind;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::manifest::{FieldEntry, Manifest, Normalisation, hex};
+use super::{DataSpec, cache};
+
+/// The rows of a data set, in memory.
+#[derive(Debug)]
+pub struct DataSet {
+    elements: usize,
+    fields: Vec<Field>,
+    digest: String,
+}
+
+#[derive(Debug)]
+struct Field {
+    kind: FieldKind,
+    rows: Mmap,
+    row_bytes: usize,
+    normalisation: Option<Normalisation>,
+    path: PathBuf,
+}
+
+impl DataSet {
+    /// How many elements there are.
+    pub fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// Name, type and element shape of every field, in order.
+    pub fn kinds(&self) -> impl Iterator<Item = &FieldKind> {
+        self.fields.iter().map(|field| &field.kind)
+    }
+
+    /// Bytes of some elements of a field, given by its position.
+    ///
+    /// # Panics
+    /// If there is no such field or element.
+    pub fn rows(&self, field: usize, elements: Range<usize>) -> &[u8] {
+        let Field { rows, row_bytes, .. } = &self.fields[field];
+        &rows[elements.start * row_bytes..elements.end * row_bytes]
+    }
+
+    /// The constants of `Normalize` for a field, given by its position; `None` for one that is not `f32`.
+    pub fn normalisation(&self, field: usize) -> Option<&Normalisation> {
+        self.fields[field].normalisation.as_ref()
+    }
+
+    /// The file that a field lies in: its elements one after the other, little-endian, nothing else.
+    pub fn path(&self, field: usize) -> &Path {
+        &self.fields[field].path
+    }
+
+    /// Digest of everything in it: field kinds, count, contents.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Maps what lies in `directory`, and says what is wrong when it is not what `spec` asks for.
+    ///
+    /// The check reads every byte, so that afterwards no page fault is left for a timed region.
+    pub(super) fn map(directory: &Path, spec: &DataSpec) -> Result<Self, String> {
+        let text = std::fs::read(directory.join(cache::MANIFEST))
+            .map_err(|error| format!("no manifest: {error}"))?;
+        let manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|error| format!("bad manifest: {error}"))?;
+        if manifest != Manifest::new(manifest.elements, manifest.fields.clone()) {
+            return Err("the manifest is of another format or does not agree with itself".into());
+        }
+        let kinds = manifest.fields.iter().map(|field| &field.kind);
+        if manifest.elements != spec.elements || !kinds.eq(spec.kinds()) {
+            return Err("the manifest describes other data".into());
+        }
+        let fields = manifest.fields.into_iter().map(|entry| Field::map(directory, entry, manifest.elements));
+        let fields = fields.collect::<Result<_, _>>()?;
+        Ok(Self { elements: manifest.elements, fields, digest: manifest.digest })
+    }
+}
+
+impl Field {
+    fn map(directory: &Path, entry: FieldEntry, elements: usize) -> Result<Self, String> {
+        let FieldEntry { kind, bytes, digest, normalisation } = entry;
+        let path = directory.join(cache::field_file(&kind.name));
+        let say = |what: String| format!("{}: {what}", path.display());
+        let row_bytes = kind.shape.iter().product::<usize>() * kind.dtype.size();
+        let length = path.metadata().map_err(|error| say(error.to_string()))?.len();
+        if length != bytes || length != (row_bytes * elements) as u64 {
+            return Err(say(format!("{length} bytes instead of {}", row_bytes * elements)));
+        }
+        let columns = kind.shape.last().copied().unwrap_or(1);
+        let wanted = (kind.dtype == weighbridge::Dtype::F32).then_some((columns, columns));
+        if normalisation.as_ref().map(|constants| (constants.mean.len(), constants.scale.len())) != wanted {
+            return Err(say("constants of Normalize for another shape".into()));
+        }
+        let file = File::open(&path).map_err(|error| say(error.to_string()))?;
+        #[expect(
+            unsafe_code,
+            reason = "memory-mapping is the point: all processes share one copy of the data"
+        )]
+        // SAFETY: a file in the cache is never written again once its directory has its name: it is made elsewhere and
+        // renamed, and replaced by renaming. Someone who truncates one by hand gets SIGBUS, not wrong numbers.
+        let rows =
+            unsafe { MmapOptions::new().populate().map(&file) }.map_err(|error| say(error.to_string()))?;
+        if hex(xxh3_128(&rows)) != digest {
+            return Err(say("its content does not have the digest in the manifest".into()));
+        }
+        Ok(Self { kind, rows, row_bytes, normalisation, path })
+    }
+}

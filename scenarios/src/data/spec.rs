@@ -1,0 +1,121 @@
+//! The description of a data set: small, comparable, made without touching the data.
+
+use weighbridge::{Dtype, FieldKind};
+
+/// The seed of all synthetic data.
+const SEED: u64 = 42;
+
+/// Token ids are below this.
+pub const VOCABULARY: u32 = 32_000;
+
+/// Which data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSpec {
+    /// The fields of an element.
+    pub fields: Vec<FieldSpec>,
+    /// How many elements.
+    pub elements: usize,
+    /// Where they come from.
+    pub origin: Origin,
+}
+
+/// One field of an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldSpec {
+    /// Its name, type and element shape.
+    pub kind: FieldKind,
+    /// How its numbers are drawn.
+    pub values: Values,
+}
+
+/// How the numbers of a field come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Whole numbers from 0, below this, all equally likely.
+    Below(u32),
+    /// Standard normal, drawn in `f64` and rounded to `f32`.
+    Normal,
+    /// Read from files.
+    Read,
+}
+
+/// Where the numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A generator. Fewer elements with the same seed are the first of more.
+    Synthetic {
+        /// Its seed.
+        seed: u64,
+    },
+    /// A directory of text, hashed to token ids.
+    Text,
+    /// The CIFAR-10 training images.
+    Cifar10,
+    /// The dense columns of the Criteo click log.
+    Criteo,
+}
+
+impl DataSpec {
+    /// Square `u8` images, every value equally likely.
+    pub fn images(elements: usize, side: usize, channels: usize) -> Self {
+        let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![side, side, channels] };
+        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(256) }])
+    }
+
+    /// Rows of token ids.
+    pub fn tokens(elements: usize, length: usize) -> Self {
+        let kind = FieldKind { name: "tokens".into(), dtype: Dtype::I32, shape: vec![length] };
+        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(VOCABULARY) }])
+    }
+
+    /// Rows of normal features.
+    pub fn table(elements: usize, features: usize) -> Self {
+        Self::normal("features", elements, vec![features])
+    }
+
+    /// One `f32` field of any shape, standard normal.
+    pub fn normal(name: &str, elements: usize, shape: Vec<usize>) -> Self {
+        let kind = FieldKind { name: name.into(), dtype: Dtype::F32, shape };
+        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Normal }])
+    }
+
+    /// Synthetic data of these fields.
+    pub fn synthetic(elements: usize, fields: Vec<FieldSpec>) -> Self {
+        Self { fields, elements, origin: Origin::Synthetic { seed: SEED } }
+    }
+
+    /// The same fields and shapes, read from files.
+    #[must_use]
+    pub fn read_from(mut self, origin: Origin) -> Self {
+        for field in &mut self.fields {
+            field.values = Values::Read;
+        }
+        Self { origin, ..self }
+    }
+
+    /// The first elements alone.
+    #[must_use]
+    pub fn cut_to(self, elements: usize) -> Self {
+        Self { elements: self.elements.min(elements), ..self }
+    }
+
+    /// Name, type and element shape of every field.
+    pub fn kinds(&self) -> impl Iterator<Item = &FieldKind> {
+        self.fields.iter().map(|field| &field.kind)
+    }
+
+    /// A name for people and file systems: fields, shapes, count. `suffix` says what else tells it apart.
+    pub(super) fn name(&self, suffix: &str) -> String {
+        let mut name = String::new();
+        for FieldSpec { kind, values } in &self.fields {
+            let shape: Vec<String> = kind.shape.iter().map(usize::to_string).collect();
+            let values = match values {
+                Values::Below(bound) => format!("below{bound}"),
+                Values::Normal => "normal".into(),
+                Values::Read => "read".into(),
+            };
+            name += &format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"));
+        }
+        format!("{name}{}-{suffix}", self.elements)
+    }
+}

@@ -1,0 +1,3 @@
+//! Natural language.
+
+pub mod nlp1_token_rows;

@@ -1,0 +1,33 @@
+//! NLP-1: rows of tokens, as they are.
+
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Fixed-length token rows to batches, untransformed.
+///
+/// What does iteration itself cost, when there is nothing to compute: the input of language-model pretraining? A batch
+/// is 16 KiB, so the loop around it is most of what is seen.
+///
+/// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
+/// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
+/// The ticket must show no transform, owned batches, and `tokens` as `i32`.
+#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact)]
+pub fn token_rows(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(
+        small = Tokens::new(10_000, 128, 32),
+        medium = Tokens::new(100_000, 2_048, 16),
+        real_text = Tokens::real_text(10_000, 128, 32)
+    )]
+    variant: Tokens,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
+}
+
+/// What a point needs.
+pub fn needs(variant: &Tokens, workers: usize) -> Needs {
+    PipelineSpec::tokens(variant).workers(workers).needs()
+}

@@ -1,0 +1,3 @@
+//! The complexity of pipelines.
+
+pub mod pc1_deep_chain;

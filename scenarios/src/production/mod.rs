@@ -1,0 +1,3 @@
+//! What production asks for beside speed.
+
+pub mod pr2_determinism;

@@ -1,0 +1,201 @@
+//! PR-2: random transforms that give the same bytes in every run.
+
+use weighbridge::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::contract::{for_each_batch, open_data};
+use crate::prelude::*;
+
+/// Random crops and flips: the same bytes in every run, other bytes in every epoch.
+///
+/// Can a training run be repeated exactly, and what does the randomness cost? The timed stream is the throughput of
+/// `RandomCrop` and `RandomFlip` over 5,000 images. After it, outside the clock, in every repeat: the pipeline is opened
+/// once per run and goes through every epoch; the bytes are hashed in the order of delivery. Epoch `e` must have one
+/// digest in all runs, different epochs different digests, and every epoch all elements. Anything else is a failure.
+///
+/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
+#[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact)]
+pub fn determinism(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(small = Repeated { runs: 2, epochs: 2 }, full = Repeated { runs: 3, epochs: 5 })]
+    variant: Repeated,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    let spec = pipeline().workers(workers).seed(bencher.seed());
+    bencher.load(loader, &spec)?;
+    let digests = compare(bencher, loader, &spec, variant)?;
+    bencher.metric("epochs compared", digests as f64, Unit::COUNT, Direction::Information);
+    Ok(())
+}
+
+/// What a point needs.
+pub fn needs(_variant: Repeated, workers: usize) -> Needs {
+    pipeline().workers(workers).needs()
+}
+
+/// How often the same is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// Pipelines opened one after the other.
+    pub runs: usize,
+    /// Epochs of each.
+    pub epochs: u64,
+}
+
+impl Repeated {
+    /// What the pipeline needs at least.
+    pub fn needs(self) -> Needs {
+        needs(self, 0)
+    }
+}
+
+fn pipeline() -> PipelineSpec {
+    PipelineSpec::images(&Images::new(5_000, 64, 64)).map(RandomCrop).map(RandomFlip)
+}
+
+/// Compares the epochs of all runs and says how many were looked at.
+fn compare(
+    bencher: &Bencher,
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    variant: Repeated,
+) -> Result<u64> {
+    let (spec, data) = open_data(bencher, spec)?;
+    let mut expected = Vec::new();
+    for run in 0..variant.runs {
+        let mut epochs = loader.open(&spec, &data)?;
+        for epoch in 0..variant.epochs {
+            let (elements, digest) = digest(&mut *epochs, epoch)?;
+            if elements != spec.elements().len() {
+                let all = spec.elements().len();
+                return Err(Error::new(format!(
+                    "run {run}, epoch {epoch} has {elements} elements instead of {all}"
+                )));
+            }
+            if run == 0 {
+                if let Some(same) = expected.iter().position(|earlier| *earlier == digest) {
+                    return Err(Error::new(format!(
+                        "epochs {same} and {epoch} have the same bytes: the random transforms do not follow the epoch"
+                    )));
+                }
+                expected.push(digest);
+            } else if expected[epoch as usize] != digest {
+                return Err(Error::new(format!(
+                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the pipeline does not \
+                     repeat itself",
+                    expected[epoch as usize]
+                )));
+            }
+        }
+    }
+    Ok(variant.runs as u64 * variant.epochs)
+}
+
+/// How many elements an epoch has, and the hash of all its bytes in the order of delivery.
+fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
+    let (mut elements, mut hash) = (0, Xxh3::new());
+    for_each_batch(epochs, epoch, &mut |batch| {
+        elements += batch.elements();
+        for field in 0..batch.kinds().len() {
+            hash.update(batch.bytes(field));
+        }
+    })?;
+    Ok((elements, hash.digest128()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weighbridge::{FieldKind, Limits, Purpose, Settings};
+
+    use super::*;
+    use crate::adapters::native::{Reference, ReferenceFused};
+
+    fn run(loader: &mut dyn Loader) -> Result<()> {
+        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        determinism(&mut bencher, loader, Repeated { runs: 2, epochs: 2 }, 0)
+    }
+
+    /// The reference with something changed on the way out.
+    struct Changed {
+        opened: u64,
+        change: fn(opened: u64, epoch: u64, real: &mut dyn Epochs) -> Result<()>,
+        reference: Reference,
+    }
+
+    impl Changed {
+        fn new(change: fn(u64, u64, &mut dyn Epochs) -> Result<()>) -> Self {
+            Self { opened: 0, change, reference: Reference }
+        }
+    }
+
+    struct ChangedEpochs<'a> {
+        opened: u64,
+        change: fn(u64, u64, &mut dyn Epochs) -> Result<()>,
+        real: Box<dyn Epochs + 'a>,
+    }
+
+    impl Loader for Changed {
+        fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+            self.opened += 1;
+            let real = self.reference.open(spec, data)?;
+            Ok(Box::new(ChangedEpochs { opened: self.opened, change: self.change, real }))
+        }
+    }
+
+    impl Epochs for ChangedEpochs<'_> {
+        fn begin(&mut self, epoch: u64) -> Result<()> {
+            (self.change)(self.opened, epoch, &mut *self.real)
+        }
+
+        fn advance(&mut self) -> Result<bool> {
+            self.real.advance()
+        }
+
+        fn batch(&self) -> &dyn Batch {
+            self.real.batch()
+        }
+
+        fn executed(&self) -> Executed {
+            self.real.executed()
+        }
+    }
+
+    #[test]
+    fn the_reference_loaders_repeat_themselves() {
+        run(&mut Reference).unwrap();
+        run(&mut ReferenceFused).unwrap();
+    }
+
+    #[test]
+    fn another_run_with_other_draws_fails() {
+        let said =
+            run(&mut Changed::new(|opened, epoch, real| real.begin(100 * opened + epoch))).unwrap_err();
+        assert!(said.to_string().contains("does not repeat itself") && !said.is_skip(), "{said}");
+    }
+
+    #[test]
+    fn epochs_that_are_all_alike_fail() {
+        let said = run(&mut Changed::new(|_, _, real| real.begin(0))).unwrap_err();
+        assert!(said.to_string().contains("epochs 0 and 1 have the same bytes"), "{said}");
+    }
+
+    #[test]
+    fn an_epoch_that_lacks_elements_fails() {
+        let late = |_, epoch, real: &mut dyn Epochs| {
+            real.begin(epoch)?;
+            real.advance().map(drop)
+        };
+        let said = run(&mut Changed::new(late)).unwrap_err();
+        assert!(said.to_string().contains("has 64 elements instead of 128"), "{said}");
+    }
+
+    #[test]
+    fn an_image_stays_an_image() {
+        let output: Vec<FieldKind> = pipeline().output().unwrap();
+        assert_eq!((output[0].dtype, &*output[0].shape), (weighbridge::Dtype::U8, &[64, 64, 3][..]));
+    }
+}

@@ -1,0 +1,3 @@
+//! Tables.
+
+pub mod tab1_dense_table;

@@ -1,0 +1,37 @@
+//! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
+
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Dense float rows, standardised column by column.
+///
+/// How fast does a loader feed rows of features to a model, with the one step that tables always need? `Normalize`
+/// subtracts each column's mean and multiplies by one over its deviation, so the data change in every number; the
+/// constants are part of the data set.
+///
+/// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
+/// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
+#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact)]
+pub fn dense_table(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(
+        small = Table::new(10_000, 100, 256),
+        medium = Table::new(1_000_000, 100, 1_024),
+        real_criteo = Table::criteo(10_000, 256)
+    )]
+    variant: Table,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs.
+pub fn needs(variant: &Table, workers: usize) -> Needs {
+    pipeline(variant).workers(workers).needs()
+}
+
+fn pipeline(variant: &Table) -> PipelineSpec {
+    PipelineSpec::table(variant).map(Normalize)
+}

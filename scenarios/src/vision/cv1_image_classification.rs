@@ -1,0 +1,38 @@
+//! CV-1: images to normalised float batches.
+
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Images to normalised float batches.
+///
+/// How fast does a loader turn `u8` images (height, width, channels) into `f32` batches in `[0, 1]`: the input of every
+/// image classifier?
+///
+/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
+/// already and has nothing to do where the system's `Normalize` gives that type.
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact)]
+pub fn image_classification(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(
+        small = Images::new(10_000, 32, 64),
+        medium = Images::new(5_000, 128, 128),
+        large = Images::new(50_000, 256, 64),
+        real_cifar10 = Images::cifar10(10_000, 64)
+    )]
+    variant: Images,
+    #[sweep(0, 2)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs.
+pub fn needs(variant: &Images, workers: usize) -> Needs {
+    pipeline(variant).workers(workers).needs()
+}
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    PipelineSpec::images(variant).map(Normalize).map(CastToFloat32)
+}

@@ -1,0 +1,3 @@
+//! Computer vision.
+
+pub mod cv1_image_classification;

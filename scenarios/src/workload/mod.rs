@@ -1,0 +1,14 @@
+//! What a loader is asked to do: a [`PipelineSpec`], made of data alone, so that any system in any language can be
+//! given the same one.
+//!
+//! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
+
+mod draw;
+mod spec;
+mod transform;
+mod variants;
+
+pub use draw::{Draw, Draws};
+pub use spec::{Access, Needs, PipelineSpec, Shard};
+pub use transform::Transform;
+pub use variants::{Images, Table, Tokens};

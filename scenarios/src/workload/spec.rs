@@ -1,0 +1,299 @@
+//! A pipeline: which data, read how, transformed how, in batches of how many.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use weighbridge::{Error, FieldKind, Result};
+
+use super::Transform;
+use crate::data::DataSpec;
+
+/// What a loader is asked to do, as data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineSpec {
+    /// The data set.
+    pub source: DataSpec,
+    /// Where the rows are taken from while the pipeline runs.
+    pub access: Access,
+    /// The transforms, in order.
+    pub transforms: Vec<Transform>,
+    /// Elements in a batch; the last batch of an epoch holds what is left.
+    pub batch_size: usize,
+    /// Threads or processes that prepare batches beside the consumer. 0: the consumer's own thread does the work.
+    pub workers: usize,
+    /// Which part of the data set.
+    pub shard: Shard,
+    /// Seed of the draws of random transforms. The data have a seed of their own.
+    pub seed: u64,
+}
+
+impl PipelineSpec {
+    /// All of `source` in batches of `batch_size`: from memory, without transforms, workers or shards.
+    pub fn new(source: DataSpec, batch_size: usize) -> Self {
+        Self {
+            source,
+            access: Access::Memory,
+            transforms: Vec::new(),
+            batch_size,
+            workers: 0,
+            shard: Shard::ALL,
+            seed: 42,
+        }
+    }
+
+    /// Adds a transform at the end.
+    #[must_use]
+    pub fn map(mut self, transform: Transform) -> Self {
+        self.transforms.push(transform);
+        self
+    }
+
+    /// Sets the number of workers.
+    #[must_use]
+    pub fn workers(self, workers: usize) -> Self {
+        Self { workers, ..self }
+    }
+
+    /// Sets where the rows are taken from.
+    #[must_use]
+    pub fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Takes one part of the data set.
+    #[must_use]
+    pub fn shard(self, shard: Shard) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// Sets the seed of random transforms.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same pipeline over the first rows of the data, enough for this many batches.
+    #[must_use]
+    pub fn cut_to(mut self, batches: usize) -> Self {
+        let rows = self.batch_size.saturating_mul(batches).saturating_mul(self.shard.count);
+        self.source = self.source.cut_to(rows);
+        self
+    }
+
+    /// Indices of the elements that this pipeline delivers.
+    pub fn elements(&self) -> Range<usize> {
+        self.shard.of(self.source.elements)
+    }
+
+    /// The fields of a delivered batch, in the order of the source's fields.
+    ///
+    /// # Errors
+    /// As [`PipelineSpec::check`].
+    pub fn output(&self) -> Result<Vec<FieldKind>> {
+        self.check()?;
+        Ok(self.walk(|_, _| {}))
+    }
+
+    /// Refuses what no loader could do, and names the parameter.
+    ///
+    /// # Errors
+    /// A batch of none, a shard that is not there, a transform that touches nothing, a crop of an image without room.
+    pub fn check(&self) -> Result<()> {
+        if self.batch_size == 0 {
+            return Err(Error::new("`batch_size` is 0: a batch holds at least one element"));
+        }
+        self.shard.check()?;
+        if self.elements().is_empty() {
+            return Err(Error::new(format!(
+                "shard {} of a data set of {} elements is empty: use fewer shards or more elements",
+                self.shard, self.source.elements
+            )));
+        }
+        let mut touched = vec![false; self.transforms.len()];
+        let mut crop = Ok(());
+        self.walk(|position, kind| {
+            touched[position] = true;
+            if self.transforms[position] == Transform::RandomCrop {
+                let room = kind.shape[..2].iter().all(|&side| Transform::crop_window(side) > 0);
+                if !room {
+                    crop = Err(Error::new(format!(
+                        "RandomCrop keeps 7/8 of each side, which leaves nothing of field `{}` with element shape {:?}",
+                        kind.name, kind.shape
+                    )));
+                }
+            }
+        });
+        crop?;
+        if let Some(position) = touched.iter().position(|touched| !touched) {
+            let transform = self.transforms[position];
+            let hint = match transform {
+                Transform::RandomCrop | Transform::RandomFlip => {
+                    "it needs a field with height, width and channels"
+                }
+                _ => "it needs an f32 field: put Normalize or CastToFloat32 before it",
+            };
+            return Err(Error::new(format!(
+                "transform {transform} at position {position} touches no field of the data: {hint}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What the pipeline needs, for a plan to judge by before anything is made.
+    pub fn needs(&self) -> Needs {
+        let output: usize = self.walk(|_, _| {}).iter().map(size).sum();
+        let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
+        let data = source as u64 * self.source.elements as u64;
+        let batches = 1 + 2 * self.workers as u64; // what a worker prepares ahead
+        let in_flight = batches * self.batch_size as u64 * (source + output) as u64;
+        let copies = match self.access {
+            Access::Memory => 1,
+            Access::FileEager => 2, // the copy, and the map that set-up checks
+            Access::FileStreaming => 1,
+        };
+        Needs { bytes: data * copies + in_flight, batch: self.batch_size as u64 }
+    }
+
+    /// Follows every field through the transforms and tells each touch; gives the fields as they come out.
+    fn walk(&self, mut touch: impl FnMut(usize, &FieldKind)) -> Vec<FieldKind> {
+        let through = |source: &FieldKind, touch: &mut dyn FnMut(usize, &FieldKind)| {
+            let mut now = source.clone();
+            for (position, transform) in self.transforms.iter().enumerate() {
+                if let Some(next) = transform.touches(source, &now) {
+                    touch(position, &now);
+                    now = next;
+                }
+            }
+            now
+        };
+        self.source.fields.iter().map(|field| through(&field.kind, &mut touch)).collect()
+    }
+}
+
+fn size(kind: &FieldKind) -> usize {
+    kind.shape.iter().product::<usize>() * kind.dtype.size()
+}
+
+/// Where rows are taken from while a pipeline runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Memory that was filled in set-up.
+    Memory,
+    /// The data set's files, read whole into memory when the first batch is asked for.
+    FileEager,
+    /// The data set's files, read batch by batch.
+    FileStreaming,
+}
+
+/// One of several equal, contiguous parts of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shard {
+    /// Which part, from 0.
+    pub index: usize,
+    /// How many parts.
+    pub count: usize,
+}
+
+impl Shard {
+    /// The whole.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+
+    /// The indices of this part of `elements`: from `floor(index * elements / count)` up to the next part's start.
+    /// Together the parts hold every index once.
+    pub fn of(self, elements: usize) -> Range<usize> {
+        let start = |index: usize| (index as u128 * elements as u128 / self.count as u128) as usize;
+        start(self.index)..start(self.index + 1)
+    }
+
+    fn check(self) -> Result<()> {
+        if self.index < self.count {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "`shard` {self} does not exist: the index runs from 0 and stays below the count"
+        )))
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        let (index, count) =
+            parts.ok_or_else(|| format!("`{text}` is no shard; write INDEX/COUNT, as in 0/4"))?;
+        let shard = Self { index, count };
+        shard.check().map_err(|error| error.to_string())?;
+        Ok(shard)
+    }
+}
+
+/// What a pipeline needs of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Memory: the data, and the batches under way.
+    pub bytes: u64,
+    /// Elements in a batch.
+    pub batch: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images() -> PipelineSpec {
+        PipelineSpec::new(DataSpec::images(10, 8, 3), 4)
+    }
+
+    #[test]
+    fn shards_are_disjoint_and_complete() {
+        for elements in [0, 1, 7, 10_000] {
+            for count in 1..9 {
+                let all: Vec<usize> =
+                    (0..count).flat_map(|index| Shard { index, count }.of(elements)).collect();
+                assert_eq!(all, (0..elements).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_pipelines_are_refused_with_the_parameter_named() {
+        let refused = |spec: PipelineSpec| spec.check().unwrap_err().to_string();
+        assert!(refused(PipelineSpec { batch_size: 0, ..images() }).contains("`batch_size`"));
+        assert!(refused(images().shard(Shard { index: 2, count: 2 })).contains("`shard` 2/2"));
+        assert!(refused(images().shard(Shard { index: 0, count: 0 })).contains("`shard` 0/0"));
+        assert!(refused(images().shard(Shard { index: 0, count: 99 })).contains("empty"));
+        assert!(refused(images().map(Transform::Scale)).contains("Scale at position 0 touches no field"));
+        let tokens = PipelineSpec::new(DataSpec::tokens(10, 8), 4);
+        assert!(refused(tokens.map(Transform::RandomFlip)).contains("height, width"));
+        let thin = PipelineSpec::new(DataSpec::images(10, 1, 3), 4).map(Transform::RandomCrop);
+        assert!(refused(thin).contains("leaves nothing"));
+    }
+
+    #[test]
+    fn the_output_follows_the_transforms() {
+        let output = images().map(Transform::RandomCrop).map(Transform::Normalize).output().unwrap();
+        assert_eq!(output[0].dtype, weighbridge::Dtype::F32);
+        assert_eq!(output[0].shape, [8, 8, 3]);
+    }
+
+    #[test]
+    fn the_needs_hold_the_data_and_the_batches() {
+        let needs = images().map(Transform::Normalize).needs();
+        assert_eq!(needs, Needs { bytes: 10 * 192 + 4 * (192 + 4 * 192), batch: 4 });
+        assert!(images().workers(2).needs().bytes > images().needs().bytes);
+    }
+
+    #[test]
+    fn a_cut_pipeline_has_rows_for_its_batches_alone() {
+        assert_eq!(images().cut_to(2).elements(), 0..8);
+        assert_eq!(images().cut_to(100).elements(), 0..10);
+    }
+}

@@ -1,0 +1,109 @@
+//! What variants of scenarios differ in: small descriptions, from which a pipeline follows.
+
+use super::{Needs, PipelineSpec};
+use crate::data::{DataSpec, Origin};
+
+/// Square `u8` images with three channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Images {
+    elements: usize,
+    side: usize,
+    batch_size: usize,
+    origin: Option<Origin>,
+}
+
+impl Images {
+    /// This many synthetic images, of this side, in batches of this many.
+    pub const fn new(elements: usize, side: usize, batch_size: usize) -> Self {
+        Self { elements, side, batch_size, origin: None }
+    }
+
+    /// The first images of CIFAR-10.
+    pub const fn cifar10(elements: usize, batch_size: usize) -> Self {
+        Self { elements, side: 32, batch_size, origin: Some(Origin::Cifar10) }
+    }
+
+    /// What a pipeline over them needs at least.
+    pub fn needs(&self) -> Needs {
+        PipelineSpec::images(self).needs()
+    }
+}
+
+/// Rows of token ids, all of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    elements: usize,
+    length: usize,
+    batch_size: usize,
+    origin: Option<Origin>,
+}
+
+impl Tokens {
+    /// This many synthetic rows, of this length, in batches of this many.
+    pub const fn new(elements: usize, length: usize, batch_size: usize) -> Self {
+        Self { elements, length, batch_size, origin: None }
+    }
+
+    /// The first rows of real text.
+    pub const fn real_text(elements: usize, length: usize, batch_size: usize) -> Self {
+        Self { elements, length, batch_size, origin: Some(Origin::Text) }
+    }
+
+    /// What a pipeline over them needs at least.
+    pub fn needs(&self) -> Needs {
+        PipelineSpec::tokens(self).needs()
+    }
+}
+
+/// Rows of `f32` features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    elements: usize,
+    features: usize,
+    batch_size: usize,
+    origin: Option<Origin>,
+}
+
+impl Table {
+    /// This many synthetic rows, of so many features, in batches of this many.
+    pub const fn new(elements: usize, features: usize, batch_size: usize) -> Self {
+        Self { elements, features, batch_size, origin: None }
+    }
+
+    /// The first rows of the Criteo click log: its 13 dense columns.
+    pub const fn criteo(elements: usize, batch_size: usize) -> Self {
+        Self { elements, features: 13, batch_size, origin: Some(Origin::Criteo) }
+    }
+
+    /// What a pipeline over them needs at least.
+    pub fn needs(&self) -> Needs {
+        PipelineSpec::table(self).needs()
+    }
+}
+
+impl PipelineSpec {
+    /// A pipeline over images, without transforms as yet.
+    pub fn images(variant: &Images) -> Self {
+        let Images { elements, side, batch_size, origin } = *variant;
+        Self::new(from(DataSpec::images(elements, side, 3), origin), batch_size)
+    }
+
+    /// A pipeline over rows of tokens, without transforms as yet.
+    pub fn tokens(variant: &Tokens) -> Self {
+        let Tokens { elements, length, batch_size, origin } = *variant;
+        Self::new(from(DataSpec::tokens(elements, length), origin), batch_size)
+    }
+
+    /// A pipeline over rows of features, without transforms as yet.
+    pub fn table(variant: &Table) -> Self {
+        let Table { elements, features, batch_size, origin } = *variant;
+        Self::new(from(DataSpec::table(elements, features), origin), batch_size)
+    }
+}
+
+fn from(synthetic: DataSpec, origin: Option<Origin>) -> DataSpec {
+    match origin {
+        None => synthetic,
+        Some(origin) => synthetic.read_from(origin),
+    }
+}

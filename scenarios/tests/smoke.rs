@@ -1,0 +1,86 @@
+//! Every point of the gate scenarios runs on two batches, with every loader, and all loaders do the same work.
+
+use weighbridge::__private::{Point, Registry, ScenarioEntry};
+use weighbridge::{Bencher, Error, Limits, Purpose, Settings, Work};
+use weighbridge_scenarios::prelude::*;
+
+const GATE: [&str; 6] = ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"];
+
+fn gate(registry: &Registry) -> Vec<&'static ScenarioEntry> {
+    registry.scenarios().iter().copied().filter(|scenario| scenario.sets.contains(&"gate")).collect()
+}
+
+/// All points of a scenario.
+fn points(scenario: &ScenarioEntry) -> Vec<Point> {
+    let axes = (scenario.axes)();
+    axes.iter().fold(vec![Point::default()], |points, axis| {
+        let longer = |point: &Point| {
+            let with = |value: &_| point.iter().chain([value]).cloned().collect::<Point>();
+            axis.values.iter().map(with).collect::<Vec<_>>()
+        };
+        points.iter().flat_map(longer).collect()
+    })
+}
+
+fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point) -> Result<Work, Error> {
+    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    (scenario.run)(&mut bencher, Some(loader), point)?;
+    let done = bencher.finish()?;
+    assert_eq!(done.seen.samples.len() as u64 * done.seen.iterations_per_sample, 2, "two batches");
+    Ok(done.work.expect("`load` hands in a ticket"))
+}
+
+#[test]
+fn the_gate_set_is_the_six() {
+    let registry = Registry::collect().unwrap();
+    let ids: Vec<&str> = gate(&registry).iter().map(|scenario| scenario.id).collect();
+    assert_eq!(ids, GATE);
+}
+
+#[test]
+fn every_point_runs_on_two_batches_and_all_loaders_agree() {
+    let registry = Registry::collect().unwrap();
+    let mut seen = 0;
+    for scenario in gate(&registry) {
+        for point in points(scenario) {
+            let done = |adapter: &weighbridge::__private::AdapterEntry| {
+                smoke(scenario, &mut *(adapter.make)().unwrap(), &point)
+            };
+            let works: Vec<_> = registry.adapters_for(scenario).map(done).collect();
+            assert!(works.len() > 1);
+            for work in &works {
+                match (work, &works[0]) {
+                    (Ok(work), Ok(reference)) => {
+                        assert_eq!(work.content, reference.content, "{} {point}", scenario.id);
+                        assert_eq!(work.ticket.input, reference.ticket.input, "{} {point}", scenario.id);
+                        assert_eq!(
+                            work.ticket.transforms, reference.ticket.transforms,
+                            "{} {point}",
+                            scenario.id
+                        );
+                        seen += 1;
+                    }
+                    // Real data may be absent where this runs.
+                    (Err(error), _) => assert!(error.is_skip(), "{} {point}: {error}", scenario.id),
+                    (Ok(_), Err(error)) => panic!("{} {point}: one loader alone says {error}", scenario.id),
+                }
+            }
+        }
+    }
+    assert!(seen > 30, "only {seen} points ran");
+}
+
+#[test]
+fn a_smoke_run_of_a_default_point_needs_little_memory() {
+    let cut = [
+        PipelineSpec::images(&Images::new(10_000, 32, 64)).map(Normalize),
+        PipelineSpec::table(&Table::new(10_000, 100, 256)).map(Normalize),
+        PipelineSpec::new(DataSpec::normal("data", 50_000, vec![64, 64]), 64).map(Normalize),
+        PipelineSpec::images(&Images::new(5_000, 64, 64)).map(RandomCrop),
+    ];
+    for spec in cut {
+        let cut = spec.cut_to(2).workers(2);
+        assert_eq!(cut.elements().len() as u64, 2 * cut.needs().batch);
+        assert!(cut.needs().bytes < 256 << 20, "{:?}", cut.needs());
+    }
+}
