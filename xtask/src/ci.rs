@@ -8,11 +8,11 @@ use weighbridge::data::Layout;
 
 use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
 use crate::compare_baseline;
-use crate::exit::Exit;
 use crate::lock;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
+use weighbridge::data::Exit;
 
 /// The baseline that the steps make and judge by.
 const NAME: &str = "ci";

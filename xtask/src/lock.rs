@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use weighbridge::data::{CaseId, RunManifest};
 
 use crate::cli::Lock;
-use crate::exit::Exit;
 use crate::place::{Place, Suite};
 use crate::said::Said;
+use weighbridge::data::Exit;
 
 const HEAD: &str =
     "# The cases that every suite must find. Written by `cargo xtask lock`, checked by `--check`.\n";

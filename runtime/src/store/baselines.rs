@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
-use super::{Broken, Disk, Error, Files, Layout, nearest};
+use super::{Broken, Disk, Error, Files, Layout};
+use crate::plan::nearest;
 use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
 
 /// The most bytes that a committed baseline may take.

@@ -8,7 +8,6 @@ mod error;
 mod files;
 mod layout;
 mod lock;
-mod nearest;
 mod prune;
 mod runs;
 
@@ -17,7 +16,6 @@ pub use error::Error;
 pub use files::{Disk, Files};
 pub use layout::{Layout, Stream};
 pub use lock::{Attempt, MachineLock};
-pub use nearest::nearest;
 pub use prune::{Keep, Pruned};
 pub use runs::{Broken, Listing, Runs};
 
