@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// How a command ends. If several hold, the graver one is the end: usage, unexpected, failed, nothing to judge,
-/// regressed, inconclusive, fine.
+/// How a command ends. If several hold, the graver one is the end: usage, unexpected, failed, nothing to
+/// judge, regressed, inconclusive, fine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// 0: fine.
