@@ -10,8 +10,8 @@
 //!
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`.
 //!
-//! Each command is a file with a function from its arguments and a place (workspace and data directory) to what it has to say; it
-//! prints nothing itself, so that tests can read it.
+//! Each command is a file with a function from its arguments and a place (workspace and data directory) to
+//! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
 mod ci;

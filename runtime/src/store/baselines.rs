@@ -113,7 +113,8 @@ impl Baselines {
         Ok(Stored { baseline, path, committed })
     }
 
-    /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed one.
+    /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed
+    /// one.
     ///
     /// # Errors
     /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.

@@ -1,7 +1,7 @@
 //! Where records are kept: runs with their journal, baselines, the machine-wide lock.
 //!
-//! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and what it
-//! says are checked. Nothing here decides anything about figures.
+//! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and
+//! what it says are checked. Nothing here decides anything about figures.
 
 mod baselines;
 mod error;

@@ -149,8 +149,8 @@ fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Po
     Ok(Judged { comparison, missing, exit })
 }
 
-/// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse with the
-/// list of what differs, or be allowed to take.
+/// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse
+/// with the list of what differs, or be allowed to take.
 fn against<'a>(
     place: &Place,
     name: &BaselineName,
