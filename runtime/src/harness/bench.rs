@@ -167,6 +167,14 @@ fn named_baseline(
     }
 }
 
+/// The last whole run of this suite under this profile; `None` where there is none that can be read.
+fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
+    let same = |manifest: &&RunManifest| manifest.suite == suite && manifest.profile == plan.profile;
+    let listed = runs.list().ok()?.runs;
+    let last = listed.iter().filter(same).find(|manifest| manifest.status == RunStatus::Complete)?;
+    runs.load(&last.id).ok()
+}
+
 /// Makes the run's directory and manifest, or takes up those of a run that was broken off.
 fn begin(
     context: &Context<'_>,
