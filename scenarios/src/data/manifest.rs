@@ -48,12 +48,11 @@ pub struct Normalisation {
 impl Manifest {
     /// Puts the fields together.
     pub(super) fn new(elements: usize, fields: Vec<FieldEntry>) -> Self {
-        let mut text = String::new();
-        for FieldEntry { kind, digest, .. } in &fields {
-            text +=
-                &format!("{}\0{}\0{:?}\0{elements}\0{digest}\n", kind.name, kind.dtype.name(), kind.shape);
-        }
-        Self { format: FORMAT, elements, fields, digest: hex(xxh3_128(text.as_bytes())) }
+        let line = |FieldEntry { kind, digest, .. }: &FieldEntry| {
+            format!("{}\0{}\0{:?}\0{elements}\0{digest}\n", kind.name, kind.dtype.name(), kind.shape)
+        };
+        let text: Vec<String> = fields.iter().map(line).collect();
+        Self { format: FORMAT, elements, fields, digest: hex(xxh3_128(text.concat().as_bytes())) }
     }
 }
 

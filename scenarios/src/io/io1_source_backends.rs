@@ -20,7 +20,7 @@ use crate::prelude::*;
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn source_backends(
+fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(

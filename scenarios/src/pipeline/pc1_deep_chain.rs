@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many transforms as the depth says.
 #[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn deep_chain(
+fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn determinism(
+fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(small = Repeated { runs: 2, epochs: 2 }, full = Repeated { runs: 3, epochs: 5 })]
