@@ -13,16 +13,206 @@ mod sweep;
 
 use proc_macro::TokenStream;
 
+/// Registers a function as a scenario.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// /// Sort a vector of integers.
+/// #[scenario(id = "SORT-1", category = "Algorithms", sets = ["gate"])]
+/// fn sort(bencher: &mut Bencher, #[sweep(1_000, 1_000_000)] len: usize) {
+///     let data: Vec<u64> = (0..len as u64).rev().collect();
+///     bencher.elements(len).iter_batched(|| data.clone(), |mut data| data.sort_unstable());
+/// }
+/// ```
+///
+/// The function stays what it is, and can be called as before. The first line of its documentation is what listings
+/// show.
+///
+/// # Options
+///
+/// | option | meaning |
+/// |---|---|
+/// | `id = "CV-1"` | The id, by which it is named everywhere. Needed. Letters, digits, `_`, `.` and `-`. |
+/// | `category = "Computer vision"` | The heading it is listed under; else `Uncategorised`. |
+/// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
+/// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `shape` or `none`. Without it `exact` for a scenario with a contract, and `none` for others. |
+/// | `filter = path` | A function that says which points are run; see below. |
+/// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
+/// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
+///
+/// # Parameters
+///
+/// The first is `&mut Bencher`. Each of the others is one of three things:
+///
+/// **The system under test**, `&mut dyn Contract`, at most once. The contract is any trait that can be an object, yours
+/// too. The scenario is run through every adapter of it (see [`macro@adapter`]); they meet by the type, so a misspelt
+/// name does not compile. What a contract needs beyond its methods (`Send`) stands on the trait.
+///
+/// **An axis**, with its values in `#[sweep(...)]`, called like the parameter:
+///
+/// ```
+/// # use weighbridge::prelude::*;
+/// struct Images {
+///     count: usize,
+///     side: usize,
+/// }
+///
+/// #[scenario(id = "RESIZE-1")]
+/// fn resize(
+///     bencher: &mut Bencher,
+///     // Variants, with a label. A plain run takes the first.
+///     #[sweep(small = Images { count: 100, side: 32 }, "224px" = Images { count: 10, side: 224 })] images: Images,
+///     // Values without a label are shown by their `Display`. A plain run takes all.
+///     #[sweep(1, 2, 4)] threads: usize,
+///     // Variants of which a plain run takes all.
+///     #[sweep(all, nearest = 0, linear = 1)] filter: u8,
+/// ) {
+///     bencher.iter(|| images.count * images.side * threads * usize::from(filter));
+/// }
+/// ```
+///
+/// A value on the command line, `--param threads=8`, is parsed by the `FromStr` of the type, if it has one; other types
+/// take their labels only. The type of an axis needs nothing else: each value is made where it is used. Values are
+/// made to be listed and filtered as well, so let them *describe* data and not be it.
+///
+/// **An options struct**: a parameter without an attribute, whose type derives [`macro@Sweep`].
+///
+/// # Filter
+///
+/// `filter = path` names a function over all parameters that are swept, in order and by reference. It gives back `bool`,
+/// where `false` leaves the point out, or `Result<(), E>`, where the error records the point as skipped, with the
+/// reason.
+///
+/// ```
+/// # use weighbridge::prelude::*;
+/// fn fits(threads: &usize, len: &usize) -> bool {
+///     threads <= len
+/// }
+///
+/// #[scenario(id = "SUM-1", filter = fits)]
+/// fn sum(bencher: &mut Bencher, #[sweep(1, 8)] threads: usize, #[sweep(4, 4_000)] len: usize) {
+///     bencher.iter(|| (0..len).step_by(threads).sum::<usize>());
+/// }
+/// ```
+///
+/// # What it gives back
+///
+/// Nothing, or `Result<(), E>` with an error that can be shown. `Err(weighbridge::skip("why"))` is a recorded skip, any
+/// other error a failure.
+///
+/// # Async
+///
+/// `async fn` needs the feature `tokio` of `weighbridge`. It runs on a runtime that was made before any clock started;
+/// `bencher.iter_async(async || ...).await` measures.
 #[proc_macro_attribute]
 pub fn scenario(options: TokenStream, item: TokenStream) -> TokenStream {
     shown("scenario", scenario::expand(options.into(), &item.into()))
 }
 
+/// Registers an implementation of a contract as an adapter: a system that scenarios are run through.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// trait Sorter {
+///     fn sort(&mut self, data: &mut [u64]);
+/// }
+///
+/// #[derive(Default)]
+/// struct Standard;
+///
+/// /// What the standard library does.
+/// #[adapter(name = "Standard library", tier = 0)]
+/// impl Sorter for Standard {
+///     fn sort(&mut self, data: &mut [u64]) {
+///         data.sort_unstable();
+///     }
+/// }
+///
+/// #[scenario(id = "SORT-2")]
+/// fn sort(bencher: &mut Bencher, sorter: &mut dyn Sorter) {
+///     bencher.iter_batched(|| vec![3, 1, 2], |mut data| sorter.sort(&mut data));
+/// }
+/// ```
+///
+/// The adapter is made in the process that measures, on its main thread: neither the contract nor the type needs to be
+/// `Send`.
+///
+/// # Options
+///
+/// | option | meaning |
+/// |---|---|
+/// | `name = "Google Grain"` | The name in tables and on the command line. Needed, and one of its kind for the contract. |
+/// | `tier = 1` | 0 is the reference that others are verified against, one for each contract. Without it 1. |
+/// | `new = path` | What makes it, `fn() -> Type` or `fn() -> Result<Type, E>`; else its `Default`. The error `weighbridge::skip("why")` is a recorded skip. |
+/// | `probe = path` | `fn() -> Availability`: whether the system behind it is installed, and which version. It starts nothing. Without it the version is that of your crate. |
+/// | `unequal = "why"` | Declares that its work is known to differ from the reference's: it is listed apart. |
+/// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
+///
+/// An adapter that is not installed is listed with the command that installs it:
+///
+/// ```
+/// # use weighbridge::prelude::*;
+/// # trait Sorter {}
+/// struct Radix {
+///     threads: usize,
+/// }
+///
+/// impl Radix {
+///     fn open() -> Result<Self> {
+///         let threads = std::thread::available_parallelism()?.get();
+///         Ok(Self { threads })
+///     }
+///
+///     fn probe() -> Availability {
+///         Availability::Missing {
+///             reason: "radix is not installed".to_owned(),
+///             install: "cargo install radix".to_owned(),
+///         }
+///     }
+/// }
+///
+/// #[adapter(name = "Radix", new = Radix::open, probe = Radix::probe)]
+/// impl Sorter for Radix {}
+/// ```
 #[proc_macro_attribute]
 pub fn adapter(options: TokenStream, item: TokenStream) -> TokenStream {
     shown("adapter", adapter::expand(options.into(), &item.into()))
 }
 
+/// Makes a struct a group of axes, which a scenario takes as one parameter.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// #[derive(Sweep)]
+/// #[sweep(filter = Options::fits)]
+/// struct Options {
+///     #[sweep(0, 2)]
+///     workers: usize,
+///     #[sweep(1, 64)]
+///     prefetch: usize,
+/// }
+///
+/// impl Options {
+///     fn fits(&self) -> Result<(), String> {
+///         match self.workers {
+///             0 if self.prefetch > 1 => Err("prefetching needs a worker".to_owned()),
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+///
+/// #[scenario(id = "LOAD-1")]
+/// fn load(bencher: &mut Bencher, options: Options) {
+///     bencher.iter(|| options.workers * options.prefetch);
+/// }
+/// ```
+///
+/// Every field is an axis and carries its values in `#[sweep(...)]`, as the parameters of a [`macro@scenario`] do.
+/// `#[sweep(filter = path)]` on the struct names a `fn(&Self)` that gives back `bool` or `Result<(), E>`;
+/// `#[sweep(crate = path)]` tells where `weighbridge` is.
 #[proc_macro_derive(Sweep, attributes(sweep))]
 pub fn sweep(item: TokenStream) -> TokenStream {
     shown("Sweep", sweep::derive(item.into()).unwrap_or_else(syn::Error::into_compile_error))

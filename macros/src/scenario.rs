@@ -1,9 +1,9 @@
 //! `#[scenario]`: one function becomes one entry of the registry.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, LitInt, LitStr, Path, Type};
+use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -16,6 +16,7 @@ const KEYS: &[Key] = &[
     Key { name: "sets", example: "sets = [\"gate\"]" },
     Key { name: "equivalence", example: "equivalence = approx(1e-5)" },
     Key { name: "filter", example: "filter = makes_sense" },
+    Key { name: "needs", example: "needs = memory_and_batch" },
     Key { name: "worker_threads", example: "worker_threads = 2" },
     Key { name: "crate", example: "crate = weighbridge" },
 ];
@@ -30,12 +31,13 @@ struct Model {
     sets: Vec<LitStr>,
     equivalence: Option<TokenStream>,
     filter: Option<Expr>,
+    needs: Option<Expr>,
     worker_threads: Option<LitInt>,
     is_async: bool,
     bencher: Type,
     parameters: Vec<Parameter>,
     /// What it gives back, for mistakes about it.
-    output: proc_macro2::Span,
+    output: Span,
 }
 
 /// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
@@ -68,6 +70,7 @@ impl Model {
         check_sets(&sets, &mut errors);
         let equivalence = check_equivalence(&options, &mut errors);
         let filter = options.path("filter", &mut errors);
+        let needs = options.path("needs", &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
         let runtime = options.runtime(&mut errors);
         let Parameters { bencher, rest: parameters } = Parameters::check(signature, &mut errors);
@@ -86,11 +89,15 @@ impl Model {
             sets,
             equivalence,
             filter,
+            needs,
             worker_threads,
             is_async: signature.asyncness.is_some(),
             bencher,
             parameters,
-            output: signature.output.span(),
+            output: match &signature.output {
+                ReturnType::Type(_, ty) => ty.span(),
+                ReturnType::Default => Span::call_site(),
+            },
         });
         errors.unless_any(model)
     }
@@ -111,6 +118,7 @@ impl Model {
             (quote!(__wb::Vec::new), TokenStream::new())
         };
         let (keep, keep_function) = self.keep(swept);
+        let (needs, needs_function) = self.needs(swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             Parameter::Subject { ty, contract } => Some(self::contract(ty, contract)),
             Parameter::Swept(_) => None,
@@ -128,6 +136,7 @@ impl Model {
                 #(#functions)*
                 #axes_function
                 #keep_function
+                #needs_function
                 #run
                 __wb::submit! {
                     __wb::ScenarioEntry {
@@ -140,6 +149,7 @@ impl Model {
                         location: #location,
                         axes: #axes,
                         keep: #keep,
+                        needs: #needs,
                         run: __run,
                     }
                 }
@@ -203,6 +213,21 @@ impl Model {
             fn __keep(__point: &__wb::Point) -> __wb::Keep { #first #(.and(|| #all))* }
         };
         (quote!(__keep), function)
+    }
+
+    /// The function that says what a point needs of the machine.
+    fn needs<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> (TokenStream, TokenStream) {
+        let Some(needs) = &self.needs else { return (quote!(__wb::Option::None), TokenStream::new()) };
+        let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+        let function = quote! {
+            fn __needs(__point: &__wb::Point) -> __wb::Option<__wb::Needs> {
+                fn __needed(__point: &__wb::Point) -> __wb::Result<__wb::Needs, __wb::Error> {
+                    __wb::Result::Ok(#needs(#(&#taken),*))
+                }
+                __needed(__point).ok()
+            }
+        };
+        (quote!(__wb::Option::Some(__needs)), function)
     }
 }
 

@@ -9,20 +9,79 @@ mod stats;
 mod bencher;
 mod registry;
 
+mod plan;
+
+mod run;
+
+mod record;
+
+mod compare;
+
+mod store;
+
+mod report;
+
+mod harness;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
 pub use bencher::{
-    Bencher, Content, Count, Delivery, Dtype, Error, FieldKind, Kept, KeptField, Limits, Moments, Purpose,
-    Result, Settings, Source, Ticket, Work, Yield, skip,
+    Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
+    Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
 };
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
-pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Sweep};
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
 pub use weighbridge_macros::{Sweep, adapter, scenario};
+
+/// The `main` of a bench target: `weighbridge::main!();`.
+///
+/// The target says `harness = false` in `Cargo.toml`, and names the crates whose scenarios it runs
+/// (`use my_scenarios as _;`), or the linker drops what they registered.
+#[macro_export]
+macro_rules! main {
+    () => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::__private::main($crate::__private::Suite {
+                target_tmp: ::core::option_env!("CARGO_TARGET_TMPDIR"),
+                package: ::core::env!("CARGO_PKG_NAME"),
+                version: ::core::env!("CARGO_PKG_VERSION"),
+                target: ::core::env!("CARGO_CRATE_NAME"),
+                directory: ::core::env!("CARGO_MANIFEST_DIR"),
+            })
+        }
+    };
+}
 
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
     pub use crate::{Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, scenario, skip};
+}
+
+/// What is kept of runs, where it lies, and how to judge it: for programs over records, as `cargo xtask` is one.
+///
+/// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
+/// plain structs with public fields.
+pub mod data {
+    pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
+    pub use crate::compare::{
+        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, GateOutcome, History,
+        Mark, MetricChange, Policy, Promoted, Refusal, Row, Tendency, Tolerance, Verdict, judge,
+    };
+    pub use crate::metric::{Direction, Observation, Reading, Unit};
+    pub use crate::plan::CaseId;
+    pub use crate::record::{
+        Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
+        Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+        RunStatus, SCHEMA, SchemaError,
+    };
+    pub use crate::registry::{AxisValue, Point};
+    pub use crate::report::quantity;
+    pub use crate::run::{Failure, How, Outcome, Repeat};
+    pub use crate::store::{
+        Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
+        Pruned, Runs, Stored, Stream, nearest,
+    };
 }

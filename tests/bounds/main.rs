@@ -3,6 +3,7 @@
 //! What it says about them changes with its releases and quotes our own code, so nothing is kept whole: every case
 //! begins with the lines that its author must get to read.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,14 +46,16 @@ fn compile(cases: &[PathBuf]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bounds");
     fs::create_dir_all(package.join("src")).expect("a package can be made");
+    // Literal strings of TOML, for whatever a path holds.
     let mut manifest = format!(
         "[package]\nname = \"bounds\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\nweighbridge = {{ path = \
-         {:?} }}\n",
-        root.join("runtime")
+         '{}' }}\n",
+        root.join("runtime").display()
     );
     for case in cases {
         let name = case.file_stem().expect("a case has a name").to_string_lossy();
-        manifest.push_str(&format!("\n[[bin]]\nname = \"{name}\"\npath = {case:?}\n"));
+        write!(manifest, "\n[[bin]]\nname = \"{name}\"\npath = '{}'\n", case.display())
+            .expect("a string takes everything");
     }
     fs::write(package.join("Cargo.toml"), manifest).expect("the manifest can be written");
     fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")).expect("the lock file can be copied");

@@ -4,6 +4,7 @@
 
 mod adapters;
 mod contract;
+mod renamed;
 mod scenarios;
 
 use std::any::TypeId;
@@ -145,6 +146,11 @@ fn a_probe_tells_availability_and_without_one_it_is_the_authors_version() {
         Availability::Available { version: env!("CARGO_PKG_VERSION").to_owned() }
     );
     assert_eq!(opened.unequal, Some("counts in tens"));
+}
+
+#[test]
+fn a_renamed_runtime_is_named_by_its_path() {
+    assert_eq!(run("RENAMED-1", &["3"], Some("Renamed")), Ok(3.0));
 }
 
 #[test]

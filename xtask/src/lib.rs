@@ -1,1 +1,81 @@
-//! The commands of `cargo xtask`.
+//! The commands of `cargo xtask`: judge runs, show them, promote them, tidy them up.
+//!
+//! A workspace gets them all with a package `xtask` whose `main.rs` is three lines:
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     weighbridge_xtask::main()
+//! }
+//! ```
+//!
+//! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`.
+//!
+//! Each command is a file with a function from its arguments and a place (workspace and data directory) to what it has to say; it
+//! prints nothing itself, so that tests can read it.
+
+mod baseline;
+mod ci;
+mod cli;
+mod compare_baseline;
+mod exit;
+mod lock;
+mod pick;
+mod place;
+mod runs;
+mod said;
+mod show;
+mod stop;
+mod summary;
+mod table;
+
+#[cfg(test)]
+mod fixtures;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use exit::Exit;
+use place::Place;
+use said::Said;
+
+/// Reads the command line, does what it says, and ends with one of the documented exit codes.
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// The same with a command line that is handed in, program first.
+pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> ExitCode {
+    let cli = match Cli::try_parse_from(line) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Fine };
+            drop(error.print());
+            return exit.into();
+        }
+    };
+    match dispatch(cli) {
+        Ok(said) => {
+            said.print();
+            said.exit.into()
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            stop::exit(&error).into()
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Said> {
+    let place = Place::find(cli.data.as_deref())?;
+    match cli.command {
+        Command::CompareBaseline(args) => compare_baseline::run(&args, &place),
+        Command::Summary(args) => summary::run(&args, &place),
+        Command::Baseline(args) => baseline::run(&args, &place),
+        Command::Runs(args) => runs::run(&args, &place),
+        Command::Lock(args) => lock::run(&args, &place),
+        Command::Ci(args) => ci::run(&args, &place),
+    }
+}

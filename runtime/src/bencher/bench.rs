@@ -196,7 +196,8 @@ impl Bencher {
         Ok(Yield { seen, work, hashes })
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
+    /// Tells that the repeat passes into this phase.
+    pub(crate) fn enter(&self, phase: Phase) {
         (self.settings.on_phase)(phase);
     }
 

@@ -18,5 +18,5 @@ pub use bench::{Bencher, Settings, Yield};
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};
 pub use error::{Error, Result, skip};
 pub use limits::{Limits, Phase, Purpose};
-pub use source::{Count, Source};
+pub use source::{Count, Each, Source};
 pub use work::{Delivery, Ticket, Work};

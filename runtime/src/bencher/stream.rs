@@ -6,6 +6,7 @@ use super::source::{Count, Source};
 use super::window::Windows;
 use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
 use crate::metric::Taken;
+use crate::stats::SplitMix64;
 
 /// How many batches of a measured repeat are copied and verified after the clock has stopped.
 const HELD: usize = 4;
@@ -143,7 +144,7 @@ impl Run {
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             if whole {
-                self.pass(bencher, limits.batches, source)?;
+                self.pass(limits.batches, source)?;
             } else {
                 self.items(bencher, limits.batches, source)?;
             }
@@ -227,7 +228,7 @@ impl Run {
     }
 
     /// One pass in one call (or in as many as the data's length asks for).
-    fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
+    fn pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
         let before = self.windows.wall;
         let mut done = 0;
         while done < items {
@@ -257,7 +258,6 @@ impl Run {
             }
         }
         self.samples.push((self.windows.wall - before).as_nanos() as u64);
-        let _ = bencher;
         Ok(())
     }
 
@@ -306,20 +306,174 @@ impl Run {
     }
 }
 
-/// Draws [`HELD`] different positions below `batches` (all of them if there are fewer) by `SplitMix64`
-/// (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, 2014).
+/// Draws [`HELD`] different positions below `batches`, or all of them if there are fewer.
 fn draw(seed: u64, batches: u64) -> Vec<u64> {
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     let mut drawn = Vec::new();
     while drawn.len() < HELD.min(batches as usize) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let position = (z ^ (z >> 31)) % batches;
+        let position = random.below(batches);
         if !drawn.contains(&position) {
             drawn.push(position);
         }
     }
     drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Dtype, Each, KeptField, Limits, Settings, Yield};
+    use crate::device::{Clock, ManualClock};
+
+    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100) };
+
+    /// Batches of two rows, each batch taking one millisecond by the clock, the last of the epoch one row.
+    struct Rows {
+        hand: ManualClock,
+        batches: u64,
+        at: u64,
+        copies: u32,
+        whole: bool,
+        lie: u64,
+    }
+
+    impl Rows {
+        fn new(batches: u64) -> Self {
+            Self { hand: ManualClock::default(), batches, at: 0, copies: 0, whole: false, lie: 0 }
+        }
+
+        fn item(at: u64) -> Kept {
+            let bytes = [at, at + 1000].iter().flat_map(|row| (*row as i64).to_le_bytes()).collect();
+            let field = KeptField { name: "row".into(), dtype: Dtype::I64, shape: vec![], bytes };
+            Kept { elements: 2, fields: vec![field] }
+        }
+    }
+
+    impl Source for Rows {
+        fn rewind(&mut self) -> Result<()> {
+            self.hand.advance(Duration::from_secs(1)); // outside the clock
+            self.at = 0;
+            Ok(())
+        }
+
+        fn next(&mut self) -> Result<Option<Count>> {
+            self.hand.advance(Duration::from_micros(600));
+            if self.at == self.batches {
+                return Ok(None);
+            }
+            self.at += 1;
+            Ok(Some(Count { elements: 2 + self.lie, bytes: 16 }))
+        }
+
+        fn ready(&mut self) -> Result<()> {
+            self.hand.advance(Duration::from_micros(400));
+            Ok(())
+        }
+
+        fn keep(&mut self) -> Result<Kept> {
+            self.hand.advance(Duration::from_secs(1)); // outside the clock
+            self.copies += 1;
+            Ok(Self::item(self.at))
+        }
+
+        fn whole_pass(&self) -> bool {
+            self.whole
+        }
+
+        fn pass(&mut self, items: u64, each: &mut Each<'_>) -> Result<u64> {
+            let items = items.min(self.batches - self.at);
+            for _ in 0..items {
+                self.at += 1;
+                self.hand.advance(Duration::from_millis(1));
+                let (hand, at) = (&self.hand, self.at);
+                each(Count { elements: 2, bytes: 16 }, &|| {
+                    hand.advance(Duration::from_secs(1)); // outside the clock
+                    Self::item(at)
+                });
+            }
+            Ok(items)
+        }
+    }
+
+    fn stream(purpose: Purpose, limits: Limits, source: &mut Rows) -> Result<Yield> {
+        let clock: Clock = source.hand.clock();
+        let bencher = Bencher::new(Settings { clock, ..Settings::new(purpose, limits) });
+        bencher.work(crate::bencher::Ticket::default());
+        bencher.stream(source)?;
+        bencher.finish()
+    }
+
+    #[test]
+    fn each_item_is_timed_from_its_request_until_it_is_ready_and_nothing_else_is() {
+        let mut rows = Rows::new(100);
+        let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+        assert_eq!(seen.samples, vec![1_000_000; 100]);
+        assert_eq!((seen.passes, seen.wall, seen.warmup), (5, 100_000_000, 15));
+        assert_eq!((seen.elements, seen.bytes), (200, 1600));
+        assert_eq!(seen.first_item, Some(1_000_000));
+        assert!(seen.notes.is_empty(), "{:?}", seen.notes);
+    }
+
+    #[test]
+    fn four_batches_of_a_measured_repeat_are_held_back_and_hashed() {
+        let mut rows = Rows::new(100);
+        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        assert_eq!((rows.copies, yielded.hashes.len()), (4, 8));
+        let everything = stream(Purpose::Verify, LIMITS, &mut Rows::new(100)).unwrap();
+        assert!(yielded.hashes.iter().all(|hash| everything.hashes.contains(hash)));
+    }
+
+    #[test]
+    fn a_verifying_repeat_hashes_every_element_of_the_epoch() {
+        for whole in [false, true] {
+            let mut rows = Rows { whole, ..Rows::new(100) };
+            let yielded = stream(Purpose::Verify, LIMITS, &mut rows).unwrap();
+            assert_eq!(yielded.work.unwrap().content.elements, 200);
+            assert_eq!(yielded.hashes.len(), 200);
+            assert!(yielded.seen.samples.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_whole_pass_is_one_sample_without_what_was_copied_in_it() {
+        let mut rows = Rows { whole: true, ..Rows::new(100) };
+        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        assert_eq!(yielded.seen.taken, Some(Taken::Passes));
+        assert_eq!(yielded.seen.samples, vec![20_000_000; 5]);
+        assert_eq!((yielded.seen.elements, yielded.hashes.len()), (200, 8));
+    }
+
+    #[test]
+    fn a_data_set_too_small_for_a_pass_is_begun_again_and_the_record_says_so() {
+        for whole in [false, true] {
+            let mut rows = Rows { whole, ..Rows::new(7) };
+            let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+            assert_eq!(seen.elements, 200, "the end of the data is no item");
+            assert_eq!(seen.wall, 100_000_000);
+            assert!(seen.notes[0].contains("too small"), "{:?}", seen.notes);
+        }
+    }
+
+    #[test]
+    fn an_empty_source_and_a_miscounting_one_are_errors() {
+        for (purpose, whole) in
+            [(Purpose::Measure, false), (Purpose::Measure, true), (Purpose::Verify, false)]
+        {
+            let error = stream(purpose, LIMITS, &mut Rows { whole, ..Rows::new(0) }).unwrap_err();
+            assert!(error.to_string().contains("empty"), "{error}");
+        }
+        let error = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, ..Rows::new(100) }).unwrap_err();
+        assert!(error.to_string().contains("counted 3 elements"), "{error}");
+    }
+
+    #[test]
+    fn held_back_positions_differ_and_follow_from_the_seed() {
+        assert_eq!(draw(1, 20), draw(1, 20));
+        assert_ne!(draw(1, 20), draw(2, 20));
+        let mut positions = draw(9, 20);
+        positions.sort_unstable();
+        positions.dedup();
+        assert_eq!(positions.len(), HELD);
+        assert_eq!(draw(9, 2).len(), 2);
+    }
 }

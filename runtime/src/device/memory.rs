@@ -19,6 +19,16 @@ pub fn resident_memory() -> io::Result<u64> {
     status_field("self", "VmRSS:")
 }
 
+/// Memory that a new process could have, in bytes: the smaller of what the machine has free and what is left below
+/// the container's limit. `None` where the system does not say.
+pub fn available_memory() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
+    system.refresh_memory();
+    let machine = system.available_memory();
+    let container = system.cgroup_limits().map(|limits| limits.free_memory);
+    Some(container.map_or(machine, |container| machine.min(container)))
+}
+
 fn status_field(process: &str, name: &str) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/status"))?;
     kilobytes(&text, name)
@@ -87,6 +97,11 @@ mod tests {
         let resident = resident_memory().unwrap();
         assert!(peak_memory().unwrap() >= resident);
         assert!(resident > 0);
+    }
+
+    #[test]
+    fn some_memory_is_to_be_had() {
+        assert!(available_memory().unwrap() > 1 << 20);
     }
 
     #[test]

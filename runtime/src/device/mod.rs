@@ -4,9 +4,11 @@
 //! values; what could not be read is an error with its reason, never a zero.
 
 mod clock;
+mod load;
 mod memory;
 mod usage;
 
 pub use clock::{Clock, ManualClock};
-pub use memory::{ProcessTree, peak_memory, resident_memory};
+pub use load::load_average;
+pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use usage::{Moved, Usage};

@@ -80,6 +80,14 @@ impl Reading {
         Self::Absent(why.into())
     }
 
+    /// Why there is no value, if there is none.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Value(_) => None,
+            Self::Absent(why) => Some(why),
+        }
+    }
+
     /// The value, if there is one.
     pub fn value(&self) -> Option<f64> {
         match self {

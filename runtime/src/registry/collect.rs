@@ -219,6 +219,7 @@ mod tests {
             location: at(line),
             axes: Vec::new,
             keep: Keep::always,
+            needs: None,
             run: |_, _, _| Ok(()),
         }
     }

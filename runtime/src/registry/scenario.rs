@@ -29,6 +29,8 @@ pub struct ScenarioEntry {
     pub axes: fn() -> Vec<Axis>,
     /// Whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
+    /// What a point needs of the machine, where the author says so; asked while planning.
+    pub needs: Option<fn(&Point) -> Option<Needs>>,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: Run,
 }
@@ -37,6 +39,15 @@ pub struct ScenarioEntry {
 pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
 
 inventory::collect!(ScenarioEntry);
+
+/// What one point of a scenario needs of the machine: a planned skip where there is not enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Memory of the process, in bytes: data, buffers, prefetched batches.
+    pub memory: u64,
+    /// Elements of the largest batch.
+    pub batch: u64,
+}
 
 impl ScenarioEntry {
     /// What must agree between adapters: as the author said, else `Exact` with a contract and `None` without.

@@ -3,31 +3,8 @@
 use super::{Axis, Keep, Point};
 use crate::bencher;
 
-/// A struct whose fields are axes: a scenario takes it as one parameter. Derive it.
-///
-/// ```
-/// use weighbridge::prelude::*;
-///
-/// #[derive(Sweep)]
-/// #[sweep(filter = Options::fits)]
-/// struct Options {
-///     #[sweep(0, 2)]
-///     workers: usize,
-///     #[sweep(1, 64)]
-///     prefetch: usize,
-/// }
-///
-/// impl Options {
-///     fn fits(&self) -> bool {
-///         self.workers > 0 || self.prefetch == 1
-///     }
-/// }
-///
-/// #[scenario(id = "LOAD-1")]
-/// fn load(bencher: &mut Bencher, options: Options) {
-///     bencher.iter(|| options.workers * options.prefetch);
-/// }
-/// ```
+/// A struct whose fields are axes: a scenario takes it as one parameter. Derive it with
+/// [`#[derive(Sweep)]`](macro@crate::Sweep).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an axis nor an options struct",
     label = "no `#[sweep(...)]` stands before this parameter, and `{Self}` does not derive `Sweep`",

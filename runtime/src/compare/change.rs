@@ -1,0 +1,102 @@
+//! One metric of a case on both sides.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Judgement, weigh};
+use super::{History, Policy, Tolerance, Verdict};
+use crate::metric::{Direction, Reading, Unit};
+use crate::record::{Estimate, MetricRecord};
+
+/// One metric of a case on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricChange {
+    /// Its name.
+    pub metric: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// What it was; `None` where it had no value.
+    pub baseline: Option<Estimate>,
+    /// What it is.
+    pub candidate: Option<Estimate>,
+    /// The candidate's median less the baseline's, in percent of the latter.
+    pub change_percent: Option<f64>,
+    /// The candidate's median over the baseline's.
+    pub ratio: Option<f64>,
+    /// What the repeats say of it, by the rule that judges cases.
+    pub tendency: Tendency,
+}
+
+/// Where a metric tends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tendency {
+    /// Better by more than the tolerance.
+    Better,
+    /// Worse by more than the tolerance.
+    Worse,
+    /// Within the tolerance.
+    Same,
+    /// The repeats do not decide, or one side has no value.
+    Unclear,
+    /// It has no better or worse.
+    Information,
+}
+
+/// A metric on both sides, and the judgement on it where it has one.
+pub(super) struct Weighed {
+    pub(super) change: MetricChange,
+    pub(super) tolerance: Tolerance,
+    pub(super) judgement: Option<Judgement>,
+}
+
+/// Weighs a metric that has a value on at least one side.
+pub(super) fn change(
+    case: &str,
+    before: Option<&MetricRecord>,
+    after: Option<&MetricRecord>,
+    history: &History,
+    policy: &Policy,
+) -> Option<Weighed> {
+    let metric = after.or(before)?;
+    let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
+    baseline.or(candidate)?;
+    let tolerance = Tolerance::new(policy, history.medians(case, &metric.name));
+    let judgement = (metric.direction != Direction::Information)
+        .then(|| weigh(&values(before), &values(after), metric.direction, tolerance));
+    let medians = baseline.zip(candidate).map(|(old, new)| (old.median, new.median));
+    let divisible = medians.filter(|(old, _)| *old != 0.0);
+    let change = MetricChange {
+        metric: metric.name.clone(),
+        unit: metric.unit.clone(),
+        direction: metric.direction,
+        baseline,
+        candidate,
+        change_percent: divisible.map(|(old, new)| (new - old) / old.abs() * 100.0),
+        ratio: divisible.map(|(old, new)| new / old),
+        tendency: tendency(judgement.as_ref(), baseline, candidate),
+    };
+    Some(Weighed { change, tolerance, judgement })
+}
+
+fn values(metric: Option<&MetricRecord>) -> Vec<f64> {
+    metric.into_iter().flat_map(|metric| &metric.values).filter_map(Reading::value).collect()
+}
+
+fn tendency(
+    judgement: Option<&Judgement>,
+    baseline: Option<Estimate>,
+    candidate: Option<Estimate>,
+) -> Tendency {
+    let Some(judgement) = judgement else { return Tendency::Information };
+    // Counts are often zero on both sides, which has no ratio and needs none.
+    let both_zero = [baseline, candidate].iter().all(|side| side.is_some_and(|side| side.median == 0.0));
+    match judgement.verdict {
+        Verdict::Improved => Tendency::Better,
+        Verdict::Regressed => Tendency::Worse,
+        Verdict::Unchanged => Tendency::Same,
+        _ if both_zero => Tendency::Same,
+        _ => Tendency::Unclear,
+    }
+}

@@ -1,0 +1,219 @@
+//! What a comparison says: rows, what is counted, how the gate ends.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, EnvironmentChange, MetricChange, Policy, Tolerance, Verdict};
+use crate::plan::CaseId;
+use crate::record::{Difference, RunId};
+
+/// A run held against a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// `<package>/<bench target>` of the run.
+    pub suite: String,
+    /// The baseline.
+    pub baseline: Promoted,
+    /// The run that is judged.
+    pub candidate: RunId,
+    /// What changed around the code: to be told before any row.
+    pub environment_changes: Vec<EnvironmentChange>,
+    /// Why nothing is judged, if nothing is.
+    pub refused: Option<Refusal>,
+    /// Cases of the run that failed, or whose work does not verify.
+    pub failures: Vec<CaseFailure>,
+    /// One row per case, in the order of the run; then those that it has no more.
+    pub rows: Vec<Row>,
+    /// How many rows have which verdict.
+    pub counts: Counts,
+}
+
+/// Which baseline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promoted {
+    /// Its name.
+    pub name: String,
+    /// The run that was promoted.
+    pub run: RunId,
+}
+
+/// A case of the run that failed, or whose work does not verify.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseFailure {
+    /// Which case.
+    pub case: CaseId,
+    /// What happened.
+    pub why: String,
+}
+
+/// What is said of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Which case.
+    pub case: CaseId,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// The metric that decided.
+    pub metric: String,
+    /// By how much that metric is worse; `None` where the case was not weighed.
+    pub effect: Option<Effect>,
+    /// How much worse it might have been.
+    pub tolerance: Option<Tolerance>,
+    /// The smallest effect that would have been found, as a share.
+    pub detectable: Option<f64>,
+    /// What to know before believing the verdict.
+    pub marks: Vec<Mark>,
+    /// All metrics that have a value on either side.
+    pub metrics: Vec<MetricChange>,
+}
+
+/// What to know before believing a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// Fewer than five runs are stored, so their spread is not known.
+    FirstRuns,
+    /// Fewer than four repeats on a side: the interval is the range of all ratios.
+    FewRepeats,
+}
+
+/// How many rows have which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Better.
+    pub improved: usize,
+    /// The same, within the tolerance.
+    pub unchanged: usize,
+    /// Worse.
+    pub regressed: usize,
+    /// Not decided.
+    pub inconclusive: usize,
+    /// Not in the baseline.
+    pub added: usize,
+    /// Not in the run.
+    pub removed: usize,
+    /// Not to be weighed against each other.
+    pub incomparable: usize,
+}
+
+/// Why nothing is judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// The run is the one that was promoted.
+    SameRun,
+    /// The baseline is of another suite.
+    OtherSuite {
+        /// The baseline's.
+        baseline: String,
+    },
+    /// The baseline was taken on another machine: what differs, with the run's value here.
+    OtherMachine(Vec<Difference>),
+    /// No case could be weighed.
+    NothingCompared,
+}
+
+/// How a gate ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateOutcome {
+    /// Nothing is worse.
+    Pass,
+    /// A case regressed.
+    Regressed,
+    /// There was nothing to judge by.
+    NothingToJudge,
+    /// A case could not be decided.
+    Inconclusive,
+    /// A case failed, or its work does not verify.
+    Failed,
+}
+
+impl Comparison {
+    /// How the gate ends. If several hold: a failure first, then that there is nothing to judge by, a
+    /// regression, and last that a case could not be decided. A case that cannot be compared was not decided
+    /// either: a gate fails closed.
+    pub fn outcome(&self, policy: &Policy) -> GateOutcome {
+        let undecided = self.counts.inconclusive + self.counts.incomparable;
+        if !self.failures.is_empty() {
+            GateOutcome::Failed
+        } else if self.refused.is_some() {
+            GateOutcome::NothingToJudge
+        } else if self.counts.regressed > 0 {
+            GateOutcome::Regressed
+        } else if undecided > 0 && !policy.inconclusive_passes {
+            GateOutcome::Inconclusive
+        } else {
+            GateOutcome::Pass
+        }
+    }
+}
+
+impl Counts {
+    /// Counts rows.
+    pub(super) fn of(rows: &[Row]) -> Self {
+        let mut counts = Self::default();
+        for row in rows {
+            let count = match row.verdict {
+                Verdict::Improved => &mut counts.improved,
+                Verdict::Unchanged => &mut counts.unchanged,
+                Verdict::Regressed => &mut counts.regressed,
+                Verdict::Inconclusive(_) => &mut counts.inconclusive,
+                Verdict::Added => &mut counts.added,
+                Verdict::Removed => &mut counts.removed,
+                Verdict::Incomparable(_) => &mut counts.incomparable,
+            };
+            *count += 1;
+        }
+        counts
+    }
+
+    /// Rows whose figures were weighed.
+    pub fn weighed(&self) -> usize {
+        self.improved + self.unchanged + self.regressed + self.inconclusive
+    }
+}
+
+impl Row {
+    /// A row without figures.
+    pub(super) fn bare(case: &CaseId, metric: &str, verdict: Verdict) -> Self {
+        Self {
+            case: case.clone(),
+            verdict,
+            metric: metric.to_owned(),
+            effect: None,
+            tolerance: None,
+            detectable: None,
+            marks: Vec::new(),
+            metrics: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FirstRuns => "first runs",
+            Self::FewRepeats => "few repeats",
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameRun => {
+                f.write_str("the run is the baseline itself: measure again and compare that run")
+            }
+            Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
+            Self::OtherMachine(differences) => {
+                f.write_str(
+                    "the baseline was taken on another machine (--allow-different-machine compares all the same)",
+                )?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Self::NothingCompared => f.write_str("no case of the run could be compared with the baseline"),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The judge: walks the cases of a run and holds each against the baseline's.
+
+use std::collections::{HashMap, HashSet};
+
+use super::change::{Weighed, change};
+use super::comparison::Promoted;
+use super::environment::changes;
+use super::{Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Refusal, Row, Verdict};
+use crate::metric::Direction;
+use crate::plan::CaseId;
+use crate::record::{Agreement, Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+
+/// Judges a run by a baseline.
+///
+/// The unit of inference is the process: one value per repeat of the metric that stands for the case. Cases
+/// that were skipped on both sides have no row.
+pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Comparison {
+    let manifest = &candidate.manifest;
+    let mut comparison = Comparison {
+        suite: manifest.suite.clone(),
+        baseline: Promoted { name: baseline.name.clone(), run: baseline.run.clone() },
+        candidate: manifest.id.clone(),
+        environment_changes: changes(baseline, manifest),
+        refused: refusal(baseline, candidate, policy),
+        failures: candidate.cases.iter().filter_map(failure).collect(),
+        rows: Vec::new(),
+        counts: Counts::default(),
+    };
+    if comparison.refused.is_none() {
+        comparison.rows = rows(baseline, candidate, history, policy);
+        comparison.counts = Counts::of(&comparison.rows);
+        if comparison.counts.weighed() == 0 {
+            comparison.refused = Some(Refusal::NothingCompared);
+        }
+    }
+    comparison
+}
+
+/// Why the run cannot be judged by this baseline at all.
+fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Option<Refusal> {
+    let manifest = &candidate.manifest;
+    if manifest.id == baseline.run {
+        return Some(Refusal::SameRun);
+    }
+    if manifest.suite != baseline.suite {
+        return Some(Refusal::OtherSuite { baseline: baseline.suite.clone() });
+    }
+    let elsewhere = manifest.environment.machine_id() != baseline.environment.machine_id();
+    (elsewhere && !policy.allow_different_machine)
+        .then(|| Refusal::OtherMachine(manifest.environment.differences(&baseline.environment).machine))
+}
+
+/// What is wrong with a case by itself.
+fn failure(case: &CaseRecord) -> Option<CaseFailure> {
+    let why = match (&case.status, &case.agreement) {
+        (CaseStatus::Failed(why), _) => why.clone(),
+        (_, Agreement::Differs(what)) => differs(what),
+        _ => return None,
+    };
+    Some(CaseFailure { case: case.id.clone(), why })
+}
+
+fn differs(what: &[String]) -> String {
+    format!("its work differs from the reference's: {}", what.join("; "))
+}
+
+fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Vec<Row> {
+    let before: HashMap<String, &BaselineCase> =
+        baseline.cases.iter().map(|case| (case.id.to_string(), case)).collect();
+    let mut seen = HashSet::new();
+    let mut rows = Vec::new();
+    for case in &candidate.cases {
+        let name = case.id.to_string();
+        rows.extend(row(&name, before.get(&name).copied(), case, history, policy));
+        seen.insert(name);
+    }
+    // What the baseline only skipped is nothing that went missing.
+    let gone = baseline.cases.iter().filter(|case| {
+        !matches!(case.status, CaseStatus::Skipped(_)) && !seen.contains(&case.id.to_string())
+    });
+    rows.extend(gone.map(|case| Row::bare(&case.id, &case.headline, Verdict::Removed)));
+    rows
+}
+
+/// The row of a case of the run.
+fn row(
+    name: &str,
+    before: Option<&BaselineCase>,
+    after: &CaseRecord,
+    history: &History,
+    policy: &Policy,
+) -> Option<Row> {
+    let bare = |verdict| Some(Row::bare(&after.id, &after.headline, verdict));
+    let incomparable = |why: String| bare(Verdict::Incomparable(why));
+    match (&after.status, before.map(|case| &case.status)) {
+        (CaseStatus::Failed(why), _) => return incomparable(format!("failed: {why}")),
+        (CaseStatus::Incomplete, _) => {
+            return incomparable("its run ended before all repeats were done".into());
+        }
+        (CaseStatus::Skipped(why), Some(CaseStatus::Measured)) => {
+            return incomparable(format!("skipped now: {why}"));
+        }
+        (CaseStatus::Skipped(_), _) => return None,
+        (CaseStatus::Measured, _) => {}
+    }
+    if let Agreement::Differs(what) = &after.agreement {
+        return incomparable(differs(what));
+    }
+    let Some(before) = before else { return bare(Verdict::Added) };
+    match &before.status {
+        CaseStatus::Skipped(_) => return bare(Verdict::Added),
+        CaseStatus::Failed(why) => return incomparable(format!("failed in the baseline: {why}")),
+        CaseStatus::Incomplete => return incomparable("incomplete in the baseline".into()),
+        CaseStatus::Measured => {}
+    }
+    match unlike(before, after) {
+        Some(why) => incomparable(why),
+        None => Some(weighed(name, before, after, history, policy)),
+    }
+}
+
+/// Why two cases of one name do not measure the same.
+fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
+    if let Agreement::Differs(what) = &before.agreement {
+        return Some(format!("in the baseline {}", differs(what)));
+    }
+    if let Some(why) = axis_changed(&before.id, &after.id) {
+        return Some(why);
+    }
+    if let (Some(old), Some(work)) = (&before.ticket, &after.work) {
+        let new = &work.ticket;
+        let text = |input: &Option<String>| input.clone().unwrap_or_else(|| "none".to_owned());
+        if old.input != new.input {
+            return Some(format!("input changed: it was {} and is {}", text(&old.input), text(&new.input)));
+        }
+        if old.transforms != new.transforms {
+            let (old, new) = (old.transforms.join(", "), new.transforms.join(", "));
+            return Some(format!("transforms changed: they were [{old}] and are [{new}]"));
+        }
+    }
+    if before.headline != after.headline {
+        let (old, new) = (&before.headline, &after.headline);
+        return Some(format!("the metric that stands for it changed: it was {old} and is {new}"));
+    }
+    let named = |metrics: &[MetricRecord]| {
+        metrics.iter().find(|metric| metric.name == after.headline && metric.estimate.is_some()).cloned()
+    };
+    let (Some(old), Some(new)) = (named(&before.metrics), named(&after.metrics)) else {
+        return Some(format!("{} has no value on one side", after.headline));
+    };
+    if (&old.unit, old.direction) != (&new.unit, new.direction) {
+        return Some(format!("unit or direction of {} changed", after.headline));
+    }
+    (new.direction == Direction::Information)
+        .then(|| format!("{} is for information: it has no better or worse", after.headline))
+}
+
+/// A value that keeps its label but not its meaning, by the text that `Debug` gives of it.
+fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
+    after.point.iter().find_map(|new| {
+        let old = before.point.get(&new.axis)?;
+        let (was, is) = (old.debug.as_ref()?, new.debug.as_ref()?);
+        (was != is).then(|| format!("axis {} changed: `{}` was {was} and is {is}", new.axis, new.text))
+    })
+}
+
+/// The row of a case whose figures are weighed.
+fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &History, policy: &Policy) -> Row {
+    let find = |metrics: &[MetricRecord], name: &str| metrics.iter().position(|metric| metric.name == name);
+    let gone = before.metrics.iter().filter(|metric| find(&after.metrics, &metric.name).is_none());
+    let both = after.metrics.iter().map(|new| {
+        let old = find(&before.metrics, &new.name).map(|at| &before.metrics[at]);
+        (old, Some(new))
+    });
+    let pairs = both.chain(gone.map(|old| (Some(old), None)));
+    let all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(name, old, new, history, policy)).collect();
+
+    let gated = |weighed: &&Weighed| {
+        let metric = &weighed.change.metric;
+        *metric == after.headline || policy.gated.contains(metric)
+    };
+    // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
+    let own = |weighed: &Weighed| weighed.change.metric == after.headline;
+    let deciding = all.iter().filter(gated).min_by_key(|weighed| (rank(weighed), !own(weighed)));
+    let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
+    if let Some((Weighed { change, tolerance, .. }, judgement)) =
+        deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
+    {
+        row.verdict = judgement.verdict.clone();
+        row.metric.clone_from(&change.metric);
+        row.effect = judgement.effect;
+        row.tolerance = Some(*tolerance);
+        row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
+        let few = judgement.effect.is_some_and(|effect| effect.few);
+        row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
+        row.marks.extend(few.then_some(Mark::FewRepeats));
+    }
+    row.metrics = all.into_iter().map(|weighed| weighed.change).collect();
+    row
+}
+
+/// In which order verdicts on several metrics of one case stand for it.
+fn rank(weighed: &Weighed) -> u8 {
+    match weighed.judgement.as_ref().map(|judgement| &judgement.verdict) {
+        Some(Verdict::Regressed) => 0,
+        Some(Verdict::Inconclusive(_)) => 1,
+        Some(Verdict::Improved) => 2,
+        Some(_) => 3,
+        None => 4,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! Tests of judging.
+
+use super::fixture::{case, labelled, metric, run};
+use super::*;
+use crate::compare::{FactKind, GateOutcome, Tendency};
+use crate::record::Estimate;
+
+const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
+
+/// Judges the candidate's cases by the baseline's, with a margin of 5 %.
+fn compare(before: Vec<CaseRecord>, after: Vec<CaseRecord>) -> Comparison {
+    let policy = Policy { threshold: Some(0.05), ..Policy::default() };
+    judge(&Baseline::promote("main", &run(1, before)), &run(2, after), &History::default(), &policy)
+}
+
+/// The verdict on one case, steady before, as it is after.
+fn verdict(after: CaseRecord) -> Verdict {
+    let comparison = compare(vec![case("A", &TIMES)], vec![after]);
+    comparison.rows[0].verdict.clone()
+}
+
+fn times(factor: f64) -> [f64; 7] {
+    TIMES.map(|time| time * factor)
+}
+
+fn outcome(comparison: &Comparison) -> GateOutcome {
+    comparison.outcome(&Policy::default())
+}
+
+#[test]
+fn a_run_of_several_cases_has_a_row_for_each_and_counts_them() {
+    let before = vec![case("A", &TIMES), case("B", &TIMES), case("C", &TIMES), case("D", &TIMES)];
+    let after = vec![case("A", &times(1.2)), case("B", &times(0.8)), case("C", &TIMES), case("E", &TIMES)];
+    let comparison = compare(before, after);
+    let said: Vec<String> =
+        comparison.rows.iter().map(|row| format!("{} {}", row.case, row.verdict)).collect();
+    assert_eq!(said, ["A Regressed", "B Improved", "C Unchanged", "E Added", "D Removed"]);
+    let counts =
+        Counts { regressed: 1, improved: 1, unchanged: 1, added: 1, removed: 1, ..Counts::default() };
+    assert_eq!(comparison.counts, counts);
+    assert_eq!(outcome(&comparison), GateOutcome::Regressed);
+
+    let row = &comparison.rows[0];
+    assert!(row.effect.is_some_and(|effect| effect.low > 0.05 && (effect.estimate - 0.2).abs() < 0.02));
+    assert!(row.detectable.is_some_and(|least| least > 0.05 && least < 0.10), "{row:?}");
+    assert!(row.marks.is_empty());
+}
+
+#[test]
+fn a_metric_where_more_is_better_is_judged_the_other_way_round() {
+    let rate = |values: &[f64]| {
+        let mut case = case("A", &TIMES);
+        case.headline = "throughput".into();
+        case.metrics.push(metric("throughput", Direction::Higher, values));
+        case
+    };
+    for (factor, expected) in [(0.8, "Regressed"), (1.2, "Improved"), (1.0, "Unchanged")] {
+        let comparison = compare(vec![rate(&TIMES)], vec![rate(&times(factor))]);
+        assert_eq!(comparison.rows[0].verdict.name(), expected, "{factor}");
+        assert_eq!(comparison.rows[0].metric, "throughput");
+    }
+}
+
+#[test]
+fn the_history_of_the_machine_widens_the_tolerance_unless_it_was_set() {
+    let (before, after) = (run(1, vec![case("A", &TIMES)]), run(2, vec![case("A", &times(1.09))]));
+    let baseline = Baseline::promote("main", &before);
+    let judged = |medians: &[f64], threshold: Option<f64>| {
+        let mut history = History::default();
+        for median in medians {
+            history.add(&before.cases[0].id, "wall_time", *median);
+        }
+        let policy = Policy { threshold, ..Policy::default() };
+        let comparison = judge(&baseline, &after, &history, &policy);
+        let row = &comparison.rows[0];
+        (row.verdict.name(), row.marks.clone())
+    };
+    let (steady, wandering) = ([1.0, 1.001, 0.999, 1.0, 1.002], [0.8, 0.9, 1.0, 1.1, 1.2]);
+    assert_eq!(judged(&steady, None), ("Regressed", vec![]));
+    assert_eq!(judged(&wandering, None), ("Unchanged", vec![]));
+    assert_eq!(judged(&wandering, Some(0.05)), ("Regressed", vec![]));
+    assert_eq!(judged(&[1.0], None), ("Unchanged", vec![Mark::FirstRuns]));
+}
+
+#[test]
+fn three_repeats_a_side_find_a_twofold_slowdown_and_are_marked() {
+    let quick = |factor: f64| vec![case("A", &[1.0 * factor, 1.05 * factor, 1.1 * factor])];
+    let policy = Policy::default();
+    let judged = |factor: f64| {
+        judge(
+            &Baseline::promote("main", &run(1, quick(1.0))),
+            &run(2, quick(factor)),
+            &History::default(),
+            &policy,
+        )
+    };
+    let slow = judged(2.0);
+    assert_eq!(slow.rows[0].verdict, Verdict::Regressed);
+    assert_eq!(slow.rows[0].marks, [Mark::FirstRuns, Mark::FewRepeats]);
+    assert_eq!(slow.outcome(&policy), GateOutcome::Regressed);
+    let same = judged(1.0);
+    assert_ne!(same.outcome(&policy), GateOutcome::Regressed);
+}
+
+#[test]
+fn every_metric_has_value_change_ratio_direction_and_tendency() {
+    let with = |factor: f64| {
+        let mut case = case("A", &times(factor));
+        case.metrics.push(metric("throughput", Direction::Higher, &times(1.0 / factor)));
+        case.metrics.push(metric("minor_faults", Direction::Information, &times(3.0 * factor)));
+        case.metrics.push(metric("major_faults", Direction::Lower, &[0.0; 7]));
+        case.metrics.push(metric("latency_p99", Direction::Lower, &[]));
+        case
+    };
+    let comparison = compare(vec![with(1.0)], vec![with(2.0)]);
+    let said: Vec<_> = comparison.rows[0]
+        .metrics
+        .iter()
+        .map(|change| (change.metric.as_str(), change.ratio, change.change_percent, change.tendency))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("wall_time", Some(2.0), Some(100.0), Tendency::Worse),
+            ("throughput", Some(0.5), Some(-50.0), Tendency::Worse),
+            ("minor_faults", Some(2.0), Some(100.0), Tendency::Information),
+            ("major_faults", None, None, Tendency::Same),
+        ]
+    );
+}
+
+#[test]
+fn a_metric_that_is_gated_beside_the_headline_can_fail_the_case() {
+    let with = |memory: f64| {
+        let mut case = case("A", &TIMES);
+        case.metrics.push(metric("peak_memory", Direction::Lower, &times(memory)));
+        case
+    };
+    let policy = Policy { threshold: Some(0.05), gated: vec!["peak_memory".into()], ..Policy::default() };
+    let baseline = Baseline::promote("main", &run(1, vec![with(1.0)]));
+    let judged = |after| judge(&baseline, &run(2, vec![after]), &History::default(), &policy).rows[0].clone();
+    let more = judged(with(1.5));
+    assert_eq!((more.verdict, more.metric.as_str()), (Verdict::Regressed, "peak_memory"));
+    assert_eq!(judged(with(1.0)).metric, "wall_time");
+    // It is not forgiven for want of a value.
+    assert_eq!(judged(case("A", &TIMES)).verdict.name(), "Inconclusive");
+    // Without the gate the headline alone decides.
+    assert_eq!(compare(vec![with(1.0)], vec![with(1.5)]).rows[0].verdict, Verdict::Unchanged);
+}
+
+#[test]
+fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
+    let check = |before: CaseRecord, after: CaseRecord, why: &str| {
+        let comparison = compare(vec![before, case("Z", &TIMES)], vec![after, case("Z", &TIMES)]);
+        assert_eq!(comparison.rows[0].verdict, Verdict::Incomparable(why.into()));
+        assert_eq!(outcome(&comparison), GateOutcome::Inconclusive);
+        let lenient = Policy { inconclusive_passes: true, ..Policy::default() };
+        assert_eq!(comparison.outcome(&lenient), GateOutcome::Pass);
+    };
+    let plain = || case("A", &TIMES);
+    let changed = |change: &dyn Fn(&mut CaseRecord)| {
+        let mut case = plain();
+        change(&mut case);
+        case
+    };
+    check(
+        labelled(plain(), "Images(10)"),
+        labelled(plain(), "Images(20)"),
+        "axis variant changed: `small` was Images(10) and is Images(20)",
+    );
+    let input = |case: &mut CaseRecord| {
+        if let Some(work) = &mut case.work {
+            work.ticket.input = Some("d2".into());
+        }
+    };
+    check(plain(), changed(&input), "input changed: it was d1 and is d2");
+    let transforms = |case: &mut CaseRecord| {
+        if let Some(work) = &mut case.work {
+            work.ticket.transforms.clear();
+        }
+    };
+    check(plain(), changed(&transforms), "transforms changed: they were [sort] and are []");
+    let failed = |case: &mut CaseRecord| case.status = CaseStatus::Failed("repeat 1 panicked".into());
+    check(changed(&failed), plain(), "failed in the baseline: repeat 1 panicked");
+    let skipped = |case: &mut CaseRecord| case.status = CaseStatus::Skipped("no data".into());
+    check(plain(), changed(&skipped), "skipped now: no data");
+    let broken_off = |case: &mut CaseRecord| case.status = CaseStatus::Incomplete;
+    check(plain(), changed(&broken_off), "its run ended before all repeats were done");
+    let headline = |case: &mut CaseRecord| case.headline = "throughput".into();
+    let why = "the metric that stands for it changed: it was wall_time and is throughput";
+    check(plain(), changed(&headline), why);
+    let silent = |case: &mut CaseRecord| case.metrics[0].estimate = None;
+    check(plain(), changed(&silent), "wall_time has no value on one side");
+}
+
+#[test]
+fn a_failed_case_and_work_that_does_not_verify_outweigh_everything() {
+    let mut failed = case("A", &TIMES);
+    failed.status = CaseStatus::Failed("repeat 2 panicked in the timed region: boom".into());
+    assert!(
+        matches!(verdict(failed.clone()), Verdict::Incomparable(why) if why.starts_with("failed: repeat 2"))
+    );
+    let mut unequal = case("A", &times(0.5));
+    unequal.agreement = Agreement::Differs(vec!["elements: 9, the reference has 10".into()]);
+    assert!(matches!(verdict(unequal.clone()), Verdict::Incomparable(why) if why.contains("elements: 9")));
+    for broken in [failed, unequal] {
+        let after = vec![broken, case("B", &times(2.0))];
+        let comparison = compare(vec![case("A", &TIMES), case("B", &TIMES)], after.clone());
+        assert_eq!(comparison.counts.regressed, 1);
+        assert_eq!((comparison.failures.len(), outcome(&comparison)), (1, GateOutcome::Failed));
+        // Even where nothing is judged.
+        let mut elsewhere = run(2, after);
+        elsewhere.manifest.suite = "other/suite".into();
+        let baseline = Baseline::promote("main", &run(1, vec![]));
+        let comparison = judge(&baseline, &elsewhere, &History::default(), &Policy::default());
+        assert!(comparison.refused.is_some());
+        assert_eq!(outcome(&comparison), GateOutcome::Failed);
+    }
+}
+
+#[test]
+fn a_declared_inequality_is_no_failure_and_is_judged_by_its_own_baseline() {
+    let declared = |factor| {
+        let mut case = case("A", &times(factor));
+        case.agreement = Agreement::Declared("skips the blur".into());
+        case
+    };
+    let comparison = compare(vec![declared(1.0)], vec![declared(2.0)]);
+    assert_eq!(comparison.rows[0].verdict, Verdict::Regressed);
+    assert!(comparison.failures.is_empty());
+}
+
+#[test]
+fn what_is_skipped_on_both_sides_has_no_row_and_what_the_baseline_skipped_is_added() {
+    let skipped = || {
+        let mut case = case("A", &TIMES);
+        case.status = CaseStatus::Skipped("no data".into());
+        case
+    };
+    let comparison = compare(vec![skipped(), case("B", &TIMES)], vec![skipped(), case("B", &TIMES)]);
+    assert_eq!((comparison.rows.len(), outcome(&comparison)), (1, GateOutcome::Pass));
+    let comparison = compare(vec![skipped()], vec![case("A", &TIMES)]);
+    assert_eq!(comparison.rows[0].verdict, Verdict::Added);
+    assert!(compare(vec![skipped()], vec![]).rows.is_empty());
+}
+
+#[test]
+fn the_baseline_itself_another_suite_and_nothing_in_common_are_refused() {
+    let policy = Policy::default();
+    let judged = |baseline: &RunRecord, candidate: &RunRecord| {
+        let baseline = Baseline::promote("main", baseline);
+        let comparison = judge(&baseline, candidate, &History::default(), &policy);
+        assert_eq!(comparison.outcome(&policy), GateOutcome::NothingToJudge);
+        comparison.refused.unwrap()
+    };
+    let first = run(1, vec![case("A", &TIMES)]);
+    assert_eq!(judged(&first, &first), Refusal::SameRun);
+    let mut other = run(2, vec![case("A", &TIMES)]);
+    other.manifest.suite = "pack/other".into();
+    assert_eq!(judged(&first, &other), Refusal::OtherSuite { baseline: "pack/suite".into() });
+    assert_eq!(judged(&first, &run(2, vec![case("B", &TIMES)])), Refusal::NothingCompared);
+    assert_eq!(judged(&first, &run(2, vec![])), Refusal::NothingCompared);
+}
+
+#[test]
+fn another_machine_is_refused_with_what_differs_unless_it_is_allowed() {
+    let baseline = Baseline::promote("main", &run(1, vec![case("A", &TIMES)]));
+    let mut elsewhere = run(2, vec![case("A", &times(2.0))]);
+    elsewhere.manifest.environment.machine.insert("turbo".into(), "on".into());
+    let comparison = judge(&baseline, &elsewhere, &History::default(), &Policy::default());
+    let Some(Refusal::OtherMachine(differences)) = &comparison.refused else { panic!("{comparison:?}") };
+    assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), ["turbo: off -> on"]);
+    assert!(comparison.rows.is_empty());
+    assert_eq!(outcome(&comparison), GateOutcome::NothingToJudge);
+
+    let policy = Policy { allow_different_machine: true, ..Policy::default() };
+    let comparison = judge(&baseline, &elsewhere, &History::default(), &policy);
+    assert_eq!(comparison.outcome(&policy), GateOutcome::Regressed);
+    assert_eq!(comparison.environment_changes[0].kind, FactKind::Machine);
+}
+
+#[test]
+fn what_changed_around_the_code_is_told_machine_first() {
+    let baseline = Baseline::promote("main", &run(1, vec![case("A", &TIMES)]));
+    let mut later = run(2, vec![case("A", &TIMES)]);
+    let manifest = &mut later.manifest;
+    manifest.environment.variables.insert("WEIGHBRIDGE_SLOWDOWN".into(), "1.3".into());
+    manifest.environment.software.insert("commit".into(), "bbbb".into());
+    manifest.seed = 43;
+    let comparison = judge(&baseline, &later, &History::default(), &Policy::default());
+    let told: Vec<String> = comparison.environment_changes.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["WEIGHBRIDGE_SLOWDOWN: not set -> 1.3", "seed: 42 -> 43", "commit: aaaa -> bbbb"]);
+    assert_eq!(comparison.refused, None);
+}
+
+#[test]
+fn a_comparison_survives_json() {
+    let comparison = compare(
+        vec![case("A", &[1.0, 1.5, 2.0, 0.5]), case("B", &TIMES)],
+        vec![case("A", &[1.5, 0.75, 1.0, 2.0]), case("C", &TIMES)],
+    );
+    let text = serde_json::to_string(&comparison).unwrap();
+    let back: Comparison = serde_json::from_str(&text).unwrap();
+    assert_eq!(back.counts, comparison.counts);
+    assert_eq!(back.rows.len(), comparison.rows.len());
+    assert_eq!(back.rows[0].verdict, comparison.rows[0].verdict);
+}
+
+#[test]
+fn an_estimate_of_a_row_is_the_one_of_the_record() {
+    let comparison = compare(vec![case("A", &TIMES)], vec![case("A", &times(1.5))]);
+    assert_eq!(comparison.rows[0].metrics[0].candidate, Estimate::of(&times(1.5)));
+}

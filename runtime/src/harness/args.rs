@@ -1,0 +1,317 @@
+//! What was typed: the command line over the environment over the defaults. Parsing has no side effects.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use lexopt::{Arg, Parser};
+
+use super::flags::{FLAGS, Flag};
+use crate::plan::{Isolation, Order, Param, nearest};
+
+/// What was typed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Args {
+    pub(super) filters: Vec<String>,
+    pub(super) scenarios: Vec<String>,
+    pub(super) adapters: Vec<String>,
+    pub(super) set: Option<String>,
+    pub(super) skip: Vec<String>,
+    pub(super) exact: bool,
+    pub(super) params: Vec<Param>,
+    pub(super) profile: Option<String>,
+    pub(super) quick: bool,
+    pub(super) platform: Option<String>,
+    pub(super) repeats: Option<u32>,
+    pub(super) warmup: Option<u64>,
+    pub(super) min_time: Option<Duration>,
+    pub(super) isolation: Option<Isolation>,
+    pub(super) order: Option<Order>,
+    pub(super) seed: Option<u64>,
+    pub(super) allow_debug: bool,
+    pub(super) profile_time: Option<Duration>,
+    pub(super) budget: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) data: Option<String>,
+    pub(super) data_root: Option<String>,
+    pub(super) no_lock: bool,
+    pub(super) resume: Option<String>,
+    pub(super) dry_run: bool,
+    pub(super) save_baseline: Option<String>,
+    pub(super) baseline: Option<String>,
+    pub(super) baseline_lenient: Option<String>,
+    pub(super) threshold: Option<f64>,
+    pub(super) inconclusive_passes: bool,
+    pub(super) allow_different_machine: bool,
+    pub(super) list: bool,
+    pub(super) list_metrics: bool,
+    pub(super) format: ListFormat,
+    pub(super) color: Option<bool>,
+    pub(super) quiet: bool,
+    pub(super) verbose: bool,
+    pub(super) help: bool,
+    pub(super) version: bool,
+    pub(super) bench: bool,
+    pub(super) test: bool,
+    pub(super) ignored: bool,
+    pub(super) bencher_lines: bool,
+}
+
+/// The form of `--list`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ListFormat {
+    #[default]
+    Pretty,
+    Terse,
+    Json,
+}
+
+/// A mistake on the command line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct UsageError(pub(super) String);
+
+/// The usual cause of a flag that ours is not: said with every unknown flag.
+const USUAL_CAUSE: &str = "if the flag is not yours, it may have been meant for another target: every [lib] and [[bin]] \
+     needs `bench = false` in Cargo.toml, or `cargo bench -- FLAGS` passes FLAGS to its libtest harness too";
+
+impl Args {
+    /// Reads the command line (without the program's name) over the environment.
+    ///
+    /// # Errors
+    /// What is wrong, with the nearest right name.
+    pub(super) fn parse(
+        line: impl IntoIterator<Item = OsString>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, UsageError> {
+        let mut args = Self::default();
+        for flag in FLAGS {
+            let Some(name) = flag.variable() else { continue };
+            let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
+            let value = match (flag.value, value.as_str()) {
+                (Some(_), _) => Some(value),
+                (None, "0" | "false") => continue,
+                (None, "1" | "true") => None,
+                (None, other) => return Err(UsageError(format!("{name} is 1 or 0, not `{other}`"))),
+            };
+            args.set(flag, value).map_err(|error| UsageError(format!("{name}: {error}")))?;
+        }
+        let mut parser = Parser::from_args(line);
+        let wrong = |error: lexopt::Error| UsageError(error.to_string());
+        while let Some(arg) = parser.next().map_err(wrong)? {
+            let (flag, typed) = match arg {
+                Arg::Value(filter) => {
+                    args.filters.push(text(filter)?);
+                    continue;
+                }
+                Arg::Long(name) => (FLAGS.iter().find(|flag| flag.name == name), format!("--{name}")),
+                Arg::Short(name) => (FLAGS.iter().find(|flag| flag.short == Some(name)), format!("-{name}")),
+            };
+            let flag = flag.ok_or_else(|| unknown(&typed))?;
+            let value = match flag.value {
+                Some(_) => Some(text(parser.value().map_err(wrong)?)?),
+                None => None,
+            };
+            args.set(flag, value)?;
+        }
+        Ok(args)
+    }
+
+    fn set(&mut self, flag: &Flag, value: Option<String>) -> Result<(), UsageError> {
+        let value = value.unwrap_or_default();
+        match flag.name {
+            "scenario" => self.scenarios.push(value),
+            "adapter" => self.adapters.push(value),
+            "set" => self.set = Some(value),
+            "skip" => self.skip.push(value),
+            "exact" => self.exact = true,
+            "param" => self.params.push(Param::parse(&value).map_err(|error| UsageError(error.to_string()))?),
+            "profile" => self.profile = Some(value),
+            "quick" => self.quick = true,
+            "platform" => self.platform = Some(one_of(flag, &value, &["cpu", "gpu", "tpu"])?),
+            "repeats" | "sample-size" => self.repeats = Some(count(flag, &value)?),
+            "warmup" => self.warmup = Some(number(flag, &value)?),
+            "measurement-time" => self.min_time = Some(seconds(flag, &value)?),
+            "isolation" => self.isolation = Some(isolation(flag, &value)?),
+            "order" => self.order = Some(order(flag, &value)?),
+            "seed" | "shuffle-seed" => self.seed = Some(number(flag, &value)?),
+            "allow-debug" => self.allow_debug = true,
+            "profile-time" => self.profile_time = Some(seconds(flag, &value)?),
+            "budget" => self.budget = Some(seconds(flag, &value)?),
+            "timeout" => self.timeout = Some(seconds(flag, &value)?),
+            "data" => self.data = Some(value),
+            "data-root" => self.data_root = Some(value),
+            "no-lock" => self.no_lock = true,
+            "resume" => self.resume = Some(value),
+            "dry-run" => self.dry_run = true,
+            "save-baseline" => self.save_baseline = Some(value),
+            "baseline" => self.baseline = Some(value),
+            "baseline-lenient" => self.baseline_lenient = Some(value),
+            "threshold" => self.threshold = Some(percent(flag, &value)?),
+            "noise-threshold" => self.threshold = Some(share(flag, &value)?),
+            "inconclusive" => self.inconclusive_passes = one_of(flag, &value, &["pass", "fail"])? == "pass",
+            "allow-different-machine" => self.allow_different_machine = true,
+            "list" => self.list = true,
+            "list-metrics" => self.list_metrics = true,
+            "format" => {
+                self.format = match one_of(flag, &value, &["terse", "pretty", "json"])?.as_str() {
+                    "terse" => ListFormat::Terse,
+                    "json" => ListFormat::Json,
+                    _ => ListFormat::Pretty,
+                }
+            }
+            "color" => {
+                let value = one_of(flag, &value, &["auto", "always", "never"])?;
+                self.color = (value != "auto").then_some(value == "always");
+            }
+            "quiet" => self.quiet = true,
+            "verbose" => self.verbose = true,
+            "help" => self.help = true,
+            "version" => self.version = true,
+            "bench" => self.bench = true,
+            "test" => self.test = true,
+            "ignored" => self.ignored = true,
+            "output-format" => {
+                self.bencher_lines = one_of(flag, &value, &["criterion", "bencher"])? == "bencher";
+            }
+            "load-baseline" => {
+                return Err(UsageError(
+                    "--load-baseline is not needed here: judge a stored run with `cargo xtask compare-baseline NAME --run RUN`"
+                        .to_owned(),
+                ));
+            }
+            // The rest is accepted and has no effect, as its help says.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn text(value: OsString) -> Result<String, UsageError> {
+    value.into_string().map_err(|value| UsageError(format!("`{}` is no UTF-8 text", value.to_string_lossy())))
+}
+
+fn unknown(typed: &str) -> UsageError {
+    let names = FLAGS.iter().map(|flag| flag.name);
+    let near = nearest(typed.trim_start_matches('-'), names);
+    let hint = near.map_or_else(String::new, |name| format!("; did you mean `--{name}`?"));
+    UsageError(format!("unknown flag `{typed}`{hint}\n  {USUAL_CAUSE}"))
+}
+
+fn bad(flag: &Flag, value: &str, form: &str) -> UsageError {
+    UsageError(format!("--{} takes {form}, not `{value}`", flag.name))
+}
+
+fn one_of(flag: &Flag, value: &str, known: &[&str]) -> Result<String, UsageError> {
+    if known.contains(&value) { Ok(value.to_owned()) } else { Err(bad(flag, value, &known.join(", "))) }
+}
+
+fn number(flag: &Flag, value: &str) -> Result<u64, UsageError> {
+    value.parse().map_err(|_| bad(flag, value, "a whole number"))
+}
+
+fn count(flag: &Flag, value: &str) -> Result<u32, UsageError> {
+    value
+        .parse()
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| bad(flag, value, "a whole number of at least 1"))
+}
+
+fn seconds(flag: &Flag, value: &str) -> Result<Duration, UsageError> {
+    let seconds = value.strip_suffix('s').unwrap_or(value).parse::<f64>().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| bad(flag, value, "a number of seconds above 0"))
+}
+
+fn percent(flag: &Flag, value: &str) -> Result<f64, UsageError> {
+    let number = value.strip_suffix('%').unwrap_or(value).parse::<f64>().ok();
+    let inside = number.filter(|percent| *percent > 0.0 && *percent < 1000.0);
+    inside.map(|percent| percent / 100.0).ok_or_else(|| bad(flag, value, "a percentage such as 5%"))
+}
+
+fn share(flag: &Flag, value: &str) -> Result<f64, UsageError> {
+    let inside = value.parse::<f64>().ok().filter(|share| *share > 0.0 && *share < 10.0);
+    inside.ok_or_else(|| bad(flag, value, "a share such as 0.05"))
+}
+
+fn isolation(flag: &Flag, value: &str) -> Result<Isolation, UsageError> {
+    let levels = [
+        ("repeat", Isolation::Repeat),
+        ("case", Isolation::Case),
+        ("run", Isolation::Run),
+        ("none", Isolation::None),
+    ];
+    let level = levels.iter().find(|(name, _)| *name == value).map(|(_, level)| *level);
+    level.ok_or_else(|| bad(flag, value, "repeat, case, run, none"))
+}
+
+fn order(flag: &Flag, value: &str) -> Result<Order, UsageError> {
+    match value {
+        "shuffled" => Ok(Order::Shuffled),
+        "declared" => Ok(Order::Declared),
+        _ => Err(bad(flag, value, "shuffled or declared")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Args, UsageError> {
+        let find = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Args::parse(line.split_whitespace().map(OsString::from), find)
+    }
+
+    #[test]
+    fn the_line_of_cargo_bench_is_understood() {
+        let args = parse("CV-1 --adapter Reference --param variant=small --repeats 3 --bench", &[]).unwrap();
+        assert_eq!(
+            (args.filters, args.adapters, args.repeats, args.bench),
+            (vec!["CV-1".into()], vec!["Reference".into()], Some(3), true)
+        );
+        assert_eq!(args.params, [Param::parse("variant=small").unwrap()]);
+    }
+
+    #[test]
+    fn every_flag_of_ours_has_a_twin_in_the_environment_and_the_line_wins() {
+        let args = parse("--seed 7", &[("WEIGHBRIDGE_SEED", "9"), ("WEIGHBRIDGE_QUICK", "1")]).unwrap();
+        assert_eq!((args.seed, args.quick), (Some(7), true));
+        assert!(!parse("", &[("WEIGHBRIDGE_QUICK", "0")]).unwrap().quick);
+        let error = parse("", &[("WEIGHBRIDGE_REPEATS", "many")]).unwrap_err().to_string();
+        assert!(error.contains("WEIGHBRIDGE_REPEATS") && error.contains("`many`"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_flag_gets_the_nearest_one_and_the_usual_cause() {
+        let error = parse("--save-basline main", &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("did you mean `--save-baseline`?") && error.contains("bench = false"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_scripts_pass_to_other_harnesses_is_accepted() {
+        let line = "--nocapture --test-threads 1 --noplot --nresamples 1000 -Z unstable-options --sample-size 9 \
+                    --noise-threshold 0.1 --include-ignored --format terse --list";
+        let args = parse(line, &[]).unwrap();
+        assert_eq!((args.repeats, args.threshold, args.format), (Some(9), Some(0.1), ListFormat::Terse));
+    }
+
+    #[test]
+    fn a_bad_value_is_an_error_that_names_flag_value_and_form() {
+        for (line, expected) in [
+            ("--repeats 0", "--repeats takes a whole number of at least 1, not `0`"),
+            ("--threshold much", "--threshold takes a percentage such as 5%, not `much`"),
+            ("--order random", "--order takes shuffled or declared, not `random`"),
+            ("--budget -1", "a number of seconds above 0"),
+            ("--platform npu", "cpu, gpu, tpu"),
+            ("--param workers", "axis=value"),
+        ] {
+            let error = parse(line, &[]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The flow in one screen: plan, run, record, compare, store, report.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::smoke::program;
+use super::{Context, Error, Exit, resume};
+use crate::compare::{Comparison, GateOutcome, History, Policy, judge};
+use crate::plan::{CaseId, Plan};
+use crate::record::{
+    Baseline, Build, CaseRecord, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
+};
+use crate::registry::Registry;
+use crate::report::{self, Progress};
+use crate::run::{Ending, Event, Task, run};
+use crate::store::{BaselineName, Baselines, Layout, MachineLock, Runs, Stream};
+
+/// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
+pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
+    let Context { suite, args, terminal, .. } = context;
+    if registry.scenarios().is_empty() {
+        return Err(Error::NothingRegistered);
+    }
+    terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len()));
+    if args.dry_run {
+        terminal.answer(&report::details(plan));
+        return Ok(Exit::Fine);
+    }
+    check(context, plan)?;
+    terminal.remark(&report::skips(plan));
+
+    let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
+    let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
+    let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
+    let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
+    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    let baseline = named_baseline(context, &baselines, &environment)?;
+    let previous =
+        runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
+
+    let mut manifest = begin(context, plan, &runs, environment)?;
+    let id = manifest.id.clone();
+    let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
+    let hashes = |case: &CaseId| layout.hashes(&id, case);
+    let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
+    let task = Task {
+        plan,
+        finished: &finished,
+        hashes: &hashes,
+        scratch: &scratch,
+        budget: args.budget,
+        interrupted: &context.interrupted,
+    };
+    let mut progress = Progress::new(*terminal);
+    let ending = run(&task, program(context)?, &mut |event| {
+        progress.show(&event);
+        if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
+            runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;
+            runs.log(&id, case, repeat.number, Stream::Stderr, stderr)?;
+            runs.journal(&id, case, repeat)?;
+        }
+        Ok::<(), Error>(())
+    })?;
+
+    manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
+    manifest.load_at_end = crate::device::load_average();
+    let record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
+    for case in &record.cases {
+        runs.write_case(&id, case)?;
+    }
+    runs.write_manifest(&record.manifest)?;
+
+    let policy = policy(context);
+    let changes = previous
+        .map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
+    terminal.result(&report::table(
+        &record,
+        &changes.as_ref().map(report::changes).unwrap_or_default(),
+        *terminal,
+    ));
+    if args.verbose {
+        terminal.result(&report::metrics(&record));
+    }
+    if args.bencher_lines {
+        terminal.answer(&report::bencher_lines(&record));
+    }
+    let mut exit = measured_exit(&record, ending);
+    if let Some(baseline) = baseline {
+        let comparison = against(&baseline, &record, &runs, &policy);
+        terminal.result(&report::verdicts(&comparison, *terminal));
+        exit = exit.or(judged_exit(&comparison, &policy));
+    }
+    if let Some(name) = save_as {
+        baselines.set(&name, &record)?;
+        terminal.remark(&format!("saved as baseline `{name}`"));
+    }
+    terminal.remark(&format!("files: {}", layout.run(&id).display()));
+    terminal.answer(&report::summary(&record, exit.code()));
+    Ok(exit)
+}
+
+/// What must hold before anything is measured.
+fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
+    if cfg!(debug_assertions) && !context.args.allow_debug {
+        return Err(Error::DebugAssertions);
+    }
+    let platform = super::request::platform(&context.args);
+    if platform != BACKEND {
+        return Err(Error::Backend(platform.to_owned()));
+    }
+    if plan.measured() == 0 {
+        let skipped = report::skips(plan);
+        let why = if skipped.is_empty() {
+            "no case matches; `--list` shows what there is"
+        } else {
+            skipped.trim_end()
+        };
+        return Err(Error::NothingSelected(why.to_owned()));
+    }
+    Ok(())
+}
+
+/// The backend of this build.
+const BACKEND: &str = "cpu";
+
+/// What this binary knows of its own build.
+fn build(context: &Context<'_>) -> Build {
+    let suite = context.suite;
+    let crates = [(suite.package, suite.version), ("weighbridge", env!("CARGO_PKG_VERSION"))];
+    Build {
+        rustc: None,
+        debug_assertions: cfg!(debug_assertions),
+        rust_flags: None,
+        features: Vec::new(),
+        crates: crates.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect(),
+    }
+}
+
+/// Waits for other measuring runs on this machine; `None` when interrupted.
+fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
+    if context.args.no_lock {
+        return Ok(Some(None));
+    }
+    let mut told = false;
+    let taken = MachineLock::wait(&Layout::machine_lock(), &context.suite.name(), |holder| {
+        if !told {
+            context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
+            told = true;
+        }
+        !context.interrupted.load(std::sync::atomic::Ordering::Relaxed)
+    })?;
+    Ok(taken.map(Some))
+}
+
+/// The baseline that was named. It is read before anything is measured: a typo costs no run.
+fn named_baseline(
+    context: &Context<'_>,
+    baselines: &Baselines,
+    environment: &Environment,
+) -> Result<Option<Baseline>, Error> {
+    let args = &context.args;
+    let Some(name) = args.baseline.as_ref().or(args.baseline_lenient.as_ref()) else { return Ok(None) };
+    let found = baselines.find(&environment.machine_id(), &context.suite.name(), &name.parse()?);
+    match found {
+        Ok(stored) => Ok(Some(stored.baseline)),
+        Err(crate::store::Error::NoBaseline { .. }) if args.baseline.is_none() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the run's directory and manifest, or takes up those of a run that was broken off.
+fn begin(
+    context: &Context<'_>,
+    plan: &Plan,
+    runs: &Runs,
+    environment: Environment,
+) -> Result<RunManifest, Error> {
+    if let Some(run) = &context.args.resume {
+        let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
+        let mut manifest = runs.manifest(&id)?;
+        resume::check(context.suite, &manifest, plan)?;
+        manifest.resumed = true;
+        manifest.status = RunStatus::Running;
+        runs.write_manifest(&manifest)?;
+        return Ok(manifest);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let manifest = RunManifest {
+        id: RunId::new(now.as_secs(), now.subsec_nanos() ^ std::process::id()),
+        suite: context.suite.name(),
+        started: now.as_secs(),
+        command: std::env::args().collect(),
+        profile: plan.profile.clone(),
+        requested_platform: super::request::platform(&context.args).to_owned(),
+        active_backend: BACKEND.to_owned(),
+        seed: plan.seed,
+        planned: Planned {
+            cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
+            repeats: plan.repeats,
+            limits: plan.limits,
+            timeout: plan.timeout.as_secs(),
+            isolation: plan.isolation.name().to_owned(),
+            order: plan.order.name().to_owned(),
+        },
+        status: RunStatus::Running,
+        resumed: false,
+        environment,
+        load_at_end: None,
+    };
+    runs.create(&manifest)?;
+    Ok(manifest)
+}
+
+/// The same judging for the last run and for a named baseline.
+fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy) -> Comparison {
+    // A history that cannot be read makes the tolerance wider, never the run fail.
+    let earlier = runs.list().unwrap_or_default().runs;
+    let belonging = earlier.iter().filter(|manifest| History::belongs(manifest, baseline)).take(MOST_RUNS);
+    let loaded: Vec<RunRecord> = belonging.filter_map(|manifest| runs.load(&manifest.id).ok()).collect();
+    judge(baseline, record, &History::gather(baseline, &record.manifest.id, &loaded), policy)
+}
+
+/// How many runs a history looks back.
+const MOST_RUNS: usize = 30;
+
+fn policy(context: &Context<'_>) -> Policy {
+    let args = &context.args;
+    Policy {
+        threshold: args.threshold,
+        inconclusive_passes: args.inconclusive_passes,
+        gated: Vec::new(),
+        allow_different_machine: args.allow_different_machine,
+    }
+}
+
+/// The exit code of a verdict.
+fn judged_exit(comparison: &Comparison, policy: &Policy) -> Exit {
+    match comparison.outcome(policy) {
+        GateOutcome::Pass => Exit::Fine,
+        GateOutcome::Regressed => Exit::Regressed,
+        GateOutcome::NothingToJudge => Exit::NothingToJudge,
+        GateOutcome::Inconclusive => Exit::Inconclusive,
+        GateOutcome::Failed => Exit::Failed,
+    }
+}
+
+/// The exit code of the measuring alone.
+fn measured_exit(record: &RunRecord, ending: Ending) -> Exit {
+    let exit = if record.cases.iter().any(CaseRecord::has_failed) { Exit::Failed } else { Exit::Fine };
+    if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
+}

@@ -1,0 +1,57 @@
+//! Why a bench target could not do what was asked, and the exit code that goes with it.
+
+use super::Exit;
+use super::args::UsageError;
+use crate::record::RunId;
+use crate::{plan, registry, store};
+
+/// Why a bench target could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Registry(#[from] registry::Error),
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error(
+        "nothing is registered: a bench target must say `use your_scenarios as _;` or the linker drops them"
+    )]
+    NothingRegistered,
+    #[error("nothing selected: {0}")]
+    NothingSelected(String),
+    #[error(
+        "this binary was built with debug assertions, so its figures would mean nothing: use `cargo bench`, or pass \
+         --allow-debug to measure all the same"
+    )]
+    DebugAssertions,
+    #[error("platform {0} was asked for, but the active backend is cpu: no {0} was found by this build")]
+    Backend(String),
+    #[error("failed to read {file}: {source}")]
+    Settings { file: String, source: std::io::Error },
+    #[error("failed to find this program's own path: {0}")]
+    Program(std::io::Error),
+    #[error("run {run} cannot be resumed: {why}")]
+    Resume { run: RunId, why: String },
+    #[error("failed to install the handler of Ctrl-C: {0}")]
+    Signal(#[from] ctrlc::Error),
+}
+
+impl Error {
+    /// The exit code.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_)
+            | Self::Registry(_)
+            | Self::Plan(_)
+            | Self::DebugAssertions
+            | Self::Resume { .. } => Exit::Usage,
+            Self::NothingRegistered | Self::NothingSelected(_) | Self::Backend(_) => Exit::NothingToJudge,
+            Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
+            Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
+            Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
+        }
+    }
+}

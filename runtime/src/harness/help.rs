@@ -1,0 +1,28 @@
+//! `--help`, made from the slice of flags.
+
+use std::fmt::Write;
+
+use super::flags::{FLAGS, Group};
+
+/// The help text.
+pub(super) fn help() -> String {
+    let mut text = String::from(
+        "Usage: cargo bench [-- [FILTER...] [FLAGS]]\n\n\
+         A FILTER is part of a case's name, a scenario's id, or an expression between slashes: `CV-1`, `small`, `/^NLP/`.\n",
+    );
+    for (group, title) in Group::ALL {
+        writeln!(text, "\n{title}:").expect("a String takes all that is written");
+        for flag in FLAGS.iter().filter(|flag| flag.group == *group) {
+            let short = flag.short.map_or_else(|| "    ".to_owned(), |short| format!("-{short}, "));
+            let value = flag.value.map_or_else(String::new, |value| format!(" <{value}>"));
+            let usage = format!("{short}--{}{value}", flag.name);
+            writeln!(text, "  {usage:40} {}", flag.help).expect("a String takes all that is written");
+        }
+    }
+    text.push_str(
+        "\nEvery flag of ours has a twin in the environment: --save-baseline is WEIGHBRIDGE_SAVE_BASELINE.\n\n\
+         Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, 5 inconclusive,\n\
+         6 a case failed or did not verify, 130 interrupted.\n",
+    );
+    text
+}

@@ -1,0 +1,116 @@
+//! Composes the stages: from the command line to an exit code. Start at `bench.rs`, the flow in one screen.
+
+mod args;
+mod bench;
+mod error;
+mod exit_code;
+mod flags;
+mod help;
+mod list;
+mod request;
+mod resume;
+mod smoke;
+mod suite;
+
+pub use exit_code::Exit;
+pub use suite::Suite;
+
+use std::env;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use args::Args;
+use error::Error;
+use request::{Mode, request};
+
+use crate::metric::METRICS;
+use crate::plan;
+use crate::registry::Registry;
+use crate::report::Terminal;
+use crate::run::{CHILD_FLAG, serve};
+
+/// The whole of a bench binary: `weighbridge::main!()` calls it.
+pub fn main(suite: Suite) -> ExitCode {
+    if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
+        return serve();
+    }
+    let exit = start(&suite).unwrap_or_else(|error| {
+        Terminal::detect(None, false).error(&format!("error: {error}"));
+        error.exit()
+    });
+    exit.into()
+}
+
+/// What every way of running needs.
+#[derive(Debug)]
+struct Context<'a> {
+    suite: &'a Suite,
+    args: Args,
+    terminal: Terminal,
+    /// Set by Ctrl-C.
+    interrupted: Arc<AtomicBool>,
+}
+
+fn start(suite: &Suite) -> Result<Exit, Error> {
+    let args = Args::parse(env::args_os().skip(1), |name| env::var(name).ok())?;
+    let terminal = Terminal::detect(args.color, args.quiet);
+    if args.help {
+        terminal.answer(&help::help());
+        return Ok(Exit::Fine);
+    }
+    if args.version {
+        terminal.answer(&format!("weighbridge {}\n", env!("CARGO_PKG_VERSION")));
+        return Ok(Exit::Fine);
+    }
+    if args.list_metrics {
+        terminal.answer(&list::metrics(METRICS));
+        return Ok(Exit::Fine);
+    }
+    if args.ignored {
+        return Ok(Exit::Fine); // nothing is ignored, so there is nothing to list and nothing to run
+    }
+    let mode = match &args {
+        Args { list: true, .. } => Mode::List,
+        Args { profile_time: Some(_), .. } => Mode::Profile,
+        Args { bench: true, test: false, .. } => Mode::Bench,
+        _ => Mode::Smoke,
+    };
+    let registry = Registry::collect()?;
+    let args = match &args.resume {
+        Some(run) => resume::args(suite, &args, run)?,
+        None => args,
+    };
+    let settings = settings(suite)?;
+    let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    let plan = plan::build(&registry, &request)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let context = Context { suite, args, terminal, interrupted: interrupted.clone() };
+    if mode == Mode::List {
+        terminal.answer(&list::list(&registry, &plan, context.args.format));
+        return Ok(Exit::Fine);
+    }
+    // The first Ctrl-C ends the run in order; a second one, in a body that nobody can stop, ends it at once.
+    ctrlc::set_handler(move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+    })?;
+    match mode {
+        Mode::Bench => bench::bench(&context, &registry, &plan),
+        Mode::Smoke => smoke::smoke(&context, &plan),
+        Mode::Profile => smoke::profile(&context, &plan),
+        Mode::List => unreachable!("answered above"),
+    }
+}
+
+/// The workspace's settings file, its name and its text, if there is one.
+fn settings(suite: &Suite) -> Result<Option<(String, String)>, Error> {
+    let file = suite.workspace().join(".config").join("weighbridge.toml");
+    let name = file.display().to_string();
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some((name, text))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Settings { file: name, source }),
+    }
+}

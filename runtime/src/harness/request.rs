@@ -1,0 +1,82 @@
+//! From what was typed to what it means: the plan's request.
+
+use super::args::Args;
+use crate::plan::{Error, Isolation, MemoryLimit, Order, Profile, Profiles, Request};
+
+/// What the command line is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Measure and store.
+    Bench,
+    /// Run each case once on as little as possible, store nothing.
+    Smoke,
+    /// Run bodies for a profiler, store nothing.
+    Profile,
+    /// Name the cases.
+    List,
+}
+
+/// The default seed: data sets are pinned at it.
+const SEED: u64 = 42;
+
+/// The profile of a plain `cargo bench`.
+const PROFILE: &str = "ci_cpu";
+
+/// What the plan is asked for. `settings` is the workspace's settings file: its name and its text.
+///
+/// # Errors
+/// A wrong settings file; an unknown profile; a profile for another platform.
+pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -> Result<Request, Error> {
+    let profiles = Profiles::load(settings)?;
+    let default = if args.quick { "quick" } else { PROFILE };
+    let profile = adjusted(profiles.get(args.profile.as_deref().unwrap_or(default))?, args);
+    let platform = platform(args);
+    // A profile that was not named adapts: only one that was named can be against the platform.
+    if args.profile.is_some() && profile.backend != platform {
+        return Err(Error::Platform {
+            profile: profile.name,
+            wanted: profile.backend,
+            platform: platform.to_owned(),
+        });
+    }
+    Ok(Request {
+        filters: args.filters.clone(),
+        exact: args.exact,
+        skip: args.skip.clone(),
+        scenarios: args.scenarios.clone(),
+        adapters: args.adapters.clone(),
+        set: args.set.clone(),
+        profile_set: matches!(mode, Mode::Bench | Mode::Profile),
+        params: args.params.clone(),
+        seed: args.seed.unwrap_or(SEED),
+        order: args.order.unwrap_or(Order::Shuffled),
+        isolation: if mode == Mode::Profile {
+            Isolation::None
+        } else {
+            args.isolation.unwrap_or(Isolation::Repeat)
+        },
+        available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
+        probe: mode != Mode::List,
+        smoke: mode == Mode::Smoke,
+        verify: mode == Mode::Bench,
+        profile,
+    })
+}
+
+/// The platform that was asked for.
+pub(super) fn platform(args: &Args) -> &str {
+    args.platform.as_deref().unwrap_or("cpu")
+}
+
+fn adjusted(profile: Profile, args: &Args) -> Profile {
+    let mut profile = profile;
+    profile.repeats = args.repeats.unwrap_or(profile.repeats);
+    profile.limits.warmup = args.warmup.unwrap_or(profile.limits.warmup);
+    profile.limits.min_time = args.profile_time.or(args.min_time).unwrap_or(profile.limits.min_time);
+    profile.timeout = args.timeout.unwrap_or(profile.timeout);
+    if args.profile_time.is_some() {
+        profile.repeats = 1;
+        profile.memory = MemoryLimit::Share(1.0);
+    }
+    profile
+}

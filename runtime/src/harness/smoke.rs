@@ -1,0 +1,86 @@
+//! Without `--bench`: each case once, on two batches, nothing stored. And `--profile-time`: bodies for a profiler.
+
+use std::path::PathBuf;
+
+use super::{Context, Error, Exit};
+use crate::plan::{CaseId, Plan};
+use crate::run::{Ending, Event, Outcome, Program, Task, run};
+
+/// Runs each case once and says which work. What a missing adapter would have run is said and is no failure.
+pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
+    for skip in &plan.skips {
+        context.terminal.remark(&format!("skipped: {}: {}", skip.id, skip.why));
+    }
+    let mut failed = 0;
+    let mut ran = 0;
+    let ending = go(context, plan, &mut |event| {
+        let Event::RepeatEnded { case, repeat, .. } = event else { return };
+        ran += 1;
+        let name = case.slug();
+        match &repeat.outcome {
+            Outcome::Measured { .. } => context.terminal.result(&format!("test {name} ... ok\n")),
+            Outcome::Skipped { why } => {
+                context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n"))
+            }
+            Outcome::Failed(failure) => {
+                failed += 1;
+                context.terminal.result(&format!("test {name} ... FAILED\n"));
+                context.terminal.error(&format!("{case} {failure}\n{}", failure.stderr));
+            }
+        }
+    })?;
+    context
+        .terminal
+        .result(&format!("weighbridge: smoke cases={ran} failed={failed} skipped={}\n", plan.skips.len()));
+    let exit = if failed > 0 { Exit::Failed } else { Exit::Fine };
+    Ok(if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+}
+
+/// Runs each body for as long as was asked, in this process, for a profiler to look at.
+pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
+    if plan.measured() == 0 {
+        return Err(Error::NothingSelected("no case matches".to_owned()));
+    }
+    let mut failed = false;
+    let ending = go(context, plan, &mut |event| match event {
+        Event::RepeatStarted { case, number: 1.., .. } => context.terminal.remark(&format!("running {case}")),
+        Event::RepeatEnded { case, repeat, .. } => {
+            if let Outcome::Failed(failure) = &repeat.outcome {
+                failed = true;
+                context.terminal.error(&format!("{case} {failure}"));
+            }
+        }
+        _ => {}
+    })?;
+    let exit = if failed { Exit::Failed } else { Exit::Fine };
+    Ok(if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+}
+
+/// Runs a plan whose results nobody keeps.
+fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Result<Ending, Error> {
+    let folder = std::env::temp_dir().join(format!("weighbridge-{}", std::process::id()));
+    let hashes = |_: &CaseId| PathBuf::from("/dev/null");
+    let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
+    let task = Task {
+        plan,
+        finished: &[],
+        hashes: &hashes,
+        scratch: &scratch,
+        budget: context.args.budget,
+        interrupted: &context.interrupted,
+    };
+    let program = program(context)?;
+    let ending = run(&task, program, &mut |event| {
+        see(event);
+        Ok::<(), Error>(())
+    });
+    let _ = std::fs::remove_dir_all(&folder); // there only if a scenario asked for scratch
+    ending
+}
+
+/// This very program, with the variables that children are told.
+pub(super) fn program(context: &Context<'_>) -> Result<Program, Error> {
+    let path = std::env::current_exe().map_err(Error::Program)?;
+    let root = context.args.data_root.iter().map(|root| ("WEIGHBRIDGE_DATA_ROOT".to_owned(), root.clone()));
+    Ok(Program { path, variables: root.collect() })
+}

@@ -1,0 +1,52 @@
+//! Which suite this binary is, and where its files lie: baked in by `main!()`, since a bench runs in its package's folder.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// What `main!()` bakes into a bench binary.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite {
+    /// `CARGO_TARGET_TMPDIR` of the build: absolute, below the target directory.
+    pub target_tmp: Option<&'static str>,
+    /// The package's name.
+    pub package: &'static str,
+    /// The package's version.
+    pub version: &'static str,
+    /// The bench target's name.
+    pub target: &'static str,
+    /// The package's directory.
+    pub directory: &'static str,
+}
+
+impl Suite {
+    /// `<package>/<bench target>`.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.package, self.target)
+    }
+
+    /// The directory of runs and baselines: the flag, else `weighbridge` in cargo's target directory.
+    ///
+    /// The bare `CARGO_TARGET_DIR` would be wrong: a relative one is relative to where cargo was called.
+    pub(super) fn data(&self, flag: Option<&str>) -> PathBuf {
+        if let Some(data) = flag {
+            return Path::new(data).to_owned();
+        }
+        self.target_directory().join("weighbridge")
+    }
+
+    fn target_directory(&self) -> PathBuf {
+        if let Some(target) = self.target_tmp.and_then(|tmp| Path::new(tmp).parent()) {
+            return target.to_owned();
+        }
+        // Not built by cargo as a bench: `<target>/<profile>/deps/<binary>`, else beside the package.
+        let program = env::current_exe().unwrap_or_default();
+        let target = program.ancestors().nth(3).filter(|target| target.join("CACHEDIR.TAG").exists());
+        target.map_or_else(|| Path::new(self.directory).join("target"), Path::to_owned)
+    }
+
+    /// The root of the workspace: the nearest folder upwards with a `Cargo.lock`, else the package's own.
+    pub(super) fn workspace(&self) -> PathBuf {
+        let package = Path::new(self.directory);
+        package.ancestors().find(|folder| folder.join("Cargo.lock").exists()).unwrap_or(package).to_owned()
+    }
+}

@@ -1,0 +1,100 @@
+//! What can be wrong with a request before anything runs.
+
+use strsim::jaro_winkler;
+
+/// Why no plan can be made: the user's mistake, said with the nearest right thing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A name that nothing bears.
+    #[error("no {what} is called `{name}`{}", hint(.nearest.as_deref()))]
+    Unknown {
+        /// What was looked for: `scenario`, `adapter`, `set`, `profile`, `axis`.
+        what: &'static str,
+        /// What was typed.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A value that its axis does not take.
+    #[error("axis `{axis}` does not take `{value}`: {why}")]
+    Value {
+        /// The axis.
+        axis: String,
+        /// The value.
+        value: String,
+        /// Why, with the accepted form.
+        why: String,
+    },
+    /// A `--param` that is not `axis=value`.
+    #[error("`--param {0}` is not of the form axis=value[,value...] or SCENARIO.axis=value")]
+    Param(String),
+    /// A filter between slashes that is no regular expression.
+    #[error("the filter `/{filter}/` is no regular expression: {why}")]
+    Filter {
+        /// The expression.
+        filter: String,
+        /// What the parser says.
+        why: String,
+    },
+    /// A settings file that cannot be understood.
+    #[error("failed to read {file}: {why}")]
+    Settings {
+        /// The file.
+        file: String,
+        /// What is wrong in it.
+        why: String,
+    },
+    /// The profile and the platform do not go together.
+    #[error(
+        "profile `{profile}` is for platform {wanted}, but this run is on {platform}; name a profile for {platform}, \
+         or a machine that has a {wanted}"
+    )]
+    Platform {
+        /// The profile.
+        profile: String,
+        /// The platform that the profile is for.
+        wanted: String,
+        /// The platform of the run.
+        platform: String,
+    },
+    /// Two cases whose names for programs are the same.
+    #[error("the cases `{0}` and `{1}` have the same name for programs, `{2}`: rename a label or an adapter")]
+    Clash(String, String, String),
+}
+
+impl Error {
+    /// The error that no `what` bears `name`, with the nearest of `known`.
+    pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::Unknown { what, name: name.to_owned(), nearest: nearest(name, known) }
+    }
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// The name that is most like `name`, if any is like it at all.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let likeness = |other: &str| jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    known
+        .into_iter()
+        .map(|other| (likeness(other), other))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, other)| other.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_gets_the_nearest_one_and_a_strange_one_gets_none() {
+        let known = ["CV-1", "NLP-1", "Reference", "Reference (fused)"];
+        assert_eq!(nearest("Refrence", known).as_deref(), Some("Reference"));
+        assert_eq!(nearest("cv1", known).as_deref(), Some("CV-1"));
+        assert_eq!(nearest("zzzzz", known), None);
+        let error = Error::unknown("adapter", "Refrence", known);
+        assert_eq!(error.to_string(), "no adapter is called `Refrence`; did you mean `Reference`?");
+    }
+}

@@ -1,0 +1,87 @@
+//! Which cases were asked for by text: substrings, whole names, regular expressions.
+
+use regex_lite::Regex;
+
+use super::{CaseId, Error};
+
+/// One positional argument.
+#[derive(Clone, Debug)]
+pub enum Filter {
+    /// Part of the name for people or of the name for programs.
+    Part(String),
+    /// The whole name, either one.
+    Whole(String),
+    /// A scenario's id, whole: `CV-1` is not `HCV-1`.
+    Scenario(String),
+    /// A regular expression over either name.
+    Expression(Regex),
+}
+
+impl Filter {
+    /// What `text` means: `/expression/`, a scenario's id, else a part of a name (the whole of it if `exact`).
+    ///
+    /// # Errors
+    /// When what stands between slashes is no regular expression.
+    pub fn parse(text: &str, exact: bool, scenarios: &[&str]) -> Result<Self, Error> {
+        if exact {
+            return Ok(Self::Whole(text.to_owned()));
+        }
+        if let Some(id) = scenarios.iter().find(|id| id.eq_ignore_ascii_case(text)) {
+            return Ok(Self::Scenario((*id).to_owned()));
+        }
+        if let Some(filter) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
+            let wrong =
+                |why: regex_lite::Error| Error::Filter { filter: filter.to_owned(), why: why.to_string() };
+            return Regex::new(filter).map(Self::Expression).map_err(wrong);
+        }
+        Ok(Self::Part(text.to_owned()))
+    }
+
+    /// Whether the case is asked for.
+    pub fn takes(&self, case: &CaseId) -> bool {
+        match self {
+            Self::Scenario(id) => case.scenario == *id,
+            Self::Part(text) => case.to_string().contains(text) || case.slug().contains(text),
+            Self::Whole(text) => case.to_string() == *text || case.slug() == *text,
+            Self::Expression(regex) => regex.is_match(&case.to_string()) || regex.is_match(&case.slug()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Point;
+
+    fn takes(text: &str, exact: bool, scenario: &str) -> bool {
+        let case = CaseId {
+            scenario: scenario.into(),
+            point: Point::default(),
+            adapter: Some("Google Grain".into()),
+        };
+        Filter::parse(text, exact, &["CV-1", "HCV-1"]).unwrap().takes(&case)
+    }
+
+    #[test]
+    fn a_scenarios_id_selects_that_scenario_alone() {
+        assert!(takes("CV-1", false, "CV-1"));
+        assert!(!takes("CV-1", false, "HCV-1"));
+    }
+
+    #[test]
+    fn other_texts_are_parts_of_either_name() {
+        assert!(takes("Grain", false, "CV-1"));
+        assert!(takes("google_grain", false, "CV-1"));
+        assert!(!takes("grain!", false, "CV-1"));
+    }
+
+    #[test]
+    fn exact_takes_the_whole_name_and_slashes_an_expression() {
+        assert!(takes("cv_1::google_grain", true, "CV-1"));
+        assert!(takes("CV-1/Google Grain", true, "CV-1"));
+        assert!(!takes("cv_1", true, "CV-1"));
+        assert!(takes("/^H?CV-1/", false, "HCV-1"));
+        let error = Filter::parse("/(/", false, &[]).unwrap_err();
+        assert!(error.to_string().contains("no regular expression"), "{error}");
+    }
+}

@@ -1,0 +1,261 @@
+//! Named budgets: the built-in ones of `profiles.toml`, and those of a workspace.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::Error;
+use crate::bencher::Limits;
+
+/// The built-in profiles.
+const BUILT_IN: &str = include_str!("profiles.toml");
+
+/// A named budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// The platform that it is for: `cpu`, `gpu`, `tpu`.
+    pub backend: String,
+    /// Limits of each repeat.
+    pub limits: Limits,
+    /// The longest that a repeat may take.
+    pub timeout: Duration,
+    /// Points whose batches are larger are skipped.
+    pub max_batch_size: u64,
+    /// How much memory a repeat's processes may have.
+    pub memory: MemoryLimit,
+    /// Measured repeats of each case.
+    pub repeats: u32,
+    /// The set of scenarios that runs when nothing is named.
+    pub set: String,
+    /// Axes that it fixes: `axis` or `SCENARIO.axis` to the text of the value.
+    pub pins: BTreeMap<String, String>,
+}
+
+/// A limit of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MemoryLimit {
+    /// A share of the smaller of free memory and container limit.
+    Share(f64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl MemoryLimit {
+    /// The limit in bytes on a machine with this much memory to be had.
+    pub fn bytes(self, available: u64) -> u64 {
+        match self {
+            Self::Share(share) => (available as f64 * share) as u64,
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// Reads `60%`, `8GiB`, `512MiB`.
+    fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number > 0.0);
+        if let Some(percent) = text.strip_suffix('%') {
+            return number(percent)
+                .filter(|percent| *percent <= 100.0)
+                .map(|percent| Self::Share(percent / 100.0));
+        }
+        let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+        units.iter().find_map(|(unit, shift)| {
+            let number = number(text.strip_suffix(unit)?)?;
+            Some(Self::Bytes((number * f64::from(1u32 << shift)) as u64))
+        })
+    }
+}
+
+/// A profile as it is written; everything that is left out is taken from the one it inherits.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    inherits: Option<String>,
+    backend: Option<String>,
+    warmup: Option<u64>,
+    batches: Option<u64>,
+    min_time: Option<f64>,
+    timeout: Option<u64>,
+    max_batch_size: Option<u64>,
+    memory: Option<String>,
+    repeats: Option<u32>,
+    set: Option<String>,
+    #[serde(default)]
+    pins: BTreeMap<String, String>,
+}
+
+/// What a workspace sets in `.config/weighbridge.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Workspace {
+    #[serde(default)]
+    profile: BTreeMap<String, Written>,
+}
+
+/// Every profile that can be named.
+#[derive(Clone, Debug)]
+pub struct Profiles(BTreeMap<String, Written>);
+
+impl Profiles {
+    /// The built-in profiles, and those in the text of a workspace's `.config/weighbridge.toml` over them.
+    ///
+    /// # Errors
+    /// When the text is no such file: unknown keys are named.
+    pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
+        let mut all: BTreeMap<String, Written> =
+            basic_toml::from_str(BUILT_IN).expect("the built-in profiles are tested");
+        if let Some((file, text)) = workspace {
+            let settings = |why: String| Error::Settings { file: file.to_owned(), why };
+            let own: Workspace = basic_toml::from_str(text).map_err(|error| settings(error.to_string()))?;
+            all.extend(own.profile);
+        }
+        Ok(Self(all))
+    }
+
+    /// The profile of that name.
+    ///
+    /// # Errors
+    /// When there is none, or it is written wrongly.
+    pub fn get(&self, name: &str) -> Result<Profile, Error> {
+        let unknown = || Error::unknown("profile", name, self.0.keys().map(String::as_str));
+        let mut written = self.0.get(name).ok_or_else(unknown)?.clone();
+        let mut seen = vec![name.to_owned()];
+        // A profile of a workspace inherits from `ci_cpu` unless it says otherwise.
+        while written.is_partial() {
+            let parent = written.inherits.take().unwrap_or_else(|| "ci_cpu".to_owned());
+            if seen.contains(&parent) {
+                return Err(wrong(name, &format!("it inherits from itself through `{parent}`")));
+            }
+            let missing = || Error::unknown("profile", &parent, self.0.keys().map(String::as_str));
+            written = written.over(self.0.get(&parent).ok_or_else(missing)?.clone());
+            seen.push(parent);
+        }
+        written.finish(name)
+    }
+}
+
+fn wrong(profile: &str, why: &str) -> Error {
+    Error::Settings { file: format!("profile `{profile}`"), why: why.to_owned() }
+}
+
+impl Written {
+    fn is_partial(&self) -> bool {
+        self.inherits.is_some()
+            || self.backend.is_none()
+            || self.warmup.is_none()
+            || self.batches.is_none()
+            || self.min_time.is_none()
+            || self.timeout.is_none()
+            || self.max_batch_size.is_none()
+            || self.memory.is_none()
+            || self.repeats.is_none()
+            || self.set.is_none()
+    }
+
+    fn over(self, parent: Self) -> Self {
+        let mut pins = parent.pins;
+        pins.extend(self.pins);
+        Self {
+            inherits: parent.inherits,
+            backend: self.backend.or(parent.backend),
+            warmup: self.warmup.or(parent.warmup),
+            batches: self.batches.or(parent.batches),
+            min_time: self.min_time.or(parent.min_time),
+            timeout: self.timeout.or(parent.timeout),
+            max_batch_size: self.max_batch_size.or(parent.max_batch_size),
+            memory: self.memory.or(parent.memory),
+            repeats: self.repeats.or(parent.repeats),
+            set: self.set.or(parent.set),
+            pins,
+        }
+    }
+
+    fn finish(self, name: &str) -> Result<Profile, Error> {
+        let memory = self.memory.unwrap_or_default();
+        let min_time = self.min_time.unwrap_or_default();
+        let profile = Profile {
+            name: name.to_owned(),
+            backend: self.backend.unwrap_or_default(),
+            limits: Limits {
+                warmup: self.warmup.unwrap_or_default(),
+                batches: self.batches.unwrap_or_default(),
+                min_time: Duration::try_from_secs_f64(min_time)
+                    .map_err(|_| wrong(name, &format!("`min_time` is in seconds, not {min_time}")))?,
+            },
+            timeout: Duration::from_secs(self.timeout.unwrap_or_default()),
+            max_batch_size: self.max_batch_size.unwrap_or_default(),
+            memory: MemoryLimit::parse(&memory).ok_or_else(|| {
+                wrong(name, &format!("`memory` is like \"60%\" or \"8GiB\", not \"{memory}\""))
+            })?,
+            repeats: self.repeats.unwrap_or_default(),
+            set: self.set.unwrap_or_default(),
+            pins: self.pins,
+        };
+        match &profile {
+            Profile { repeats: 0, .. } => Err(wrong(name, "`repeats` must be at least 1")),
+            Profile { limits: Limits { batches: 0, .. }, .. } => {
+                Err(wrong(name, "`batches` must be at least 1"))
+            }
+            Profile { timeout: Duration::ZERO, .. } => {
+                Err(wrong(name, "`timeout` must be at least 1 second"))
+            }
+            Profile { backend, .. } if !["cpu", "gpu", "tpu"].contains(&backend.as_str()) => {
+                Err(wrong(name, &format!("`backend` is cpu, gpu or tpu, not `{backend}`")))
+            }
+            _ => Ok(profile),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(name: &str, workspace: &str) -> Result<Profile, Error> {
+        Profiles::load(Some((".config/weighbridge.toml", workspace)))?.get(name)
+    }
+
+    #[test]
+    fn the_built_in_profiles_have_the_published_figures() {
+        let figures = |name: &str| {
+            let Profile { backend, limits, timeout, max_batch_size, repeats, .. } =
+                profile(name, "").unwrap();
+            (backend, limits.warmup, limits.batches, timeout.as_secs(), max_batch_size, repeats)
+        };
+        assert_eq!(figures("ci_cpu"), ("cpu".into(), 3, 20, 300, 256, 7));
+        assert_eq!(figures("quick"), ("cpu".into(), 3, 20, 300, 256, 3));
+        assert_eq!(figures("gpu_a100"), ("gpu".into(), 8, 50, 600, 1024, 7));
+        assert_eq!(figures("gpu_rtx4090"), ("gpu".into(), 6, 40, 600, 1024, 7));
+        assert_eq!(figures("tpu_v5e"), ("tpu".into(), 8, 50, 600, 1024, 7));
+        assert_eq!(profile("ci_cpu", "").unwrap().limits.min_time, Duration::from_millis(500));
+        assert_eq!(profile("quick", "").unwrap().limits.min_time, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_workspace_adds_profiles_that_inherit() {
+        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\nmemory = \"2GiB\"\n[profile.night.pins]\nlen = \"7\"";
+        let night = profile("night", own).unwrap();
+        assert_eq!((night.repeats, night.memory), (9, MemoryLimit::Bytes(2 << 30)));
+        assert_eq!(night.limits.min_time, Duration::from_millis(100));
+        assert_eq!((night.pins["len"].as_str(), night.pins["workers"].as_str()), ("7", "0"));
+    }
+
+    #[test]
+    fn what_is_written_wrongly_is_an_error_that_names_it() {
+        let check = |name: &str, own: &str, expected: &str| {
+            let error = profile(name, own).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("ci_cpu", "[profile.x]\nrepeat = 3", "unknown field `repeat`");
+        check("ci_cpu", "[profiles.x]\nrepeats = 3", "unknown field `profiles`");
+        check("ci_cpv", "", "did you mean `ci_cpu`?");
+        check("x", "[profile.x]\nmemory = \"lots\"", "like \"60%\" or \"8GiB\"");
+        check("x", "[profile.x]\nmemory = \"160%\"", "like \"60%\" or \"8GiB\"");
+        check("x", "[profile.x]\nrepeats = 0", "at least 1");
+        check("x", "[profile.x]\nbackend = \"npu\"", "cpu, gpu or tpu");
+        check("x", "[profile.x]\nmin_time = -1.0", "seconds");
+        check("x", "[profile.x]\ninherits = \"y\"\n[profile.y]\ninherits = \"x\"", "inherits from itself");
+    }
+}

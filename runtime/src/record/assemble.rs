@@ -1,0 +1,185 @@
+//! From the repeats of a case to its record.
+
+use super::derive::{Measured, metrics};
+use super::warning::{Warning, missing, notes, sampled_memory, stability};
+use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, agree};
+use crate::bencher::{Purpose, Work};
+use crate::plan::CaseId;
+use crate::registry::Equivalence;
+use crate::run::{Outcome, Repeat};
+
+/// What is known of a case before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseFacts {
+    /// Which case.
+    pub id: CaseId,
+    /// Its scenario's category.
+    pub category: String,
+    /// Its scenario's description.
+    pub description: String,
+    /// The adapter's tier (0 is the reference).
+    pub tier: Option<u8>,
+    /// The version of the system behind the adapter.
+    pub version: Option<String>,
+    /// How far its work must agree with the reference's.
+    pub equivalence: Equivalence,
+    /// The metric that is to stand for the case, where the scenario names one.
+    pub headline: Option<String>,
+}
+
+/// What the work of a case is held against.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reference<'a> {
+    /// The case is the reference.
+    Itself,
+    /// The work of the reference.
+    Work(&'a Work),
+    /// There is none, and why.
+    Missing(String),
+}
+
+/// The record of a case that ran: `planned` is the number of measured repeats that were asked for.
+///
+/// Everything in it can be derived again from the repeats in it, so a run that was killed is assembled from
+/// its journal.
+pub fn assemble(
+    case: CaseFacts,
+    mut repeats: Vec<Repeat>,
+    planned: u32,
+    reference: &Reference<'_>,
+) -> CaseRecord {
+    repeats.sort_by_key(|repeat| repeat.number);
+    let status = status(&repeats, planned);
+    let work = verified_work(&repeats).cloned();
+    let agreement = agreement(&repeats, work.as_ref(), case.equivalence, reference);
+
+    let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
+    let metrics = metrics(&measured);
+    let headline = headline(&metrics, case.headline.as_deref());
+    let standing = metrics.iter().find(|metric| metric.name == headline);
+    let numbers: Vec<u32> = measured.iter().map(|one| one.repeat.number).collect();
+    let median_repeat = standing.and_then(|metric| median_repeat(metric, &numbers));
+
+    let mut warnings: Vec<Warning> = Vec::new();
+    warnings.extend(
+        case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
+    );
+    warnings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
+    warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
+    warnings.extend(metrics.iter().filter_map(missing));
+    warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
+
+    CaseRecord {
+        id: case.id,
+        category: case.category,
+        description: case.description,
+        tier: case.tier,
+        version: case.version,
+        status,
+        headline,
+        metrics,
+        median_repeat,
+        work,
+        agreement,
+        warnings: warnings.iter().map(ToString::to_string).collect(),
+        repeats,
+    }
+}
+
+/// The record of a case that the plan left out, with its reason.
+pub fn skipped(case: CaseFacts, why: impl Into<String>) -> CaseRecord {
+    let reference = Reference::Missing("the case was not run".to_owned());
+    let record = assemble(case, Vec::new(), 0, &reference);
+    CaseRecord { status: CaseStatus::Skipped(why.into()), ..record }
+}
+
+/// Repeats that were run for their figures.
+fn measured(repeats: &[Repeat]) -> impl Iterator<Item = &Repeat> {
+    repeats.iter().filter(|repeat| repeat.purpose != Purpose::Verify)
+}
+
+/// A failure outweighs a skip, and both outweigh what is missing.
+fn status(repeats: &[Repeat], planned: u32) -> CaseStatus {
+    let failure = repeats.iter().find_map(|repeat| match &repeat.outcome {
+        Outcome::Failed(failure) if repeat.purpose == Purpose::Verify => {
+            Some(format!("the verifying repeat {failure}"))
+        }
+        Outcome::Failed(failure) => Some(format!("repeat {} {failure}", repeat.number)),
+        Outcome::Measured { .. } | Outcome::Skipped { .. } => None,
+    });
+    if let Some(failure) = failure {
+        return CaseStatus::Failed(failure);
+    }
+    let skip = repeats.iter().find_map(|repeat| match &repeat.outcome {
+        Outcome::Skipped { why } => Some(why.clone()),
+        Outcome::Measured { .. } | Outcome::Failed(_) => None,
+    });
+    match skip {
+        Some(why) => CaseStatus::Skipped(why),
+        None if measured(repeats).count() < planned as usize => CaseStatus::Incomplete,
+        None => CaseStatus::Measured,
+    }
+}
+
+/// The work of the verifying repeat, where it ended well and handed in a ticket.
+fn verified_work(repeats: &[Repeat]) -> Option<&Work> {
+    repeats.iter().filter(|repeat| repeat.purpose == Purpose::Verify).find_map(|repeat| {
+        match &repeat.outcome {
+            Outcome::Measured { work, .. } => work.as_ref(),
+            Outcome::Failed(_) | Outcome::Skipped { .. } => None,
+        }
+    })
+}
+
+fn agreement(
+    repeats: &[Repeat],
+    work: Option<&Work>,
+    equivalence: Equivalence,
+    reference: &Reference<'_>,
+) -> Agreement {
+    let verified = repeats.iter().any(|repeat| {
+        repeat.purpose == Purpose::Verify && matches!(repeat.outcome, Outcome::Measured { .. })
+    });
+    match (work, reference) {
+        (Some(_), Reference::Itself) => Agreement::Reference,
+        (Some(work), Reference::Work(reference)) => agree(work, reference, equivalence),
+        _ if equivalence == Equivalence::None => Agreement::NotAsked,
+        (Some(_), Reference::Missing(why)) => Agreement::Unverified(why.clone()),
+        (None, _) if verified => Agreement::Unverified("the scenario handed in no work ticket".to_owned()),
+        (None, _) => Agreement::Unverified("its verifying repeat gave none".to_owned()),
+    }
+}
+
+/// The metric that stands for the case: the one that the scenario names; else throughput, where elements are
+/// stated; else the time of an iteration, of the first block, or the first value that the author handed in.
+fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
+    let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
+    let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);
+    let listed = crate::metric::METRICS.len();
+    let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
+    let custom = || {
+        metrics.iter().skip(listed).find(|metric| !metric.name.starts_with("region/") && has_value(metric))
+    };
+    let found = wanted
+        .and_then(named)
+        .or_else(|| named("throughput"))
+        .or_else(|| named("wall_time"))
+        .or_else(block)
+        .or_else(custom);
+    found.map_or(wanted.unwrap_or("wall_time"), |metric| &metric.name).to_owned()
+}
+
+/// The number of the repeat that is nearest to the median of all; the earlier on a tie.
+fn median_repeat(metric: &MetricRecord, numbers: &[u32]) -> Option<u32> {
+    let centre = metric.estimate?.median;
+    let distances: Vec<(f64, u32)> = (metric.values.iter().zip(numbers))
+        .filter_map(|(reading, number)| Some(((reading.value()? - centre).abs(), *number)))
+        .collect();
+    let least = distances.iter().map(|(distance, _)| *distance).min_by(f64::total_cmp)?;
+    // Of an even number the middle two are equally near; rounding must not choose between them.
+    let near = least + centre.abs() * 1e-12;
+    distances.into_iter().find(|(distance, _)| *distance <= near).map(|(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests;

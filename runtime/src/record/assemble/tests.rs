@@ -1,0 +1,272 @@
+//! Tests of assembling.
+
+use std::time::Duration;
+
+use super::*;
+use crate::bencher::{Phase, Ticket};
+use crate::device::Usage;
+use crate::metric::{Custom, Direction, Observation, Reading, Region, Taken, Unit};
+use crate::registry::Point;
+use crate::run::{Failure, How, TreeMemory};
+
+fn facts() -> CaseFacts {
+    CaseFacts {
+        id: CaseId { scenario: "SORT-1".into(), point: Point::default(), adapter: None },
+        category: "Algorithms".into(),
+        description: "Sort.".into(),
+        tier: None,
+        version: None,
+        equivalence: Equivalence::None,
+        headline: None,
+    }
+}
+
+/// A repeat of three samples of so many milliseconds.
+fn seen(milliseconds: u64) -> Observation {
+    let sample = milliseconds * 1_000_000;
+    Observation {
+        taken: Some(Taken::Iterations),
+        samples: vec![sample; 3],
+        iterations_per_sample: 1,
+        wall: 3 * sample,
+        peak_memory: Some(Reading::Value(1_000.0)),
+        usage: Usage { moved: Some(crate::device::Moved::default()), ..Usage::default() },
+        ..Observation::default()
+    }
+}
+
+fn repeat(number: u32, seen: Observation) -> Repeat {
+    let outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+    Repeat { number, purpose: Purpose::Measure, slot: 0, start: None, tree: None, outcome }
+}
+
+fn repeats(milliseconds: &[u64]) -> Vec<Repeat> {
+    (1..).zip(milliseconds).map(|(number, milliseconds)| repeat(number, seen(*milliseconds))).collect()
+}
+
+fn record(repeats: Vec<Repeat>) -> CaseRecord {
+    let planned = repeats.len() as u32;
+    assemble(facts(), repeats, planned, &Reference::Missing("no reference".into()))
+}
+
+fn failed(number: u32, purpose: Purpose) -> Repeat {
+    let failure =
+        Failure { how: How::Panic, phase: Phase::Timed, detail: "boom".into(), stderr: String::new() };
+    Repeat { purpose, outcome: Outcome::Failed(failure), ..repeat(number, seen(1)) }
+}
+
+fn verifying(work: Option<Work>) -> Repeat {
+    let outcome = Outcome::Measured { seen: Box::default(), work };
+    Repeat { purpose: Purpose::Verify, outcome, ..repeat(0, seen(1)) }
+}
+
+fn value(record: &CaseRecord, metric: &str) -> f64 {
+    record.metric(metric).unwrap().estimate.unwrap().median
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn seven_steady_repeats_make_a_record_without_warnings() {
+    let record = record(repeats(&[10, 12, 11, 10, 11, 12, 11]));
+    assert_eq!(record.status, CaseStatus::Measured);
+    assert_eq!(record.headline, "wall_time");
+    let estimate = record.headline().unwrap().estimate.unwrap();
+    assert!(close(estimate.median, 0.011) && estimate.n == 7);
+    assert!(estimate.interval.is_some_and(|(low, high)| close(low, 0.010) && close(high, 0.012)));
+    assert_eq!(record.median_repeat, Some(3));
+    assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+    assert_eq!(record.repeats.len(), 7);
+}
+
+#[test]
+fn the_median_repeat_is_the_nearest_and_the_earlier_on_a_tie() {
+    assert_eq!(record(repeats(&[14, 10, 13, 11])).median_repeat, Some(3));
+    // Out of order in the journal, in order in the record.
+    let mut backwards = repeats(&[14, 10, 13, 11]);
+    backwards.reverse();
+    assert_eq!(record(backwards).median_repeat, Some(3));
+}
+
+#[test]
+fn throughput_stands_for_a_case_that_states_its_elements() {
+    let stated = |number| repeat(number, Observation { elements: 300, ..seen(10) });
+    let record = record((1..=3).map(stated).collect());
+    assert_eq!(record.headline, "throughput");
+    assert!((value(&record, "throughput") - 10_000.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_named_headline_wins_where_it_has_a_value_and_is_told_where_not() {
+    let with = |headline: &str| {
+        let facts = CaseFacts { headline: Some(headline.into()), ..facts() };
+        assemble(facts, repeats(&[10; 7]), 7, &Reference::Itself)
+    };
+    assert_eq!(with("peak_memory").headline, "peak_memory");
+    let other = with("throughput");
+    assert_eq!(other.headline, "wall_time");
+    assert!(other.warnings[0].starts_with("throughput was to stand for the case"), "{:?}", other.warnings);
+}
+
+#[test]
+fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
+    let region = |wall: u64| Region {
+        path: "save/encode".into(),
+        wall: wall * 1_000_000,
+        usage: Some(Usage { cpu: Duration::from_millis(wall), ..Usage::default() }),
+        memory_change: None,
+    };
+    let blocks = Observation { regions: vec![region(1), region(3)], ..Observation::default() };
+    let record = record((1..=6).map(|number| repeat(number, blocks.clone())).collect());
+    assert_eq!(record.headline, "region/save/encode/wall_time");
+    for (name, expected) in
+        [("wall_time", 0.002), ("wall_time_max", 0.003), ("wall_time_total", 0.004), ("cpu_time", 0.002)]
+    {
+        assert!(close(value(&record, &format!("region/save/encode/{name}")), expected), "{name}");
+    }
+    assert!(close(value(&record, "region/save/encode/occurrences"), 2.0));
+    // The kernel's byte counts were not readable: absent with a reason. Memory was not asked for: no metric.
+    let read = record.metric("region/save/encode/bytes_read").unwrap();
+    assert!(read.estimate.is_none() && read.values[0].value().is_none());
+    assert!(record.metric("region/save/encode/memory_change").is_none());
+}
+
+#[test]
+fn a_block_that_runs_in_some_repeats_is_absent_in_the_others() {
+    let region = Region { path: "load".into(), wall: 5, usage: None, memory_change: None };
+    let with = Observation { regions: vec![region], ..seen(10) };
+    let record = record(vec![repeat(1, with), repeat(2, seen(10))]);
+    let load = record.metric("region/load/wall_time").unwrap();
+    assert_eq!(load.values[1], Reading::absent("the block did not run in this repeat"));
+    assert!(record.metric("region/load/cpu_time").is_none());
+}
+
+#[test]
+fn values_of_the_author_keep_unit_and_direction_and_the_median_of_a_repeat() {
+    let custom = |value: f64| Custom {
+        name: "loss".into(),
+        value,
+        unit: Unit::other("nat"),
+        direction: Direction::Lower,
+    };
+    let with = Observation { custom: vec![custom(1.0), custom(5.0), custom(2.0)], ..Observation::default() };
+    let broken = Observation { custom: vec![custom(f64::NAN)], ..Observation::default() };
+    let record = record(vec![repeat(1, with), repeat(2, broken)]);
+    assert_eq!(record.headline, "loss");
+    let loss = record.headline().unwrap();
+    assert_eq!((loss.unit.symbol(), loss.direction), ("nat", Direction::Lower));
+    assert_eq!(loss.values, [Reading::Value(2.0), Reading::absent("the value was NaN")]);
+    assert!(loss.estimate.is_some_and(|estimate| estimate.n == 1));
+}
+
+#[test]
+fn what_cannot_be_measured_is_absent_with_a_reason_in_the_record() {
+    let record = record(repeats(&[10]));
+    let flops = record.metric("throughput_flops").unwrap();
+    assert_eq!(flops.values, [Reading::absent("the scenario stated no flops")]);
+    assert_eq!(flops.estimate, None);
+    assert!(record.warnings.iter().all(|warning| !warning.contains("flops")), "{:?}", record.warnings);
+}
+
+#[test]
+fn a_collector_that_fails_is_a_warning_and_no_failure() {
+    let why = Some(Reading::absent("VmHWM cannot be read"));
+    let without = |number| repeat(number, Observation { peak_memory: why.clone(), ..seen(10) });
+    let record = record((1..=6).map(without).collect());
+    assert_eq!(record.status, CaseStatus::Measured);
+    assert_eq!(record.warnings, ["peak_memory has no value in 6 of 6 repeats: VmHWM cannot be read"]);
+}
+
+#[test]
+fn memory_of_a_tree_of_processes_is_the_sampled_sum_and_says_so() {
+    let mut all = repeats(&[10; 6]);
+    all[0].tree = Some(TreeMemory { bytes: 5_000, processes: 3 });
+    all[1].tree = Some(TreeMemory { bytes: 9_000, processes: 1 });
+    let record = record(all);
+    let peaks: Vec<f64> =
+        record.metric("peak_memory").unwrap().values.iter().filter_map(Reading::value).collect();
+    assert!(close(peaks[0], 5_000.0) && close(peaks[1], 1_000.0));
+    assert_eq!(record.warnings.len(), 1);
+    assert!(record.warnings[0].contains("sampled"), "{:?}", record.warnings);
+}
+
+#[test]
+fn few_repeats_wide_spread_and_outliers_are_told_and_nothing_is_dropped() {
+    let few = record(repeats(&[10, 11, 10]));
+    assert_eq!(few.warnings, ["n < 6: 3 repeats give a median without an interval"]);
+
+    let wild = record(repeats(&[100, 101, 102, 100, 101, 99, 150]));
+    assert!(wild.warnings[0].contains("rerun"), "{:?}", wild.warnings);
+    assert!(wild.warnings[1].starts_with("repeat 7 is an outlier: its wall_time lies 48.5 % above"));
+    assert_eq!(wild.headline().unwrap().values.len(), 7);
+    assert_eq!(wild.headline().unwrap().estimate.unwrap().n, 7);
+}
+
+#[test]
+fn notes_are_told_once_with_the_repeats_that_made_them() {
+    let noted = |notes: &[&str]| Observation {
+        notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+        ..seen(10)
+    };
+    let mut all: Vec<Repeat> = (1..=6).map(|number| repeat(number, noted(&["short pass"]))).collect();
+    all[3] = repeat(4, noted(&["short pass", "slow start"]));
+    assert_eq!(record(all).warnings, ["short pass", "slow start (in repeat 4)"]);
+}
+
+#[test]
+fn a_failure_outweighs_a_skip_and_a_skip_what_is_missing() {
+    let skip = Repeat { outcome: Outcome::Skipped { why: "no data".into() }, ..repeat(1, seen(1)) };
+    let status = |repeats: Vec<Repeat>| assemble(facts(), repeats, 3, &Reference::Itself).status;
+    assert_eq!(status(repeats(&[1, 1])), CaseStatus::Incomplete);
+    assert_eq!(status(vec![]), CaseStatus::Incomplete);
+    assert_eq!(status(vec![skip.clone()]), CaseStatus::Skipped("no data".into()));
+    let text = "repeat 2 panicked in the timed region: boom";
+    assert_eq!(status(vec![skip, failed(2, Purpose::Measure)]), CaseStatus::Failed(text.into()));
+    let text = "the verifying repeat panicked in the timed region: boom";
+    assert_eq!(status(vec![failed(0, Purpose::Verify)]), CaseStatus::Failed(text.into()));
+}
+
+#[test]
+fn a_case_that_was_left_out_has_its_reason_and_no_warnings() {
+    let record = skipped(facts(), "needs 64 GB of memory");
+    assert_eq!(record.status, CaseStatus::Skipped("needs 64 GB of memory".into()));
+    assert!(record.warnings.is_empty() && record.repeats.is_empty());
+    assert!(!record.ranked());
+}
+
+#[test]
+fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
+    let work = |input: &str| Work {
+        ticket: Ticket { input: Some(input.into()), ..Ticket::default() },
+        ..Work::default()
+    };
+    let exact = || CaseFacts { equivalence: Equivalence::Exact, ..facts() };
+    let agreement = |work: Option<Work>, reference: &Reference<'_>| {
+        let mut all = repeats(&[10]);
+        all.push(verifying(work));
+        let record = assemble(exact(), all, 1, reference);
+        assert_eq!(record.status, CaseStatus::Measured);
+        record.agreement
+    };
+    assert_eq!(agreement(Some(work("a")), &Reference::Itself), Agreement::Reference);
+    assert_eq!(agreement(Some(work("a")), &Reference::Work(&work("a"))), Agreement::Agrees);
+    let differs = agreement(Some(work("b")), &Reference::Work(&work("a")));
+    assert_eq!(differs, Agreement::Differs(vec!["input: b, the reference has a".into()]));
+    let alone = agreement(Some(work("a")), &Reference::Missing("no tier-0 adapter".into()));
+    assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
+    let silent = agreement(None, &Reference::Work(&work("a")));
+    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work ticket".into()));
+    let unseen = assemble(exact(), repeats(&[10]), 1, &Reference::Itself).agreement;
+    assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
+    assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);
+}
+
+#[test]
+fn the_same_repeats_make_the_same_record_again_from_the_journal_too() {
+    let first = record(repeats(&[10, 12, 11, 10, 11, 12, 30]));
+    assert_eq!(record(first.repeats.clone()), first);
+    let journal = serde_json::to_string(&first.repeats).unwrap();
+    assert_eq!(record(serde_json::from_str(&journal).unwrap()), first);
+}

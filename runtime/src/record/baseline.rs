@@ -1,0 +1,72 @@
+//! A promoted run, whole enough to judge by, without raw samples.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Agreement, CaseRecord, CaseStatus, Environment, MetricRecord, RunId, RunRecord};
+use crate::bencher::Ticket;
+use crate::plan::CaseId;
+
+/// A promoted run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Its name: `main`.
+    pub name: String,
+    /// `<package>/<bench target>`.
+    pub suite: String,
+    /// The run that was promoted.
+    pub run: RunId,
+    /// The run's profile.
+    pub profile: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Where it ran.
+    pub environment: Environment,
+    /// Its cases.
+    pub cases: Vec<BaselineCase>,
+}
+
+/// A case of a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaselineCase {
+    /// Which case.
+    pub id: CaseId,
+    /// How it ended.
+    pub status: CaseStatus,
+    /// The metric that stands for it.
+    pub headline: String,
+    /// Its metrics: one value per repeat, no samples.
+    pub metrics: Vec<MetricRecord>,
+    /// What the subject said of its work.
+    pub ticket: Option<Ticket>,
+    /// How its work stood to the reference's.
+    pub agreement: Agreement,
+}
+
+impl Baseline {
+    /// The baseline that `run` makes under this name.
+    pub fn promote(name: &str, run: &RunRecord) -> Self {
+        let manifest = &run.manifest;
+        Self {
+            name: name.to_owned(),
+            suite: manifest.suite.clone(),
+            run: manifest.id.clone(),
+            profile: manifest.profile.clone(),
+            seed: manifest.seed,
+            environment: manifest.environment.clone(),
+            cases: run.cases.iter().map(BaselineCase::from).collect(),
+        }
+    }
+}
+
+impl From<&CaseRecord> for BaselineCase {
+    fn from(case: &CaseRecord) -> Self {
+        Self {
+            id: case.id.clone(),
+            status: case.status.clone(),
+            headline: case.headline.clone(),
+            metrics: case.metrics.clone(),
+            ticket: case.work.as_ref().map(|work| work.ticket.clone()),
+            agreement: case.agreement.clone(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One case of a run: every repeat, and what was derived from them.
+
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use crate::bencher::Work;
+use crate::metric::{Direction, Reading, Unit};
+use crate::plan::CaseId;
+use crate::run::Repeat;
+
+/// One case of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseRecord {
+    /// Which case.
+    pub id: CaseId,
+    /// Its scenario's category.
+    pub category: String,
+    /// Its scenario's description.
+    pub description: String,
+    /// The adapter's tier (0 is the reference).
+    pub tier: Option<u8>,
+    /// The version of the system behind the adapter.
+    pub version: Option<String>,
+    /// How it ended.
+    pub status: CaseStatus,
+    /// The metric that stands for the case in tables and verdicts.
+    pub headline: String,
+    /// Every metric, in the order in which people see them.
+    pub metrics: Vec<MetricRecord>,
+    /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
+    pub median_repeat: Option<u32>,
+    /// The full ticket, from the verifying repeat.
+    pub work: Option<Work>,
+    /// How its work stands to the reference's.
+    pub agreement: Agreement,
+    /// Things to know before believing the figures.
+    pub warnings: Vec<String>,
+    /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
+    /// they lie in the journal, and judging does not need them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeat>,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaseStatus {
+    /// All its repeats were measured.
+    Measured,
+    /// A repeat failed: which way, in words.
+    Failed(String),
+    /// It was not run, and why.
+    Skipped(String),
+    /// The run ended before all its repeats were done.
+    Incomplete,
+}
+
+/// One metric over the repeats of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricRecord {
+    /// Its name. Values of `measure` blocks are called `region/<path>/<metric>`.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// One reading per measured repeat, in order.
+    pub values: Vec<Reading>,
+    /// The estimate over those that have a value; `None` when none has.
+    pub estimate: Option<Estimate>,
+}
+
+/// How the work of a case stands to the reference's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agreement {
+    /// It is the reference.
+    Reference,
+    /// It agrees, as far as the scenario asks.
+    Agrees,
+    /// It differs: in what.
+    Differs(Vec<String>),
+    /// It differs as the adapter said it would: listed apart, no failure.
+    Declared(String),
+    /// There was nothing to compare: why.
+    Unverified(String),
+    /// The scenario does not ask.
+    NotAsked,
+}
+
+impl CaseRecord {
+    /// The metric of that name.
+    pub fn metric(&self, name: &str) -> Option<&MetricRecord> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+
+    /// The headline metric.
+    pub fn headline(&self) -> Option<&MetricRecord> {
+        self.metric(&self.headline)
+    }
+
+    /// The record without its repeats: what a case's own file holds.
+    #[must_use]
+    pub fn summary(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            category: self.category.clone(),
+            description: self.description.clone(),
+            tier: self.tier,
+            version: self.version.clone(),
+            status: self.status.clone(),
+            headline: self.headline.clone(),
+            metrics: self.metrics.clone(),
+            median_repeat: self.median_repeat,
+            work: self.work.clone(),
+            agreement: self.agreement.clone(),
+            warnings: self.warnings.clone(),
+            repeats: Vec::new(),
+        }
+    }
+
+    /// Whether a repeat failed, or the case's work does not verify.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.status, CaseStatus::Failed(_)) || matches!(self.agreement, Agreement::Differs(_))
+    }
+
+    /// Whether the case may be ranked beside others of its scenario and point.
+    pub fn ranked(&self) -> bool {
+        let verified =
+            matches!(self.agreement, Agreement::Reference | Agreement::Agrees | Agreement::NotAsked);
+        self.status == CaseStatus::Measured && verified
+    }
+}

@@ -1,0 +1,209 @@
+//! Metrics of a case, derived from its repeats: the listed ones, those of `measure` blocks, those that the
+//! author hands in.
+
+use super::{Estimate, MetricRecord};
+use crate::device::Usage;
+use crate::metric::{Direction, METRICS, Observation, Reading, Region, Unit};
+use crate::run::{Outcome, Repeat};
+use crate::stats;
+
+/// One measured repeat and what it saw.
+#[derive(Clone, Copy)]
+pub(super) struct Measured<'a> {
+    pub(super) repeat: &'a Repeat,
+    pub(super) seen: &'a Observation,
+}
+
+impl<'a> Measured<'a> {
+    /// The repeat, if it ended well.
+    pub(super) fn of(repeat: &'a Repeat) -> Option<Self> {
+        match &repeat.outcome {
+            Outcome::Measured { seen, .. } => Some(Self { repeat, seen }),
+            Outcome::Failed(_) | Outcome::Skipped { .. } => None,
+        }
+    }
+}
+
+/// Every metric of the case, in the order in which people see them.
+pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    let mut metrics: Vec<MetricRecord> = METRICS
+        .iter()
+        .map(|metric| {
+            let read = |one: &Measured<'_>| match metric.name {
+                "peak_memory" => peak_memory(one, (metric.read)(one.seen)),
+                _ => (metric.read)(one.seen),
+            };
+            record(metric.name, &metric.unit, metric.direction, measured.iter().map(read))
+        })
+        .collect();
+    metrics.extend(regions(measured));
+    metrics.extend(custom(measured));
+    metrics
+}
+
+/// A process sees its own peak alone. Where it had others below it, the largest sum that was sampled counts
+/// as well.
+fn peak_memory(one: &Measured<'_>, own: Reading) -> Reading {
+    match one.repeat.tree.filter(|tree| tree.processes > 1) {
+        Some(tree) => Reading::Value(own.value().unwrap_or(0.0).max(tree.bytes as f64)),
+        None => own,
+    }
+}
+
+fn record(
+    name: &str,
+    unit: &Unit,
+    direction: Direction,
+    values: impl Iterator<Item = Reading>,
+) -> MetricRecord {
+    // A value that is no finite number is no value, and JSON could not hold it.
+    let values: Vec<Reading> = values
+        .map(|reading| match reading {
+            Reading::Value(value) if !value.is_finite() => Reading::absent(format!("the value was {value}")),
+            reading => reading,
+        })
+        .collect();
+    let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
+    MetricRecord { name: name.to_owned(), unit: unit.clone(), direction, values, estimate }
+}
+
+/// A metric of the occurrences of a `measure` block in one repeat.
+struct RegionMetric {
+    name: &'static str,
+    unit: Unit,
+    direction: Direction,
+    /// `None` where the block did not collect it.
+    read: ReadRegion,
+}
+
+type ReadRegion = fn(&[&Region]) -> Option<Reading>;
+
+const fn per_block(name: &'static str, unit: Unit, direction: Direction, read: ReadRegion) -> RegionMetric {
+    RegionMetric { name, unit, direction, read }
+}
+
+/// What is derived of a block. How often it occurs may follow from the iterations that the calibration chose,
+/// so what is compared is the mean of one occurrence; sums are for information.
+const REGION_METRICS: &[RegionMetric] = &[
+    per_block("wall_time", Unit::SECONDS, Direction::Lower, |regions| {
+        Some(Reading::Value(total(regions) / count(regions)))
+    }),
+    per_block("wall_time_max", Unit::SECONDS, Direction::Lower, |regions| {
+        let longest = regions.iter().map(|region| region.wall).max()?;
+        Some(Reading::Value(longest as f64 * 1e-9))
+    }),
+    per_block("wall_time_total", Unit::SECONDS, Direction::Information, |regions| {
+        Some(Reading::Value(total(regions)))
+    }),
+    per_block("occurrences", Unit::COUNT, Direction::Information, |regions| {
+        Some(Reading::Value(count(regions)))
+    }),
+    per_block("cpu_time", Unit::SECONDS, Direction::Lower, |regions| {
+        mean(regions, |usage| Some(usage.cpu.as_secs_f64()))
+    }),
+    per_block("memory_change", Unit::BYTES, Direction::Lower, |regions| {
+        let changes: Vec<&Reading> =
+            regions.iter().filter_map(|region| region.memory_change.as_ref()).collect();
+        let greatest = changes.iter().filter_map(|change| change.value()).max_by(f64::total_cmp);
+        greatest.map(Reading::Value).or_else(|| changes.first().map(|change| (*change).clone()))
+    }),
+    per_block("minor_faults", Unit::COUNT, Direction::Information, |regions| {
+        mean(regions, |usage| Some(usage.minor_faults as f64))
+    }),
+    per_block("major_faults", Unit::COUNT, Direction::Information, |regions| {
+        mean(regions, |usage| Some(usage.major_faults as f64))
+    }),
+    per_block("voluntary_switches", Unit::COUNT, Direction::Information, |regions| {
+        mean(regions, |usage| Some(usage.voluntary_switches as f64))
+    }),
+    per_block("involuntary_switches", Unit::COUNT, Direction::Information, |regions| {
+        mean(regions, |usage| Some(usage.involuntary_switches as f64))
+    }),
+    per_block("bytes_read", Unit::BYTES, Direction::Information, |regions| {
+        mean(regions, |usage| usage.moved.map(|moved| moved.read as f64))
+    }),
+    per_block("bytes_written", Unit::BYTES, Direction::Information, |regions| {
+        mean(regions, |usage| usage.moved.map(|moved| moved.written as f64))
+    }),
+];
+
+fn count(regions: &[&Region]) -> f64 {
+    regions.len() as f64
+}
+
+fn total(regions: &[&Region]) -> f64 {
+    regions.iter().map(|region| region.wall as f64 * 1e-9).sum()
+}
+
+/// The mean of a counter over the occurrences; `None` where none collected counters.
+fn mean(regions: &[&Region], read: fn(&Usage) -> Option<f64>) -> Option<Reading> {
+    let usages: Vec<&Usage> = regions.iter().filter_map(|region| region.usage.as_ref()).collect();
+    if usages.is_empty() {
+        return None;
+    }
+    let values: Option<Vec<f64>> = usages.iter().map(|usage| read(usage)).collect();
+    Some(match values {
+        Some(values) => Reading::Value(values.iter().sum::<f64>() / values.len() as f64),
+        None => Reading::absent("/proc/self/io cannot be read"),
+    })
+}
+
+/// Metrics of every block, blocks in the order in which they first ended.
+fn regions(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    let all = measured.iter().flat_map(|one| &one.seen.regions);
+    let mut found = Vec::new();
+    for path in firsts(all.map(|region| region.path.as_str())) {
+        let occurrences: Vec<Vec<&Region>> = measured
+            .iter()
+            .map(|one| one.seen.regions.iter().filter(|region| region.path == path).collect())
+            .collect();
+        for metric in REGION_METRICS {
+            let read = |occurrences: &Vec<&Region>| match occurrences[..] {
+                [] => Some(Reading::absent("the block did not run in this repeat")),
+                _ => (metric.read)(occurrences),
+            };
+            let values: Vec<Option<Reading>> = occurrences.iter().map(read).collect();
+            // What no repeat was asked to collect is no metric of this block.
+            if occurrences.iter().zip(&values).all(|(there, value)| there.is_empty() || value.is_none()) {
+                continue;
+            }
+            let values =
+                values.into_iter().map(|value| value.unwrap_or_else(|| Reading::absent("not collected")));
+            found.push(record(
+                &format!("region/{path}/{}", metric.name),
+                &metric.unit,
+                metric.direction,
+                values,
+            ));
+        }
+    }
+    found
+}
+
+/// Metrics that the author handed in; of several values in one repeat the median.
+fn custom(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    let all = || measured.iter().flat_map(|one| &one.seen.custom);
+    let describe = |name: &str| {
+        let first = all().find(|custom| custom.name == name)?;
+        let values = measured.iter().map(|one| {
+            let of_name = one.seen.custom.iter().filter(|custom| custom.name == name);
+            match &of_name.map(|custom| custom.value).collect::<Vec<_>>()[..] {
+                [] => Reading::absent("this repeat did not hand it in"),
+                values => Reading::Value(stats::median(values)),
+            }
+        });
+        Some(record(name, &first.unit, first.direction, values))
+    };
+    firsts(all().map(|custom| custom.name.as_str())).into_iter().filter_map(describe).collect()
+}
+
+/// Each name once, in the order of first appearance.
+fn firsts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}

@@ -1,0 +1,187 @@
+//! Where a run ran: the facts that change timings, and those that help to explain them.
+//!
+//! One file per kind of fact. A fact that cannot be read is absent with its reason, never guessed.
+
+mod ask;
+mod cgroup;
+mod fact;
+mod machine;
+mod machine_id;
+mod software;
+mod storage;
+mod variables;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use fact::Facts;
+pub use machine_id::{BadMachineId, MachineId};
+pub use software::Build;
+
+/// Where a run ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Facts that change timings: they make the [`MachineId`].
+    pub machine: BTreeMap<String, String>,
+    /// Facts of the software: kernel, libc, rustc, build profile and flags, crate versions, commit; and the
+    /// storage.
+    pub software: BTreeMap<String, String>,
+    /// Environment variables that may change what is measured.
+    pub variables: BTreeMap<String, String>,
+    /// How things stood at the start: load, free memory, free storage. Never compared.
+    pub moment: BTreeMap<String, String>,
+    /// Facts of any kind that could not be read, and why.
+    pub absent: BTreeMap<String, String>,
+}
+
+/// A fact that is not the same on two sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Which fact.
+    pub what: String,
+    /// What it is here; `None` where it is not set or cannot be read.
+    pub here: Option<String>,
+    /// What it is on the other side.
+    pub there: Option<String>,
+}
+
+/// How two environments differ, kind by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Differences {
+    /// In the facts that change timings: figures of the two must not be compared.
+    pub machine: Vec<Difference>,
+    /// In the software.
+    pub software: Vec<Difference>,
+    /// In environment variables.
+    pub variables: Vec<Difference>,
+}
+
+impl Environment {
+    /// Reads everything now: a few dozen small files and three short commands, which run meanwhile.
+    ///
+    /// `data` is the directory whose storage is described (it need not exist yet), `project` the one whose
+    /// commit is.
+    pub fn capture(data: &Path, project: &Path, build: &Build) -> Self {
+        let commands = software::Commands::start(project);
+        let mut environment = Self::default();
+        let Self { machine, software, variables, moment, absent } = &mut environment;
+        machine::read(Path::new("/"), &mut Facts::new(machine, absent));
+        machine::now(&mut Facts::new(moment, absent));
+        storage::now(data, &mut Facts::new(moment, absent));
+        let mut facts = Facts::new(software, absent);
+        storage::read(data, &mut facts);
+        software::read(build, commands, &mut facts);
+        *variables = variables::relevant(std::env::vars_os());
+        environment
+    }
+
+    /// The fingerprint of the facts that change timings.
+    pub fn machine_id(&self) -> MachineId {
+        MachineId::of(&self.machine)
+    }
+
+    /// How this environment differs from another.
+    pub fn differences(&self, other: &Self) -> Differences {
+        Differences {
+            machine: between(&self.machine, &other.machine),
+            software: between(&self.software, &other.software),
+            variables: between(&self.variables, &other.variables),
+        }
+    }
+}
+
+fn between(here: &BTreeMap<String, String>, there: &BTreeMap<String, String>) -> Vec<Difference> {
+    let names: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
+    let differing = names.into_iter().filter(|name| here.get(*name) != there.get(*name));
+    differing
+        .map(|name| Difference {
+            what: name.clone(),
+            here: here.get(name).cloned(),
+            there: there.get(name).cloned(),
+        })
+        .collect()
+}
+
+impl fmt::Display for Difference {
+    /// From the other side to this: `governor: powersave -> performance`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |side: &Option<String>| side.clone().unwrap_or_else(|| "not set".to_owned());
+        write!(f, "{}: {} -> {}", self.what, text(&self.there), text(&self.here))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(facts: &[(&str, &str)]) -> BTreeMap<String, String> {
+        facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn here() -> Environment {
+        let folder = std::env::temp_dir();
+        Environment::capture(&folder, &folder, &Build::default())
+    }
+
+    #[test]
+    fn the_machine_of_two_captures_is_the_same_and_nothing_is_both_known_and_absent() {
+        let (a, b) = (here(), here());
+        assert_eq!(a.differences(&b), Differences::default());
+        assert_eq!(a.machine_id(), b.machine_id());
+        for known in [&a.machine, &a.software, &a.moment] {
+            assert!(known.keys().all(|name| !a.absent.contains_key(name)), "{a:?}");
+            assert!(known.values().all(|value| !value.trim().is_empty()), "{a:?}");
+        }
+        assert!(a.absent.values().all(|why| !why.trim().is_empty()), "{a:?}");
+    }
+
+    #[test]
+    fn every_fact_that_is_promised_is_either_known_or_absent_with_a_reason() {
+        let environment = here();
+        let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, cpu quota, \
+            memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust flags, weighbridge, \
+            commit, branch, working tree, storage, load average";
+        for name in promised.split(", ") {
+            let known = [&environment.machine, &environment.software, &environment.moment];
+            let is_known = known.into_iter().any(|facts| facts.contains_key(name));
+            assert!(is_known || environment.absent.contains_key(name), "{name}: {environment:?}");
+        }
+    }
+
+    #[test]
+    fn differences_name_the_fact_and_both_values_kind_by_kind() {
+        let old = Environment {
+            machine: map(&[("memory", "16 GiB"), ("turbo", "on")]),
+            variables: map(&[("RUSTFLAGS", "-C target-cpu=native")]),
+            ..Environment::default()
+        };
+        let new = Environment {
+            machine: map(&[("memory", "16 GiB"), ("turbo", "off")]),
+            software: map(&[("kernel", "6.1")]),
+            ..Environment::default()
+        };
+        let found = new.differences(&old);
+        let texts =
+            |differences: &[Difference]| differences.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts(&found.machine), ["turbo: on -> off"]);
+        assert_eq!(texts(&found.software), ["kernel: not set -> 6.1"]);
+        assert_eq!(texts(&found.variables), ["RUSTFLAGS: -C target-cpu=native -> not set"]);
+    }
+
+    #[test]
+    fn only_facts_that_change_timings_make_the_machine_id() {
+        let machine = map(&[("memory", "16 GiB")]);
+        let plain = Environment { machine: machine.clone(), ..Environment::default() };
+        let other = Environment {
+            machine,
+            software: map(&[("kernel", "6.1")]),
+            variables: map(&[("WEIGHBRIDGE_SLOWDOWN", "2")]),
+            moment: map(&[("load average", "9.1")]),
+            absent: map(&[("turbo", "unreadable")]),
+        };
+        assert_eq!(plain.machine_id(), other.machine_id());
+    }
+}

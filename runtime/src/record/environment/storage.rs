@@ -1,0 +1,111 @@
+//! The storage below the data directory: what is read and written there is part of what is measured.
+
+use std::path::{Path, PathBuf};
+
+use nix::sys::statvfs::statvfs;
+use sysinfo::{DiskKind, DiskRefreshKind, Disks};
+
+use super::fact::{Fact, Facts, gibibytes, read as text};
+
+/// Notes the file system, its device and its size.
+pub(super) fn read(data: &Path, facts: &mut Facts<'_>) {
+    facts.note("storage", describe(data));
+}
+
+/// Notes how much of it is free.
+pub(super) fn now(data: &Path, facts: &mut Facts<'_>) {
+    let free = existing(data).and_then(|folder| Ok(sizes(&folder)?.1));
+    facts.note("free storage", free.map(gibibytes));
+}
+
+fn describe(data: &Path) -> Fact {
+    let folder = existing(data)?;
+    let mounts = text(Path::new("/proc/self/mounts"))?;
+    let mount =
+        Mount::of(&folder, &mounts).ok_or("no mount of /proc/self/mounts holds the data directory")?;
+    let (total, _) = sizes(&folder)?;
+    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the
+    // mount itself.
+    let disks = Disks::new_with_refreshed_list_specifics(DiskRefreshKind::nothing().with_kind());
+    let kind = disks.ok().and_then(|disks| {
+        disks.iter().find(|disk| disk.mount_point() == mount.point).map(sysinfo::Disk::kind)
+    });
+    let kind = match kind {
+        Some(DiskKind::SSD) => ", SSD",
+        Some(DiskKind::HDD) => ", HDD",
+        Some(DiskKind::Unknown(_)) | None => "",
+    };
+    Ok(format!("{} on {}{kind}, {}", mount.kind, mount.device, gibibytes(total)))
+}
+
+/// The folder itself, or the nearest above it that is there already, with links followed.
+fn existing(folder: &Path) -> Fact<PathBuf> {
+    let absolute = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    absolute
+        .ancestors()
+        .find_map(|folder| folder.canonicalize().ok())
+        .ok_or_else(|| format!("{} is not there", folder.display()))
+}
+
+/// Bytes in all, and those that are free to this user.
+fn sizes(folder: &Path) -> Fact<(u64, u64)> {
+    let sizes = statvfs(folder).map_err(|error| format!("{} cannot be asked: {error}", folder.display()))?;
+    let block = sizes.fragment_size();
+    // Counts of blocks are narrower on some systems.
+    Ok((sizes.blocks() as u64 * block, sizes.blocks_available() as u64 * block))
+}
+
+/// A line of `/proc/self/mounts`.
+#[derive(Debug, PartialEq)]
+struct Mount {
+    device: String,
+    point: PathBuf,
+    kind: String,
+}
+
+impl Mount {
+    /// The mount that holds a folder: the deepest one above it, the last where several lie on each other.
+    fn of(folder: &Path, mounts: &str) -> Option<Self> {
+        let parse = |line: &str| {
+            let mut words = line.split(' ').map(unescape);
+            Some(Self { device: words.next()?, point: words.next()?.into(), kind: words.next()? })
+        };
+        let above = mounts.lines().filter_map(parse).filter(|mount| folder.starts_with(&mount.point));
+        above.max_by_key(|mount| mount.point.components().count())
+    }
+}
+
+/// Space, tab, newline and backslash stand as octal numbers in `/proc/self/mounts`.
+fn unescape(word: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.into_iter().fold(word.to_owned(), |word, (code, plain)| word.replace(code, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "/dev/sda1 / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/sdb /mnt/my\\040disk xfs rw 0 0\n\
+                          overlay /tmp overlay rw 0 0\n";
+
+    fn kind(folder: &str) -> String {
+        Mount::of(Path::new(folder), MOUNTS).unwrap().kind
+    }
+
+    #[test]
+    fn the_deepest_and_latest_mount_holds_a_folder() {
+        assert_eq!(kind("/home/me/target"), "ext4");
+        assert_eq!(kind("/tmp/data"), "overlay");
+        assert_eq!(kind("/tmpfile"), "ext4");
+        assert_eq!(kind("/mnt/my disk/data"), "xfs");
+        assert_eq!(Mount::of(Path::new("/x"), ""), None);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_is_on_the_storage_of_the_one_above() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("target/weighbridge");
+        assert_eq!(existing(&missing), existing(folder.path()));
+        assert_eq!(describe(&missing), describe(folder.path()));
+    }
+}

@@ -1,0 +1,72 @@
+//! Environment variables that may change what is measured.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Variables that are kept, and beginnings of names (with `*`) of which all are.
+const KEPT: &[&str] = &[
+    "WEIGHBRIDGE_*",
+    // How it was built.
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_PROFILE_*",
+    // How many threads libraries take.
+    "RAYON_NUM_THREADS",
+    "TOKIO_WORKER_THREADS",
+    "OMP_*",
+    "MKL_*",
+    "OPENBLAS_NUM_THREADS",
+    "KMP_*",
+    // Which allocator and which libraries are loaded, and how they behave.
+    "MALLOC_*",
+    "_RJEM_MALLOC_CONF",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_BIND_NOW",
+    // Accelerators.
+    "CUDA_*",
+    "JAX_*",
+    "XLA_*",
+    "TF_XLA_FLAGS",
+    "TF_NUM_INTEROP_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_ENABLE_ONEDNN_OPTS",
+    "NVIDIA_TF32_OVERRIDE",
+];
+
+/// The variables that are kept, sorted. A value that is no UTF-8 is kept as nearly as it can be written.
+pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+    };
+    all.map(text).filter(|(name, _)| is_kept(name)).collect()
+}
+
+fn is_kept(name: &str) -> bool {
+    KEPT.iter().any(|kept| match kept.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == *kept,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_change_what_is_measured_are_kept_and_others_are_not() {
+        let all = [
+            "WEIGHBRIDGE_SLOWDOWN",
+            "RUSTFLAGS",
+            "MALLOC_ARENA_MAX",
+            "HOME",
+            "TZ",
+            "RUSTFLAGS_OLD",
+            "AWS_SECRET",
+        ];
+        let kept = relevant(all.into_iter().map(|name| (name.into(), "1".into())));
+        assert!(kept.keys().eq(["MALLOC_ARENA_MAX", "RUSTFLAGS", "WEIGHBRIDGE_SLOWDOWN"]), "{kept:?}");
+    }
+}

@@ -1,0 +1,29 @@
+//! What is kept: a case with all its repeats, a run with its environment, a baseline to judge by.
+//!
+//! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it:
+//! [`assemble()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
+
+mod assemble;
+mod baseline;
+mod case;
+mod check;
+mod derive;
+mod environment;
+mod estimate;
+mod run;
+mod schema;
+mod warning;
+mod whole;
+mod work;
+
+pub use assemble::{CaseFacts, Reference, assemble, skipped};
+pub use baseline::{Baseline, BaselineCase};
+pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
+pub(crate) use check::JournalEntry;
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
+pub use estimate::Estimate;
+pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
+pub(crate) use schema::{Filed, read, write};
+pub use schema::{Kind, SCHEMA, SchemaError};
+pub use whole::assemble_run;
+pub use work::agree;

@@ -1,0 +1,177 @@
+//! A run: its manifest, and with its cases the whole record.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CaseRecord, Environment};
+use crate::bencher::Limits;
+use crate::plan::CaseId;
+
+/// The name of a run, in the order of time: `20261121-083012-4f2a9c`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+impl RunId {
+    /// The name of a run that started at `seconds` since the Unix epoch; `salt` tells runs of one second apart.
+    pub fn new(seconds: u64, salt: u32) -> Self {
+        let (year, month, day) = civil((seconds / 86_400) as i64);
+        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        Self(format!(
+            "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{:06x}",
+            salt & 0x00ff_ffff
+        ))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A text that is no run id: the form is fixed, so a path can never pass for one.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no run id: run ids look like 20261121-083012-4f2a9c")]
+pub struct BadRunId(String);
+
+impl FromStr for RunId {
+    type Err = BadRunId;
+
+    fn from_str(text: &str) -> Result<Self, BadRunId> {
+        let digits = |part: &str, n| part.len() == n && part.bytes().all(|b| b.is_ascii_digit());
+        let hex =
+            |part: &str| part.len() == 6 && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        match text.split('-').collect::<Vec<_>>()[..] {
+            [date, time, salt] if digits(date, 8) && digits(time, 6) && hex(salt) => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(BadRunId(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = BadRunId;
+
+    fn try_from(text: String) -> Result<Self, BadRunId> {
+        text.parse()
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The date of a day since 1970-01-01, by Howard Hinnant's `civil_from_days`
+/// (<https://howardhinnant.github.io/date_algorithms.html>).
+fn civil(days: i64) -> (i64, u32, u32) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = (day_of_year - (153 * shifted_month + 2) / 5 + 1) as u32;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 } as u32;
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// What a run was, and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunManifest {
+    /// Its name.
+    pub id: RunId,
+    /// `<package>/<bench target>`.
+    pub suite: String,
+    /// When it started, in seconds since the Unix epoch.
+    pub started: u64,
+    /// The command line, program first.
+    pub command: Vec<String>,
+    /// The profile's name.
+    pub profile: String,
+    /// The platform that was asked for.
+    pub requested_platform: String,
+    /// The platform that was used. A mismatch is refused before anything is measured.
+    pub active_backend: String,
+    /// The seed of order, data and draws.
+    pub seed: u64,
+    /// What was planned.
+    pub planned: Planned,
+    /// How it ended.
+    pub status: RunStatus,
+    /// Whether it was broken off and taken up again: it cannot become a baseline.
+    pub resumed: bool,
+    /// Where it ran.
+    pub environment: Environment,
+    /// The load average when it ended.
+    pub load_at_end: Option<f64>,
+}
+
+/// What was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The cases, in the order of listings.
+    pub cases: Vec<CaseId>,
+    /// Measured repeats of each.
+    pub repeats: u32,
+    /// Limits of each repeat.
+    pub limits: Limits,
+    /// The most seconds that one repeat may take.
+    pub timeout: u64,
+    /// How repeats are isolated from each other.
+    pub isolation: String,
+    /// In which order cases run within a round.
+    pub order: String,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It is running, or was killed.
+    Running,
+    /// It came to its end.
+    Complete,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// A run with its cases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The manifest.
+    pub manifest: RunManifest,
+    /// Its cases, in the order of the manifest.
+    pub cases: Vec<CaseRecord>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_ids_show_the_time_and_sort_by_it() {
+        assert_eq!(RunId::new(1_795_249_812, 0x4f_2a9c).as_str(), "20261121-083012-4f2a9c");
+        assert_eq!(RunId::new(951_782_400, 0).as_str(), "20000229-000000-000000");
+        assert!(RunId::new(1_700_000_000, 9) < RunId::new(1_700_000_001, 1));
+    }
+
+    #[test]
+    fn a_path_is_no_run_id() {
+        for text in ["../../etc/passwd", "20261121-083012-4f2a9c/..", "", "20261121-083012-4F2A9C", "latest"]
+        {
+            assert!(text.parse::<RunId>().is_err(), "{text}");
+        }
+        assert!("20261121-083012-4f2a9c".parse::<RunId>().is_ok());
+    }
+}

@@ -1,0 +1,181 @@
+//! Things to know before believing the figures of a case.
+
+use std::fmt;
+
+use super::MetricRecord;
+use crate::metric::Reading;
+use crate::run::{Repeat, TreeMemory};
+use crate::stats;
+
+/// Below this many repeats a median has no interval at 95 %.
+const FEW: usize = 6;
+
+/// From this coefficient of variation on a rerun is recommended: requirement of the field's CI gates.
+const UNSTEADY: f64 = 0.10;
+
+/// From this modified z-score on a repeat is called an outlier (Iglewicz and Hoaglin 1993).
+const OUTLYING: f64 = 3.5;
+
+/// Below this many repeats no repeat is called an outlier: three that agree closely by chance would make one
+/// of the fourth.
+const FEW_FOR_OUTLIERS: usize = 5;
+
+/// One thing to know.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Warning {
+    /// What a repeat said of itself, and which repeats said it; none when all did.
+    Note {
+        /// What it said.
+        text: String,
+        /// Numbers of the repeats.
+        repeats: Vec<u32>,
+    },
+    /// Too few repeats for an interval.
+    FewRepeats(usize),
+    /// The repeats differ widely.
+    Unsteady {
+        /// The metric.
+        metric: String,
+        /// Its coefficient of variation over repeats.
+        variation: f64,
+    },
+    /// A repeat lies far off the others. It is kept.
+    Outlier {
+        /// Its number.
+        repeat: u32,
+        /// The metric.
+        metric: String,
+        /// How far off the median it lies, as a share of the median.
+        off: f64,
+        /// Its modified z-score.
+        score: f64,
+    },
+    /// Peak memory is the largest sum that was sampled over several processes.
+    SampledMemory(TreeMemory),
+    /// A metric has no value in some repeats, or a collector gave none in any.
+    Missing {
+        /// The metric.
+        metric: String,
+        /// In how many repeats.
+        absent: usize,
+        /// Of how many.
+        of: usize,
+        /// Why, in the first of them.
+        why: String,
+    },
+    /// The scenario wants another metric to stand for the case, and that has no value.
+    NoHeadline(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Note { text, repeats } if repeats.is_empty() => f.write_str(text),
+            Self::Note { text, repeats } => {
+                let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
+                write!(f, "{text} (in repeat {})", numbers.join(", "))
+            }
+            Self::FewRepeats(count) => {
+                let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
+                write!(f, "n < {FEW}: {count} {repeats} a median without an interval")
+            }
+            Self::Unsteady { metric, variation } => write!(
+                f,
+                "{metric} varies by {:.1} % over repeats (coefficient of variation, under {:.0} % asked): rerun on a \
+                 quieter machine or with more repeats",
+                variation * 100.0,
+                UNSTEADY * 100.0
+            ),
+            Self::Outlier { repeat, metric, off, score } => write!(
+                f,
+                "repeat {repeat} is an outlier: its {metric} lies {:.1} % {} the median (modified z-score {:.1}); \
+                 it is kept",
+                off.abs() * 100.0,
+                if *off < 0.0 { "below" } else { "above" },
+                score.abs()
+            ),
+            Self::SampledMemory(tree) => write!(
+                f,
+                "peak_memory is sampled: the largest sum over up to {} processes that was seen, not an exact peak",
+                tree.processes
+            ),
+            Self::Missing { metric, absent, of, why } => {
+                write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
+            }
+            Self::NoHeadline(metric) => {
+                write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")
+            }
+        }
+    }
+}
+
+/// Notes of the repeats, each once.
+pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Warning> {
+    let mut found: Vec<(&String, Vec<u32>)> = Vec::new();
+    for (repeat, notes) in measured {
+        for note in *notes {
+            match found.iter_mut().find(|(text, _)| *text == note) {
+                Some((_, repeats)) if repeats.contains(&repeat.number) => {}
+                Some((_, repeats)) => repeats.push(repeat.number),
+                None => found.push((note, vec![repeat.number])),
+            }
+        }
+    }
+    let warn = |(text, repeats): (&String, Vec<u32>)| {
+        let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
+        Warning::Note { text: text.clone(), repeats }
+    };
+    found.into_iter().map(warn).collect()
+}
+
+/// What the values of the metric that stands for the case say of themselves. `numbers` are those of the
+/// repeats.
+pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning> {
+    let valued =
+        headline.values.iter().zip(numbers).filter_map(|(reading, number)| Some((reading.value()?, *number)));
+    let (values, numbers): (Vec<f64>, Vec<u32>) = valued.unzip();
+    let mut found = Vec::new();
+    if (1..FEW).contains(&values.len()) {
+        found.push(Warning::FewRepeats(values.len()));
+    }
+    let variation = stats::coefficient_of_variation(&values);
+    if variation >= UNSTEADY {
+        found.push(Warning::Unsteady { metric: headline.name.clone(), variation });
+    }
+    if values.len() >= FEW_FOR_OUTLIERS {
+        let centre = stats::median(&values);
+        for ((score, value), repeat) in
+            stats::modified_z_scores(&values).into_iter().zip(&values).zip(numbers)
+        {
+            if score.abs() > OUTLYING {
+                let (metric, off) = (headline.name.clone(), (value - centre) / centre.abs());
+                found.push(Warning::Outlier { repeat, metric, off, score });
+            }
+        }
+    }
+    found
+}
+
+/// The largest tree that was seen, where any repeat had one of several processes.
+pub(super) fn sampled_memory(measured: &[&Repeat]) -> Option<Warning> {
+    let trees = measured.iter().filter_map(|repeat| repeat.tree).filter(|tree| tree.processes > 1);
+    trees.max_by_key(|tree| tree.processes).map(Warning::SampledMemory)
+}
+
+/// A metric that only some repeats have; or one that a collector should give and none has.
+pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
+    let reasons: Vec<&String> = metric
+        .values
+        .iter()
+        .filter_map(|reading| match reading {
+            Reading::Absent(why) => Some(why),
+            Reading::Value(_) => None,
+        })
+        .collect();
+    let name = metric.name.rsplit('/').next().unwrap_or_default();
+    // The other metrics are absent for want of something that the scenario does not do, which is no fault.
+    let collected = ["peak_memory", "memory_change", "bytes_read", "bytes_written"].contains(&name);
+    let (absent, of) = (reasons.len(), metric.values.len());
+    let why = (*reasons.first()?).clone();
+    (absent < of || collected).then(|| Warning::Missing { metric: metric.name.clone(), absent, of, why })
+}

@@ -1,0 +1,68 @@
+//! From a plan and its journal to the records of all cases.
+
+use super::CaseRecord;
+use super::assemble::{CaseFacts, Reference, assemble, skipped};
+use crate::bencher::Purpose;
+use crate::plan::{CaseId, Plan, PlannedCase};
+use crate::registry::Equivalence;
+use crate::run::{Outcome, Repeat};
+
+/// The records of every planned case and every skip, in the order of the plan. A reference that was only verified has
+/// no record of its own.
+pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord> {
+    let repeats_of = |case: &PlannedCase| -> Vec<Repeat> {
+        journal.iter().filter(|(id, _)| *id == case.id).map(|(_, repeat)| repeat.clone()).collect()
+    };
+    let cases = plan.cases.iter().filter(|case| case.measured).map(|case| {
+        let reference = reference(plan, journal, case);
+        assemble(facts(case), repeats_of(case), plan.repeats, &reference)
+    });
+    let skips = plan.skips.iter().map(|skip| {
+        let scenario = plan.cases.iter().find(|case| case.id.scenario == skip.id.scenario);
+        let text = |text: fn(&PlannedCase) -> &str| scenario.map_or("", text).to_owned();
+        let facts = CaseFacts {
+            id: skip.id.clone(),
+            category: text(|case| case.scenario.category),
+            description: text(|case| case.scenario.description),
+            tier: None,
+            version: None,
+            equivalence: Equivalence::None,
+            headline: None,
+        };
+        skipped(facts, skip.why.clone())
+    });
+    cases.chain(skips).collect()
+}
+
+fn facts(case: &PlannedCase) -> CaseFacts {
+    CaseFacts {
+        id: case.id.clone(),
+        category: case.scenario.category.to_owned(),
+        description: case.scenario.description.to_owned(),
+        tier: case.adapter.map(|adapter| adapter.tier),
+        version: case.version.clone(),
+        equivalence: case.scenario.equivalence(),
+        headline: None,
+    }
+}
+
+/// What the work of a case is held against.
+fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCase) -> Reference<'a> {
+    if case.is_reference() {
+        return Reference::Itself;
+    }
+    let Some(reference) = plan.cases.iter().find(|other| case.compares_with(other)) else {
+        return Reference::Missing("there is no reference adapter (tier 0) for its contract".to_owned());
+    };
+    let verified =
+        journal.iter().find(|(id, repeat)| *id == reference.id && repeat.purpose == Purpose::Verify);
+    match verified.map(|(_, repeat)| &repeat.outcome) {
+        Some(Outcome::Measured { work: Some(work), .. }) => Reference::Work(work),
+        Some(Outcome::Measured { work: None, .. }) => {
+            Reference::Missing(format!("{} handed in no work ticket", reference.id))
+        }
+        Some(Outcome::Failed(failure)) => Reference::Missing(format!("{} {failure}", reference.id)),
+        Some(Outcome::Skipped { why }) => Reference::Missing(format!("{} was skipped: {why}", reference.id)),
+        None => Reference::Missing(format!("{} was not verified", reference.id)),
+    }
+}

@@ -1,0 +1,229 @@
+//! Two work tickets side by side: did both do the same work, as far as the scenario asks?
+
+use super::Agreement;
+use crate::bencher::{Content, FieldKind, Work};
+use crate::registry::Equivalence;
+
+/// How `work` stands to the `reference`'s.
+///
+/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
+/// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
+/// tolerance, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
+/// Work that differs in spite of that differs in words, or as its ticket declares.
+pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
+    let mut found = Differences::default();
+    let (ticket, expected) = (&work.ticket, &reference.ticket);
+    found.check("input", &or_none(ticket.input.as_ref()), &or_none(expected.input.as_ref()));
+    match equivalence {
+        Equivalence::Exact => {
+            found.transforms(&ticket.transforms, &expected.transforms);
+            found.shape(&work.content, &reference.content);
+            found.digest(&work.content, &reference.content);
+        }
+        Equivalence::Approx(tolerance) => {
+            found.transforms(&ticket.transforms, &expected.transforms);
+            found.shape(&work.content, &reference.content);
+            found.moments(&work.content, &reference.content, tolerance);
+        }
+        Equivalence::Shape => found.shape(&work.content, &reference.content),
+        Equivalence::None => {}
+    }
+    match (found.0.is_empty(), &ticket.unequal, equivalence) {
+        (true, _, Equivalence::None) => Agreement::NotAsked,
+        (true, ..) => Agreement::Agrees,
+        (false, Some(why), _) => Agreement::Declared(why.clone()),
+        (false, None, _) => Agreement::Differs(found.0),
+    }
+}
+
+/// What was found to differ, in words, each with the value of the work and the reference's.
+#[derive(Default)]
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn check<T: PartialEq + std::fmt::Display>(&mut self, what: &str, here: &T, there: &T) {
+        if here != there {
+            self.0.push(format!("{what}: {here}, the reference has {there}"));
+        }
+    }
+
+    fn transforms(&mut self, here: &[String], there: &[String]) {
+        self.check("transforms", &list(here), &list(there));
+    }
+
+    /// Counts and fields.
+    fn shape(&mut self, here: &Content, there: &Content) {
+        self.check("elements", &here.elements, &there.elements);
+        let kinds = |content: &Content| list(&content.fields.iter().map(kind).collect::<Vec<_>>());
+        self.check("fields", &kinds(here), &kinds(there));
+        let mut names: Vec<&String> = here.moments.keys().chain(there.moments.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let count = |content: &Content| content.moments.get(name).map_or(0, |moments| moments.count);
+            self.check(&format!("numbers in `{name}`"), &count(here), &count(there));
+        }
+    }
+
+    fn digest(&mut self, here: &Content, there: &Content) {
+        let hex = |content: &Content| format!("{:032x}", content.digest);
+        self.check("digest of all elements", &hex(here), &hex(there));
+    }
+
+    fn moments(&mut self, here: &Content, there: &Content, tolerance: f64) {
+        for (name, reference) in &there.moments {
+            // A field that is missing was told with the fields.
+            let Some(moments) = here.moments.get(name) else { continue };
+            let scale = reference.min.abs().max(reference.max.abs());
+            for (part, here, there) in [
+                ("mean", moments.mean(), reference.mean()),
+                ("deviation", moments.deviation(), reference.deviation()),
+                ("least", moments.min, reference.min),
+                ("greatest", moments.max, reference.max),
+            ] {
+                if !near(here, there, tolerance, scale) {
+                    self.0.push(format!(
+                        "{part} of `{name}`: {here}, the reference has {there} (tolerance {tolerance} of {scale})"
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its
+/// like alone.
+fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
+    let alike = here.total_cmp(&there).is_eq() || (here.is_nan() && there.is_nan());
+    alike || (scale.is_finite() && (here - there).abs() <= tolerance * scale)
+}
+
+fn kind(field: &FieldKind) -> String {
+    format!("{}: {} {:?}", field.name, field.dtype.name(), field.shape)
+}
+
+fn list(items: &[String]) -> String {
+    format!("[{}]", items.join(", "))
+}
+
+fn or_none(text: Option<&String>) -> &str {
+    text.map_or("none", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Dtype, Kept, KeptField, Ticket};
+
+    fn work(values: &[f32]) -> Work {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
+        let mut content = Content::default();
+        content.add(&Kept { elements: values.len(), fields: vec![field] }, &mut |_| {});
+        let ticket = Ticket {
+            input: Some("d1".into()),
+            transforms: vec!["normalize".into(), "cast".into()],
+            ..Ticket::default()
+        };
+        Work { ticket, content }
+    }
+
+    fn changed(change: impl FnOnce(&mut Work)) -> Work {
+        let mut work = work(&[1.0, 2.0, 3.0]);
+        change(&mut work);
+        work
+    }
+
+    #[track_caller]
+    fn check(other: &Work, equivalence: Equivalence, expected: &[&str]) {
+        match agree(other, &work(&[1.0, 2.0, 3.0]), equivalence) {
+            Agreement::Agrees | Agreement::NotAsked => assert!(expected.is_empty(), "it agrees"),
+            Agreement::Differs(found) => assert_eq!(found, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const ALL: [Equivalence; 4] =
+        [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape, Equivalence::None];
+
+    #[test]
+    fn equal_work_agrees_in_any_order_of_elements() {
+        for equivalence in ALL {
+            check(&work(&[3.0, 1.0, 2.0]), equivalence, &[]);
+        }
+        assert_eq!(agree(&work(&[1.0]), &work(&[2.0]), Equivalence::None), Agreement::NotAsked);
+    }
+
+    #[test]
+    fn the_input_must_agree_always() {
+        for equivalence in ALL {
+            let other = changed(|work| work.ticket.input = Some("d2".into()));
+            check(&other, equivalence, &["input: d2, the reference has d1"]);
+            let other = changed(|work| work.ticket.input = None);
+            check(&other, equivalence, &["input: none, the reference has d1"]);
+        }
+    }
+
+    #[test]
+    fn a_changed_value_disagrees_exactly_and_agrees_approximately() {
+        let other = work(&[1.0, 2.0, 3.001]);
+        check(&other, Equivalence::Approx(0.01), &[]);
+        check(&other, Equivalence::Shape, &[]);
+        let Agreement::Differs(found) = agree(&other, &work(&[1.0, 2.0, 3.0]), Equivalence::Exact) else {
+            panic!("it agrees");
+        };
+        assert!(found.len() == 1 && found[0].starts_with("digest of all elements: "), "{found:?}");
+    }
+
+    #[test]
+    fn moments_that_lie_too_far_off_are_told_one_by_one() {
+        check(
+            &work(&[1.0, 2.0, 6.0]),
+            Equivalence::Approx(0.5),
+            &["greatest of `x`: 6, the reference has 3 (tolerance 0.5 of 3)"],
+        );
+        check(&work(&[1.0, 2.0, 6.0]), Equivalence::Shape, &[]);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_agree_with_their_like_alone() {
+        let (plain, broken) = (work(&[1.0, 2.0]), work(&[1.0, f32::NAN]));
+        assert_eq!(agree(&broken, &broken, Equivalence::Approx(0.1)), Agreement::Agrees);
+        assert!(matches!(agree(&broken, &plain, Equivalence::Approx(0.1)), Agreement::Differs(_)));
+        assert!(matches!(agree(&plain, &broken, Equivalence::Approx(0.1)), Agreement::Differs(_)));
+        let endless = work(&[1.0, f32::INFINITY]);
+        assert!(matches!(agree(&plain, &endless, Equivalence::Approx(0.1)), Agreement::Differs(_)));
+    }
+
+    #[test]
+    fn a_missing_element_a_dtype_and_a_field_name_disagree_in_shape() {
+        let told = ["elements: 2, the reference has 3", "numbers in `x`: 2, the reference has 3"];
+        check(&work(&[1.0, 2.0]), Equivalence::Shape, &told);
+        let other = changed(|work| work.content.fields[0].dtype = Dtype::F64);
+        check(&other, Equivalence::Shape, &["fields: [x: f64 []], the reference has [x: f32 []]"]);
+        let other = changed(|work| work.content.fields[0].name = "y".into());
+        check(&other, Equivalence::Shape, &["fields: [y: f32 []], the reference has [x: f32 []]"]);
+    }
+
+    #[test]
+    fn the_transforms_must_be_the_same_list_in_the_same_order() {
+        let other = changed(|work| work.ticket.transforms.reverse());
+        let told = ["transforms: [cast, normalize], the reference has [normalize, cast]"];
+        check(&other, Equivalence::Exact, &told);
+        check(&other, Equivalence::Approx(0.1), &told);
+        check(&other, Equivalence::Shape, &[]);
+    }
+
+    #[test]
+    fn a_declared_difference_is_no_disagreement_and_a_needless_declaration_agrees() {
+        let declare = |work: &mut Work| work.ticket.unequal = Some("skips the blur".into());
+        let other = changed(|work| {
+            declare(work);
+            work.content.elements = 2;
+        });
+        let reference = work(&[1.0, 2.0, 3.0]);
+        let declared = Agreement::Declared("skips the blur".into());
+        assert_eq!(agree(&other, &reference, Equivalence::Exact), declared);
+        assert_eq!(agree(&changed(declare), &reference, Equivalence::Exact), Agreement::Agrees);
+    }
+}

@@ -1,0 +1,78 @@
+//! Changes and verdicts as people read them in a bench target's own report.
+
+use std::fmt::Write;
+
+use super::table::Changes;
+use super::{Style, Terminal, quantity};
+use crate::compare::{Comparison, Effect, Refusal, Row, Verdict};
+
+/// How each case changed, in a few words, for the last column of the table.
+pub fn changes(comparison: &Comparison) -> Changes {
+    let words = |row: &Row| {
+        let effect = row.effect?;
+        let text = match &row.verdict {
+            Verdict::Improved => format!("{} faster", times(effect)),
+            Verdict::Regressed => format!("{} slower", times(effect)),
+            Verdict::Unchanged => "no change".to_owned(),
+            _ => format!("undecided, {}", range(effect)),
+        };
+        Some((row.case.to_string(), format!("{text} since {}", comparison.baseline.name)))
+    };
+    comparison.rows.iter().filter_map(words).collect()
+}
+
+fn times(effect: Effect) -> String {
+    quantity::change(effect.estimate).trim_start_matches(['+', '-']).to_owned()
+}
+
+/// The interval, from better to worse.
+fn range(effect: Effect) -> String {
+    format!("{} to {}", quantity::change(effect.low), quantity::change(effect.high))
+}
+
+/// What a run is judged to be against a baseline: what stands in the way first, then every row that is not unchanged.
+pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
+    let mut text =
+        format!("\nagainst baseline `{}` (run {})\n", comparison.baseline.name, comparison.baseline.run);
+    let mut line = |words: String| writeln!(text, "{words}").expect("a String takes all that is written");
+    for change in &comparison.environment_changes {
+        line(format!("changed since then: {change}"));
+    }
+    if let Some(refusal) = &comparison.refused {
+        line(format!("not judged: {}", refused(refusal)));
+        return text;
+    }
+    for row in comparison.rows.iter().filter(|row| row.verdict != Verdict::Unchanged) {
+        let style = match row.verdict {
+            Verdict::Regressed => Style::Red,
+            Verdict::Improved => Style::Green,
+            _ => Style::Yellow,
+        };
+        let verdict = terminal.paint(style, &row.verdict.to_string());
+        let effect = row.effect.map_or_else(String::new, |effect| {
+            format!("  {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
+        });
+        line(format!("{verdict}: {}{effect}", row.case));
+    }
+    let counts = comparison.counts;
+    line(format!(
+        "{} unchanged, {} regressed, {} improved",
+        counts.unchanged, counts.regressed, counts.improved
+    ));
+    text
+}
+
+fn refused(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::SameRun => "this run is the baseline itself".to_owned(),
+        Refusal::OtherSuite { baseline } => format!("the baseline is of the suite {baseline}"),
+        Refusal::OtherMachine(differences) => {
+            let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
+            format!(
+                "the baseline is of another machine ({}); --allow-different-machine compares all the same",
+                list.join(", ")
+            )
+        }
+        Refusal::NothingCompared => "no case could be weighed".to_owned(),
+    }
+}

@@ -1,0 +1,18 @@
+//! What people see. The only stage that prints.
+//!
+//! Takes plans, events, records and comparisons; hands on text, or writes it to the terminal.
+
+mod change;
+mod plan;
+mod progress;
+pub mod quantity;
+mod summary;
+mod table;
+mod terminal;
+
+pub use change::{changes, verdicts};
+pub use plan::{details, header, skips};
+pub use progress::Progress;
+pub use summary::summary;
+pub use table::{bencher_lines, metrics, table};
+pub use terminal::{Style, Terminal};

@@ -1,0 +1,90 @@
+//! The live line: which case, which repeat, how long still. Drawn before a repeat starts, never while one is timed.
+
+use std::time::{Duration, Instant};
+
+use super::{Style, Terminal};
+use crate::run::{Ending, Event, Outcome};
+
+/// At most this often is the line drawn.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// Shows a run as it goes on.
+#[derive(Debug)]
+pub struct Progress {
+    terminal: Terminal,
+    repeats: usize,
+    of: u32,
+    round: Option<u32>,
+    drawn: Option<Instant>,
+}
+
+impl Progress {
+    /// A view that has shown nothing yet.
+    pub fn new(terminal: Terminal) -> Self {
+        Self { terminal, repeats: 0, of: 0, round: None, drawn: None }
+    }
+
+    /// Shows what has happened.
+    pub fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { plan, repeats } => (self.repeats, self.of) = (*repeats, plan.repeats),
+            Event::RepeatStarted { case, number, finished, remaining } => {
+                let what = match number {
+                    0 => "verifying".to_owned(),
+                    number => format!("repeat {number}/{}", self.of),
+                };
+                let left = clock(*remaining);
+                if self.terminal.live {
+                    if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LEAST) {
+                        self.terminal
+                            .redraw(&format!("[{finished:>4}/{}] {case}  {what}  {left} left", self.repeats));
+                        self.drawn = Some(Instant::now());
+                    }
+                } else if self.round != Some(*number) {
+                    self.round = Some(*number);
+                    self.terminal
+                        .remark(&format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
+                }
+            }
+            Event::RepeatEnded { case, repeat, .. } => {
+                if let Outcome::Failed(failure) = &repeat.outcome {
+                    self.terminal.redraw("");
+                    let failed = self.terminal.paint(Style::Red, "failed");
+                    self.terminal.remark(&format!("{failed}: {case} {failure}"));
+                }
+            }
+            Event::Ended(ending) => {
+                self.terminal.redraw("");
+                match ending {
+                    Ending::Complete => {}
+                    Ending::Interrupted => self.terminal.error("interrupted: finished repeats are kept"),
+                    Ending::OutOfBudget => {
+                        self.terminal.error("the budget is spent: finished repeats are kept")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A time as people say it: `12s`, `3m05s`, `1h02m`.
+pub fn clock(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        for (seconds, expected) in [(0, "0s"), (59, "59s"), (185, "3m05s"), (3725, "1h02m")] {
+            assert_eq!(clock(Duration::from_secs(seconds)), expected);
+        }
+    }
+}

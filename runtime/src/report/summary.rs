@@ -1,0 +1,22 @@
+//! The one line that ends every run, in a fixed grammar: `weighbridge: key=value ...`.
+
+use crate::record::{Agreement, CaseRecord, CaseStatus, RunRecord};
+
+/// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`.
+pub fn summary(run: &RunRecord, exit: u8) -> String {
+    let count = |takes: fn(&CaseRecord) -> bool| run.cases.iter().filter(|case| takes(case)).count();
+    let resumed = if run.manifest.resumed { " resumed=yes" } else { "" };
+    format!(
+        "weighbridge: run={} cases={} measured={} failed={} unequal={} unverified={} skipped={} incomplete={}{resumed} exit={exit}\n",
+        run.manifest.id,
+        run.cases.len(),
+        count(|case| case.status == CaseStatus::Measured),
+        count(|case| matches!(case.status, CaseStatus::Failed(_))),
+        count(|case| matches!(case.agreement, Agreement::Differs(_))),
+        count(
+            |case| case.status == CaseStatus::Measured && matches!(case.agreement, Agreement::Unverified(_))
+        ),
+        count(|case| matches!(case.status, CaseStatus::Skipped(_))),
+        count(|case| case.status == CaseStatus::Incomplete),
+    )
+}

@@ -1,0 +1,214 @@
+//! The table at the end of a run: per scenario and point the adapters side by side, and what stands apart and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::{Style, Terminal, quantity};
+use crate::metric::Direction;
+use crate::plan::CaseId;
+use crate::record::{Agreement, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+
+/// How a case changed against the last run, in words; empty where there is nothing to say.
+pub type Changes = BTreeMap<String, String>;
+
+/// The table of a run. `changes` is by the name of the case for people.
+pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
+    let mut text = String::new();
+    for group in groups(&run.cases) {
+        let first = group[0];
+        let title = CaseId { adapter: None, ..first.id.clone() }.to_string();
+        let title = terminal.paint(Style::Bold, &title);
+        writeln!(text, "\n{title}  {}", first.description).expect(FITS);
+        let mut rows = Rows::default();
+        for case in ranked(&group) {
+            rows.add(row(case, &group, changes));
+        }
+        for case in group.iter().filter(|case| case.status == CaseStatus::Measured && !case.ranked()) {
+            let mut cells = row(case, &[], changes);
+            cells[3] = "not ranked".to_owned();
+            rows.add(cells);
+        }
+        text.push_str(&rows.to_text());
+    }
+    text.push_str(&apart(&run.cases, terminal));
+    text
+}
+
+const FITS: &str = "a String takes all that is written";
+
+/// Cases of one scenario and point, in the order of the record.
+fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
+    let mut groups: Vec<Vec<&CaseRecord>> = Vec::new();
+    let same = |a: &CaseRecord, b: &CaseRecord| a.id.scenario == b.id.scenario && a.id.point == b.id.point;
+    for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        match groups.iter_mut().find(|group| same(group[0], case)) {
+            Some(group) => group.push(case),
+            None => groups.push(vec![case]),
+        }
+    }
+    groups
+}
+
+/// The cases that may be ranked, the best first.
+fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
+    let mut ranked: Vec<&CaseRecord> = group.iter().copied().filter(|case| case.ranked()).collect();
+    let value =
+        |case: &CaseRecord| case.headline().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
+    ranked.sort_by(|a, b| value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY)));
+    ranked
+}
+
+/// The value turned so that less is better.
+fn cost(metric: &MetricRecord, value: f64) -> f64 {
+    if metric.direction == Direction::Higher { 1.0 / value } else { value }
+}
+
+/// Name, median, interval, standing, change.
+fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 5] {
+    let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
+    let Some((metric, estimate)) = case.headline().and_then(|metric| Some((metric, metric.estimate?))) else {
+        return [name, "not measured".to_owned(), String::new(), String::new(), String::new()];
+    };
+    let median = quantity::show(estimate.median, &metric.unit);
+    let interval = match estimate.interval {
+        Some((low, high)) => {
+            format!("[{} .. {}]", quantity::show(low, &metric.unit), quantity::show(high, &metric.unit))
+        }
+        None => format!("n={} < 6", estimate.n),
+    };
+    let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
+    [name, median, interval, standing(case, metric, estimate.median, group), change]
+}
+
+/// How the case stands to the best of its group. Cases whose intervals overlap the best one's are its equals.
+fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&CaseRecord]) -> String {
+    let ranked = ranked(group);
+    let [best, _, ..] = ranked[..] else { return String::new() };
+    if best.id == case.id {
+        return "best".to_owned();
+    }
+    let Some((best_metric, best)) = best.headline().and_then(|metric| Some((metric, metric.estimate?)))
+    else {
+        return String::new();
+    };
+    if best_metric.name != metric.name {
+        return "another metric".to_owned();
+    }
+    let ratio = cost(metric, median) / cost(best_metric, best.median);
+    let own = metric.estimate.and_then(|estimate| estimate.interval);
+    let tie = own.zip(best.interval).is_some_and(|(own, best)| own.0 <= best.1 && best.0 <= own.1);
+    if tie { format!("tie ({ratio:.2}x)") } else { format!("{ratio:.2}x slower") }
+}
+
+/// Rows of cells, aligned when printed.
+#[derive(Default)]
+struct Rows(Vec<[String; 5]>);
+
+impl Rows {
+    fn add(&mut self, cells: [String; 5]) {
+        self.0.push(cells);
+    }
+
+    fn to_text(&self) -> String {
+        let width = |column: usize| self.0.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..5).map(width).collect();
+        let mut text = String::new();
+        for [name, median, interval, standing, change] in &self.0 {
+            let line = format!(
+                "  {name:0$}  {median:>1$}  {interval:2$}  {standing:3$}  {change}",
+                widths[0], widths[1], widths[2], widths[3]
+            );
+            writeln!(text, "{}", line.trim_end()).expect(FITS);
+        }
+        text
+    }
+}
+
+/// Failures, skips, work that does not verify, warnings: each with its reason.
+fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let mut text = String::new();
+    let mut say = |style, what: &str, case: &CaseRecord, why: &str| {
+        let what = terminal.paint(style, what);
+        let mut lines = why.lines();
+        writeln!(text, "{what}: {}: {}", case.id, lines.next().unwrap_or_default()).expect(FITS);
+        for line in lines {
+            writeln!(text, "    {line}").expect(FITS);
+        }
+    };
+    for case in cases {
+        match &case.status {
+            CaseStatus::Failed(why) => say(Style::Red, "failed", case, why),
+            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
+            CaseStatus::Incomplete => {
+                say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done")
+            }
+            CaseStatus::Measured => {}
+        }
+        match &case.agreement {
+            Agreement::Differs(what) => say(Style::Red, "unequal work", case, &what.join("\n")),
+            Agreement::Declared(why) => say(Style::Yellow, "declared unequal", case, why),
+            Agreement::Unverified(why) if case.status == CaseStatus::Measured => {
+                say(Style::Yellow, "unverified", case, why);
+            }
+            _ => {}
+        }
+    }
+    text.push_str(&warnings(cases, terminal));
+    text
+}
+
+/// Warnings, each said once with the cases that have it.
+fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let mut said: Vec<(&str, Vec<&CaseId>)> = Vec::new();
+    for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        for warning in &case.warnings {
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, ids)) => ids.push(&case.id),
+                None => said.push((warning, vec![&case.id])),
+            }
+        }
+    }
+    let line = |(warning, ids): &(&str, Vec<&CaseId>)| {
+        let whose = match ids[..] {
+            [id] => id.to_string(),
+            _ => format!("{} cases", ids.len()),
+        };
+        format!("{}: {whose}: {warning}\n", terminal.paint(Style::Yellow, "warning"))
+    };
+    said.iter().map(line).collect()
+}
+
+/// Every metric of every measured case: what `--verbose` adds.
+pub fn metrics(run: &RunRecord) -> String {
+    let mut text = String::new();
+    for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        writeln!(text, "\n{}", case.id).expect(FITS);
+        for metric in &case.metrics {
+            let shown = match (&metric.estimate, metric.values.iter().find_map(|reading| reading.why())) {
+                (Some(estimate), _) => quantity::show(estimate.median, &metric.unit),
+                (None, Some(why)) => format!("absent: {why}"),
+                (None, None) => "absent".to_owned(),
+            };
+            writeln!(text, "  {:22} {shown}", metric.name).expect(FITS);
+        }
+    }
+    text
+}
+
+/// One line a case in the form of libtest's benches, which other tools read: always nanoseconds, plain ASCII.
+pub fn bencher_lines(run: &RunRecord) -> String {
+    let mut text = String::new();
+    for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        let Some(estimate) = case.metric("wall_time").and_then(|metric| metric.estimate) else { continue };
+        let nanoseconds = estimate.median * 1e9;
+        let spread = estimate.interval.map_or(0.0, |(low, high)| (high - low) * 0.5e9);
+        let decimals = if nanoseconds < 100.0 { 2 } else { 0 };
+        let name = case.id.slug();
+        writeln!(
+            text,
+            "test {name} ... bench: {nanoseconds:>11.decimals$} ns/iter (+/- {spread:.decimals$})"
+        )
+        .expect(FITS);
+    }
+    text
+}

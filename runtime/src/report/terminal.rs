@@ -1,0 +1,109 @@
+//! The terminal: where text goes, and whether it may be coloured or redrawn.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+/// How to speak to the user. Results go to stdout, everything else to stderr.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// Whether results may be coloured.
+    pub color: bool,
+    /// Whether a line may be drawn over: stderr is a terminal and nobody asked for plain lines.
+    pub live: bool,
+    /// Whether nothing but errors is said.
+    pub quiet: bool,
+}
+
+impl Terminal {
+    /// Looks at the terminal and the environment, in cargo's own order: the flag, `CARGO_TERM_COLOR`, `NO_COLOR`,
+    /// `CLICOLOR_FORCE`, the terminal. Under `CI` nothing is redrawn.
+    pub fn detect(color: Option<bool>, quiet: bool) -> Self {
+        let variable = |name: &str| env::var(name).ok();
+        let color = color.unwrap_or_else(|| wants_color(variable, io::stdout().is_terminal()));
+        let live = io::stderr().is_terminal() && env::var_os("CI").is_none();
+        Self { color, live, quiet }
+    }
+
+    /// Writes a result. A reader that has hung up (`| head`) is no error of ours.
+    pub fn result(self, text: &str) {
+        if !self.quiet {
+            let _ = io::stdout().lock().write_all(text.as_bytes());
+        }
+    }
+
+    /// Writes what was asked for by name (`--list`, `--help`), quiet or not.
+    pub fn answer(self, text: &str) {
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+        let _ = io::stdout().lock().flush();
+    }
+
+    /// Writes a remark.
+    pub fn remark(self, text: &str) {
+        if !self.quiet && !text.is_empty() {
+            self.error(text.trim_end());
+        }
+    }
+
+    /// Writes what must be said.
+    pub fn error(self, text: &str) {
+        let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    }
+
+    /// Writes over the current line of the terminal; in one write, so that it never shows half.
+    pub fn redraw(self, line: &str) {
+        if self.live && !self.quiet {
+            let _ = io::stderr().lock().write_all(format!("\r\x1b[2K{line}").as_bytes());
+        }
+    }
+
+    /// The text in bold, red, green, yellow or dim, if colours may be.
+    pub fn paint(self, style: Style, text: &str) -> String {
+        if self.color { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
+    }
+}
+
+/// Styles by their terminal codes.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub enum Style {
+    Bold = 1,
+    Dim = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+fn wants_color(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> bool {
+    match variable("CARGO_TERM_COLOR").as_deref() {
+        Some("always") => return true,
+        Some("never") => return false,
+        _ => {}
+    }
+    if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return false;
+    }
+    let forced = variable("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+    forced || terminal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_follows_cargos_own_order() {
+        let check = |variables: &[(&str, &str)], terminal, expected| {
+            let find = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(wants_color(find, terminal), expected, "{variables:?}");
+        };
+        check(&[], true, true);
+        check(&[], false, false);
+        check(&[("NO_COLOR", "1")], true, false);
+        check(&[("NO_COLOR", "")], true, true);
+        check(&[("NO_COLOR", "1"), ("CARGO_TERM_COLOR", "always")], false, true);
+        check(&[("CARGO_TERM_COLOR", "never")], true, false);
+        check(&[("CARGO_TERM_COLOR", "auto"), ("CLICOLOR_FORCE", "1")], false, true);
+    }
+}

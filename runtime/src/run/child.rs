@@ -1,0 +1,69 @@
+//! The life of a child: take the socket from stdin, guard against a dead parent, answer what is asked.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::mpsc;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{dup2_stdin, getpgrp};
+
+use super::protocol::{Ask, Say, VERSION, receive, send};
+use super::repeat::execute;
+
+/// Serves the parent on the socket that stands in for stdin, until it hangs up.
+///
+/// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
+pub fn serve() -> ExitCode {
+    match try_serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The parent reads stderr; this is a child's only way to say it.
+            let _ =
+                io::Write::write_all(&mut io::stderr(), format!("weighbridge child: {error}\n").as_bytes());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_serve() -> io::Result<()> {
+    // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    let asks = listen(socket.try_clone()?);
+    send(&mut &socket, &Say::Hello { version: VERSION })?;
+    for ask in asks {
+        limit_memory(ask.memory)?;
+        let teller = socket.try_clone()?;
+        // A parent that has gone is noticed by the guard.
+        let answer = execute(&ask, move |phase| drop(send(&mut &teller, &Say::Phase(phase))));
+        io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
+        send(&mut &socket, &Say::Done(Box::new(answer)))?;
+    }
+    Ok(())
+}
+
+/// Hands on what the parent asks. When the parent hangs up or dies, the whole process group ends at once: whatever the
+/// subject is doing, and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
+fn listen(mut socket: UnixStream) -> mpsc::Receiver<Ask> {
+    let (sender, asks) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(Some(ask)) = receive::<Ask>(&mut socket) {
+            if sender.send(ask).is_err() {
+                break;
+            }
+        }
+        let _ = killpg(getpgrp(), Signal::SIGKILL);
+    });
+    asks
+}
+
+/// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit is on what
+/// is mapped writable, touched or not, and holds for each descendant alone; the parent watches the sum.
+fn limit_memory(bytes: Option<u64>) -> io::Result<()> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_DATA)?;
+    let soft = bytes.unwrap_or(hard).min(hard);
+    Ok(setrlimit(Resource::RLIMIT_DATA, soft, hard)?)
+}

@@ -1,0 +1,53 @@
+//! What a run says while it goes on. Live view, journal and tests all hear the same.
+
+use std::time::Duration;
+
+use super::Repeat;
+use crate::plan::{CaseId, Plan};
+
+/// Something that happened in a run.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The run begins.
+    Started {
+        /// What is going to be done.
+        plan: &'a Plan,
+        /// Repeats that will run.
+        repeats: usize,
+    },
+    /// A repeat begins.
+    RepeatStarted {
+        /// Of which case.
+        case: &'a CaseId,
+        /// Its number; 0 is the verifying one.
+        number: u32,
+        /// Repeats that have ended so far.
+        finished: usize,
+        /// About how long the rest will take, this one included.
+        remaining: Duration,
+    },
+    /// A repeat has ended.
+    RepeatEnded {
+        /// Of which case.
+        case: &'a CaseId,
+        /// How.
+        repeat: &'a Repeat,
+        /// What it wrote to stdout: both ends of it, if it was much.
+        stdout: &'a [u8],
+        /// What it wrote to stderr.
+        stderr: &'a [u8],
+    },
+    /// The run has ended.
+    Ended(Ending),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every repeat was run, or given up after a failure.
+    Complete,
+    /// The user asked for an end.
+    Interrupted,
+    /// The budget of time was spent.
+    OutOfBudget,
+}

@@ -1,0 +1,39 @@
+//! Running a plan: fresh processes, rounds, deadlines. Hands on a [`Repeat`] for every repeat that ended.
+//!
+//! The parent schedules (`schedule.rs`) and watches (`process.rs`); a child, which is the same binary, measures
+//! (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on.
+
+mod child;
+mod event;
+mod executor;
+mod outcome;
+mod process;
+mod protocol;
+mod repeat;
+mod schedule;
+
+pub use child::serve;
+pub use event::{Ending, Event};
+pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
+pub use process::Program;
+pub use protocol::{Answer, Ask, CHILD_FLAG};
+pub use repeat::execute;
+pub use schedule::Task;
+
+use crate::plan::Isolation;
+
+/// Runs the task, each repeat where the plan's isolation says, and tells `sink` of everything.
+/// Setting the task's `interrupted` ends the run: children are gone when this returns, finished repeats have been told.
+///
+/// # Errors
+/// The first error of the sink; a failing case is none.
+pub fn run<E>(
+    task: &Task<'_>,
+    program: Program,
+    sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Ending, E> {
+    match task.plan.isolation {
+        Isolation::None => schedule::go(task, &mut executor::InProcess, sink),
+        _ => schedule::go(task, &mut executor::Processes::new(program, task.plan, task.interrupted), sink),
+    }
+}

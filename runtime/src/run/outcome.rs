@@ -1,0 +1,114 @@
+//! How a repeat ended. A failure is data: the run goes on.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bencher::{Phase, Purpose, Work};
+use crate::metric::Observation;
+
+/// One whole life cycle of a case, ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Its number: 0 is the verifying repeat, measured ones count from 1.
+    pub number: u32,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// How long it took by the parent's clock, in nanoseconds, process start and end included.
+    pub slot: u64,
+    /// From process start to the first iteration or item, in nanoseconds by the parent's clock; where it got that far.
+    pub start: Option<u64>,
+    /// What the parent saw of the memory of the process and its descendants, where there were any.
+    pub tree: Option<TreeMemory>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Memory of a process tree, sampled from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeMemory {
+    /// The largest sum of proportional sets that was seen, in bytes.
+    pub bytes: u64,
+    /// The most processes that were seen at once.
+    pub processes: usize,
+}
+
+/// How a repeat ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It ran to its end.
+    Measured {
+        /// What it saw.
+        seen: Box<Observation>,
+        /// Its work ticket, if it handed one in.
+        work: Option<Work>,
+    },
+    /// It did not.
+    Failed(Failure),
+    /// It said that it cannot run here.
+    Skipped {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why a repeat failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened.
+    pub how: How,
+    /// In which phase.
+    pub phase: Phase,
+    /// The message that goes with it.
+    pub detail: String,
+    /// The end of what it wrote to stderr.
+    pub stderr: String,
+}
+
+/// The ways in which a repeat fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// It panicked.
+    Panic,
+    /// It returned an error.
+    Error,
+    /// The process ended by itself, with this exit code, before it answered.
+    Exit(i32),
+    /// The process was ended by this signal.
+    Signal(String),
+    /// It ran past its deadline and was killed.
+    Timeout,
+    /// It asked for more memory than it may have.
+    Memory,
+    /// It did not speak the protocol between parent and child.
+    Protocol,
+    /// Its clock does not verify: parts that do not add up, or more time than passed.
+    Clock,
+    /// Its work does not verify.
+    Work,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic => f.write_str("panicked"),
+            Self::Error => f.write_str("returned an error"),
+            Self::Exit(code) => write!(f, "exited with code {code} before it answered"),
+            Self::Signal(name) => write!(f, "was ended by {name}"),
+            Self::Timeout => f.write_str("ran past its deadline"),
+            Self::Memory => f.write_str("went past its memory limit"),
+            Self::Protocol => f.write_str("broke the protocol between parent and child"),
+            Self::Clock => f.write_str("has a clock that does not verify"),
+            Self::Work => f.write_str("did work that does not verify"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in the {}", self.how, self.phase.name())?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}

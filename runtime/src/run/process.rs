@@ -1,0 +1,340 @@
+//! A child seen from the parent: start it, ask it, watch it, end it and all that it started.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::protocol::{Answer, Ask, CHILD_FLAG, Frames, Say, VERSION, send};
+use super::{Failure, How, Outcome, TreeMemory};
+use crate::bencher::Phase;
+use crate::device::ProcessTree;
+
+/// How often the parent looks at the memory and the deadline of a child that is silent.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the pipes of a child may take to drain after it has ended.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How much of the beginning and of the end of each output stream is kept.
+const KEPT: usize = 64 << 10;
+
+/// How children are started.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable: the bench binary itself.
+    pub path: PathBuf,
+    /// Variables set for every child.
+    pub variables: Vec<(String, String)>,
+}
+
+/// What the parent watches for while a child runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch<'a> {
+    pub(super) timeout: Duration,
+    pub(super) memory: u64,
+    /// Whether the user has asked for an end.
+    pub(super) interrupted: &'a AtomicBool,
+}
+
+/// What came of one ask.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// `None` when the run was interrupted.
+    pub(super) outcome: Option<(Outcome, Vec<String>)>,
+    pub(super) start: Option<Duration>,
+    pub(super) slot: Duration,
+    pub(super) tree: Option<TreeMemory>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// Whether the process can take another ask.
+    pub(super) alive: bool,
+}
+
+/// A running child.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    socket: UnixStream,
+    frames: Frames,
+    started: Instant,
+    stdout: Drain,
+    stderr: Drain,
+    ended: bool,
+}
+
+impl Process {
+    /// Starts a child in a process group of its own.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub(super) fn start(program: &Program) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(LOOK))?;
+        let started = Instant::now();
+        let mut child = Command::new(&program.path)
+            .arg(CHILD_FLAG)
+            .envs(program.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let stdout = Drain::start(child.stdout.take().expect("stdout is piped"));
+        let stderr = Drain::start(child.stderr.take().expect("stderr is piped"));
+        Ok(Self { child, socket: ours, frames: Frames::default(), started, stdout, stderr, ended: false })
+    }
+
+    /// Asks for one repeat and waits for its end. If `last`, the process is ended too, and its output collected.
+    pub(super) fn run(&mut self, ask: &Ask, watch: Watch<'_>, last: bool) -> Ended {
+        let begun = if last { self.started } else { Instant::now() };
+        let mut seen = Seen { phase: Phase::SetUp, start: None, tree: None, begun };
+        // A child that died before it was asked is noticed when it is listened to.
+        let _ = send(&mut self.socket, ask);
+        let end = self.listen(watch, &mut seen);
+        let slot = begun.elapsed();
+        // All that was asked for has been done when it answers: nothing is lost by ending it at once.
+        let alive = !last && matches!(end, End::Answered(_));
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        if !alive {
+            self.kill();
+            (stdout, stderr) = (self.stdout.take(), self.stderr.take());
+        }
+        let outcome = self.outcome(end, &seen, watch, &stderr);
+        Ended { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
+    }
+
+    /// Listens until the child has answered, died, broken the protocol or run into a limit.
+    fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen) -> End {
+        let tree = ProcessTree::below(self.child.id());
+        let mut next_look = Instant::now() + LOOK;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            loop {
+                match self.frames.next::<Say>() {
+                    Err(error) => return End::Garbled(error.to_string()),
+                    Ok(None) => break,
+                    Ok(Some(Say::Hello { version: VERSION })) => {}
+                    Ok(Some(Say::Hello { version })) => {
+                        return End::Garbled(format!(
+                            "the child speaks version {version}, the parent {VERSION}"
+                        ));
+                    }
+                    Ok(Some(Say::Phase(phase))) => {
+                        seen.phase = phase;
+                        if phase == Phase::WarmUp && seen.start.is_none() {
+                            seen.start = Some(seen.begun.elapsed());
+                        }
+                    }
+                    Ok(Some(Say::Done(answer))) => return End::Answered(answer),
+                }
+            }
+            if seen.begun.elapsed() >= watch.timeout {
+                return End::TimedOut;
+            }
+            if watch.interrupted.load(Ordering::Relaxed) {
+                return End::Interrupted;
+            }
+            // Looking costs the child nothing but a processor that it is not on.
+            if Instant::now() >= next_look {
+                next_look = Instant::now() + LOOK;
+                if let Some((bytes, processes)) = tree.memory() {
+                    seen.note(bytes, processes);
+                    if bytes > watch.memory {
+                        return End::TooLarge(bytes);
+                    }
+                }
+            }
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return End::Died,
+                Ok(bytes) => self.frames.feed(&buffer[..bytes]),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                // A reset is a death with something unread.
+                Err(_) => return End::Died,
+            }
+        }
+    }
+
+    /// Kills the group. The child is not reaped before, so its group cannot be anyone else's by now.
+    fn kill(&mut self) {
+        if !self.ended {
+            let _ = killpg(self.pid(), Signal::SIGKILL);
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        self.ended = true;
+        self.child.wait()
+    }
+
+    fn outcome(
+        &mut self,
+        end: End,
+        seen: &Seen,
+        watch: Watch<'_>,
+        stderr: &[u8],
+    ) -> Option<(Outcome, Vec<String>)> {
+        let fail = |how, detail: String| {
+            let stderr = tail(stderr);
+            Outcome::Failed(Failure { how, phase: seen.phase, detail, stderr })
+        };
+        let mebibytes = |bytes: u64| bytes >> 20;
+        Some(match end {
+            End::Interrupted => return None,
+            End::Answered(answer) => match *answer {
+                Answer::Measured { seen: observation, .. }
+                    if u128::from(observation.wall) > seen.begun.elapsed().as_nanos() =>
+                {
+                    let claimed = observation.wall();
+                    let passed = seen.begun.elapsed();
+                    (
+                        fail(
+                            How::Clock,
+                            format!("it claims {claimed:?} of measured time, but {passed:?} passed"),
+                        ),
+                        vec![],
+                    )
+                }
+                Answer::Failed(failure) => {
+                    (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
+                }
+                answer => answer.into_outcome(),
+            },
+            End::TimedOut => (fail(How::Timeout, format!("no answer after {:?}", watch.timeout)), vec![]),
+            End::TooLarge(bytes) => {
+                let (bytes, limit) = (mebibytes(bytes), mebibytes(watch.memory));
+                (
+                    fail(How::Memory, format!("its processes held {bytes} MiB, the limit is {limit} MiB")),
+                    vec![],
+                )
+            }
+            End::Garbled(why) => (fail(How::Protocol, why), vec![]),
+            End::Died => {
+                let how = match self.reap() {
+                    Ok(status) => died(status, stderr),
+                    Err(_) => How::Protocol,
+                };
+                let detail = match how {
+                    How::Memory => format!("the limit is {} MiB", mebibytes(watch.memory)),
+                    _ => String::new(),
+                };
+                (fail(how, detail), vec![])
+            }
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = self.reap();
+    }
+}
+
+fn died(status: ExitStatus, stderr: &[u8]) -> How {
+    let out_of_memory = String::from_utf8_lossy(stderr).contains("memory allocation of ");
+    match (status.code(), status.signal()) {
+        (Some(code), _) => How::Exit(code),
+        (None, Some(signal)) if signal == Signal::SIGABRT as i32 && out_of_memory => How::Memory,
+        (None, signal) => {
+            let name =
+                signal.and_then(|signal| Signal::try_from(signal).ok()).map_or("a signal", Signal::as_str);
+            How::Signal(name.to_owned())
+        }
+    }
+}
+
+/// The last lines of an output, as people read it.
+fn tail(bytes: &[u8]) -> String {
+    const LINES: usize = 12;
+    const BYTES: usize = 4 << 10;
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(BYTES)..]);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+/// Why listening ended.
+#[derive(Debug)]
+enum End {
+    Answered(Box<Answer>),
+    Died,
+    TimedOut,
+    TooLarge(u64),
+    Garbled(String),
+    Interrupted,
+}
+
+/// What the parent saw while it listened.
+struct Seen {
+    phase: Phase,
+    start: Option<Duration>,
+    tree: Option<TreeMemory>,
+    begun: Instant,
+}
+
+impl Seen {
+    /// A process alone measures its own peak; the parent's samples matter when there are several.
+    fn note(&mut self, bytes: u64, processes: usize) {
+        if processes > 1 || self.tree.is_some() {
+            let before = self.tree.unwrap_or(TreeMemory { bytes: 0, processes: 0 });
+            let (bytes, processes) = (before.bytes.max(bytes), before.processes.max(processes));
+            self.tree = Some(TreeMemory { bytes, processes });
+        }
+    }
+}
+
+/// A thread that empties a pipe, so that nobody who writes much has to wait, and keeps both ends of what came.
+#[derive(Debug)]
+struct Drain {
+    bytes: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Drain {
+    fn start(mut pipe: impl Read + Send + 'static) -> Self {
+        let (sender, bytes) = mpsc::channel();
+        thread::spawn(move || {
+            let (mut head, mut end, mut dropped) = (Vec::new(), Vec::new(), 0);
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                match pipe.read(&mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => {
+                        let room = (KEPT - head.len()).min(read);
+                        head.extend_from_slice(&buffer[..room]);
+                        end.extend_from_slice(&buffer[room..read]);
+                        if end.len() > 2 * KEPT {
+                            dropped += end.len() - KEPT;
+                            end.drain(..end.len() - KEPT);
+                        }
+                    }
+                }
+            }
+            if dropped > 0 {
+                head.extend_from_slice(format!("\n... {dropped} bytes left out ...\n").as_bytes());
+            }
+            head.extend_from_slice(&end);
+            let _ = sender.send(head);
+        });
+        Self { bytes }
+    }
+
+    /// What came, once the pipe is closed. A pipe that outlives its process group (someone left the group) is given up.
+    fn take(&self) -> Vec<u8> {
+        self.bytes.recv_timeout(GRACE).unwrap_or_default()
+    }
+}

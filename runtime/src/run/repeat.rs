@@ -1,0 +1,107 @@
+//! One repeat, in the process that measures: make the adapter, run the scenario, drop the adapter, answer.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::rc::Rc;
+use std::{any::Any, cell::Cell, fs, io};
+
+use super::protocol::{Answer, Ask};
+use super::{Failure, How};
+use crate::bencher::{Bencher, Error, Phase, Purpose, Settings, Yield};
+use crate::device::Clock;
+use crate::registry::{find_adapter, find_scenario};
+
+/// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
+/// A panic is caught and becomes an answer; what ends the process is the parent's to see.
+pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static) -> Answer {
+    let phase = Rc::new(Cell::new(Phase::SetUp));
+    let now = phase.clone();
+    let on_phase = move |next| {
+        now.set(next);
+        tell(next);
+    };
+    match catch_unwind(AssertUnwindSafe(|| attempt(ask, Box::new(on_phase)))) {
+        Ok(Ok(result)) => answer(ask, result),
+        Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
+        Ok(Err(error)) => failed(How::Error, phase.get(), error.to_string()),
+        Err(panic) => failed(How::Panic, phase.get(), panic_text(panic.as_ref())),
+    }
+}
+
+fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
+    on_phase(Phase::SetUp);
+    let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
+    let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
+    let entry = match (&ask.adapter, scenario.contract) {
+        (Some(name), Some(contract)) => {
+            Some(find_adapter((contract.id)(), name).ok_or_else(|| unknown("adapter", name))?)
+        }
+        _ => None,
+    };
+    let mut adapter = entry.map(|entry| (entry.make)()).transpose()?;
+    let mut bencher = Bencher::new(Settings {
+        purpose: ask.purpose,
+        limits: ask.limits,
+        seed: ask.seed,
+        hold_seed: ask.hold_seed,
+        scratch: ask.scratch.clone(),
+        clock: Clock::monotonic(),
+        on_phase,
+    });
+    let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
+    bencher.enter(Phase::TearDown);
+    drop(adapter);
+    ran?;
+    let mut result = bencher.finish()?;
+    // What the adapter says of itself once and for all stands on every ticket of it.
+    if let (Some(work), Some(unequal)) = (&mut result.work, entry.and_then(|entry| entry.unequal)) {
+        work.ticket.unequal.get_or_insert_with(|| unequal.to_owned());
+    }
+    Ok(result)
+}
+
+fn answer(ask: &Ask, result: Yield) -> Answer {
+    let Yield { seen, work, mut hashes } = result;
+    let mut held = Vec::new();
+    match (&ask.hashes, ask.purpose) {
+        (Some(file), Purpose::Verify) => {
+            hashes.sort_unstable();
+            if let Err(error) = write_hashes(file, &hashes) {
+                let detail = format!("failed to write the hashes of the elements: {error}");
+                return failed(How::Error, Phase::TearDown, detail);
+            }
+        }
+        _ => held = hashes.iter().map(|hash| format!("{hash:032x}")).collect(),
+    }
+    Answer::Measured { seen: Box::new(seen), work, held }
+}
+
+fn failed(how: How, phase: Phase, detail: String) -> Answer {
+    Answer::Failed(Failure { how, phase, detail, stderr: String::new() })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic that is no text".to_owned())
+}
+
+fn write_hashes(file: &Path, sorted: &[u128]) -> io::Result<()> {
+    let mut writer = io::BufWriter::new(fs::File::create(file)?);
+    for hash in sorted {
+        writer.write_all(&hash.to_le_bytes())?;
+    }
+    writer.flush()
+}
+
+/// Reads what a verifying repeat wrote.
+pub(super) fn read_hashes(file: &Path) -> io::Result<Vec<u128>> {
+    let bytes = fs::read(file)?;
+    Ok(bytes
+        .chunks_exact(16)
+        .map(|hash| u128::from_le_bytes(hash.try_into().expect("chunks of 16")))
+        .collect())
+}

@@ -1,0 +1,374 @@
+//! Baselines: runs that were promoted by name, per machine and suite.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::files::{read_record, replace};
+use super::runs::names_or_none;
+use super::{Broken, Disk, Error, Files, Layout, nearest};
+use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
+
+/// The most bytes that a committed baseline may take.
+const COMMITTED: usize = 1_000_000;
+/// The longest name.
+const LONGEST: usize = 100;
+/// Set in the environment of a run that was slowed down on purpose.
+const SLOWDOWN: &str = "WEIGHBRIDGE_SLOWDOWN";
+
+/// The name of a baseline: letters, digits, `.`, `_` and `-`, no leading `.`. A path can never pass for one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BaselineName(String);
+
+impl FromStr for BaselineName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if letters && !text.is_empty() && !text.starts_with('.') && text.len() <= LONGEST {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::BadName(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for BaselineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The baselines of a data directory, and those that are committed with the workspace.
+#[derive(Clone, Debug)]
+pub struct Baselines {
+    layout: Layout,
+    files: Arc<dyn Files>,
+}
+
+/// A baseline and where it lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The baseline.
+    pub baseline: Baseline,
+    /// Its file.
+    pub path: PathBuf,
+    /// Whether it is committed with the workspace.
+    pub committed: bool,
+}
+
+impl Baselines {
+    /// The baselines of a data directory, which need not be there yet.
+    pub fn new(layout: Layout) -> Self {
+        Self::on(Arc::new(Disk), layout)
+    }
+
+    /// The same on another file system.
+    pub fn on(files: Arc<dyn Files>, layout: Layout) -> Self {
+        Self { layout, files }
+    }
+
+    /// Promotes a run in the data directory. One of that name is replaced.
+    ///
+    /// # Errors
+    /// [`Error::NotPromoted`] when the run may not be judged by, else those of the file system.
+    pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
+        self.write(name, run, &self.layout.baselines(), false)
+    }
+
+    /// Promotes a run in the workspace itself, where it can be committed.
+    ///
+    /// # Errors
+    /// As [`Baselines::set`], and [`Error::TooBig`] over a megabyte.
+    pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
+        let root = self.layout.committed().ok_or_else(|| Error::NoWorkspace(name.to_string()))?;
+        self.write(name, run, &root, true)
+    }
+
+    fn write(
+        &self,
+        name: &BaselineName,
+        run: &RunRecord,
+        root: &Path,
+        committed: bool,
+    ) -> Result<Stored, Error> {
+        may_be_judged_by(run).map_err(|why| Error::NotPromoted {
+            run: run.manifest.id.clone(),
+            name: name.to_string(),
+            why,
+        })?;
+        let baseline = Baseline::promote(&name.0, run);
+        let path = Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, name);
+        let content = record::write(&baseline);
+        let content = content.map_err(|source| Error::Unwritable { path: path.clone(), source })?;
+        if committed && content.len() > COMMITTED {
+            return Err(Error::TooBig { name: name.to_string(), bytes: content.len(), limit: COMMITTED });
+        }
+        if let Some(directory) = path.parent() {
+            self.files.make_dirs(directory).map_err(Error::io("make", directory))?;
+        }
+        replace(&*self.files, &path, &content)?;
+        Ok(Stored { baseline, path, committed })
+    }
+
+    /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed one.
+    ///
+    /// # Errors
+    /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
+    pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, Error> {
+        for (root, committed) in self.roots() {
+            let path = Layout::baseline(&root, machine, suite, name);
+            match self.read(&path) {
+                Ok(baseline) => {
+                    expect_place(&baseline, &path, &root)?;
+                    return Ok(Stored { baseline, path, committed });
+                }
+                Err(error) if error.absent() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.no_baseline(suite, name))
+    }
+
+    /// All baselines, by name, then suite, then machine; and what cannot be read in their place.
+    ///
+    /// # Errors
+    /// When a directory cannot be read. When it is not there, there are none.
+    pub fn list(&self) -> Result<(Vec<Stored>, Vec<Broken>), Error> {
+        let (mut stored, mut broken) = (Vec::new(), Vec::new());
+        for (root, committed) in self.roots() {
+            for path in self.beneath(&root)? {
+                let checked = self.read(&path).and_then(|baseline| {
+                    expect_place(&baseline, &path, &root)?;
+                    Ok(baseline)
+                });
+                match checked {
+                    Ok(baseline) => stored.push(Stored { baseline, path, committed }),
+                    Err(error) => {
+                        broken.push(Broken { name: path.display().to_string(), why: error.to_string() });
+                    }
+                }
+            }
+        }
+        stored.sort_by_cached_key(|stored: &Stored| {
+            let of = &stored.baseline;
+            (of.name.clone(), of.suite.clone(), of.environment.machine_id(), stored.committed)
+        });
+        Ok((stored, broken))
+    }
+
+    /// Removes a baseline of the data directory. A committed one is removed as any committed file.
+    ///
+    /// # Errors
+    /// [`Error::NoBaseline`], or those of the file system.
+    pub fn remove(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<(), Error> {
+        let path = Layout::baseline(&self.layout.baselines(), machine, suite, name);
+        self.files.remove(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => self.no_baseline(suite, name),
+            _ => Error::io("remove", &path)(source),
+        })
+    }
+
+    fn roots(&self) -> impl Iterator<Item = (PathBuf, bool)> {
+        let own = (self.layout.baselines(), false);
+        std::iter::once(own).chain(self.layout.committed().map(|root| (root, true)))
+    }
+
+    /// The files of all baselines under a root: machine, suite, name.
+    fn beneath(&self, root: &Path) -> Result<Vec<PathBuf>, Error> {
+        let mut level = vec![root.to_owned()];
+        for _ in ["machine", "suite", "name"] {
+            let mut next = Vec::new();
+            for directory in &level {
+                match names_or_none(&*self.files, directory) {
+                    Ok(names) => next.extend(
+                        names.iter().filter(|name| !name.starts_with('.')).map(|name| directory.join(name)),
+                    ),
+                    // A stray file among the directories (a read-me) is nobody's baseline.
+                    Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            level = next;
+        }
+        level.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        Ok(level)
+    }
+
+    fn read(&self, path: &Path) -> Result<Baseline, Error> {
+        read_record(&*self.files, path)
+    }
+
+    fn no_baseline(&self, suite: &str, name: &BaselineName) -> Error {
+        let known: Vec<String> = self
+            .list()
+            .map_or_else(|_| Vec::new(), |(known, _)| known.into_iter().map(|of| of.baseline.name).collect());
+        let others = known.iter().map(String::as_str).filter(|other| *other != name.0);
+        let nearest = nearest(&name.0, others).map(str::to_owned);
+        Error::NoBaseline { name: name.to_string(), suite: suite.to_owned(), nearest }
+    }
+}
+
+/// A baseline lies where its own name, suite and machine put it, or somebody moved it.
+fn expect_place(baseline: &Baseline, path: &Path, root: &Path) -> Result<(), Error> {
+    let own = baseline
+        .name
+        .parse::<BaselineName>()
+        .map(|name| Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, &name));
+    if own.is_ok_and(|own| own == path) {
+        return Ok(());
+    }
+    let machine = baseline.environment.machine_id();
+    let found = format!("baseline `{}` of {} on machine {machine}", baseline.name, baseline.suite);
+    Err(Error::Misplaced { path: path.to_owned(), found, expected: "another".to_owned() })
+}
+
+/// Whether a run may be judged by; if not, why not.
+fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
+    let manifest = &run.manifest;
+    match manifest.status {
+        RunStatus::Running => return Err("it did not come to its end".to_owned()),
+        RunStatus::Interrupted => return Err("it was interrupted".to_owned()),
+        RunStatus::Complete => {}
+    }
+    if manifest.resumed {
+        return Err("it was broken off and taken up again, so its repeats are of two times".to_owned());
+    }
+    if let Some(factor) = manifest.environment.variables.get(SLOWDOWN) {
+        return Err(format!("it was slowed down on purpose ({SLOWDOWN}={factor})"));
+    }
+    if !run.cases.iter().any(|case| case.status == CaseStatus::Measured) {
+        return Err("none of its cases was measured".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::run;
+    use super::*;
+    use crate::record::RunId;
+
+    const SUITE: &str = "toy/suite";
+
+    fn name(text: &str) -> BaselineName {
+        text.parse().expect("a name")
+    }
+
+    fn with_home(test: impl FnOnce(Baselines)) {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let layout = Layout::new(home.path().join("data")).with_workspace(home.path().join("workspace"));
+        test(Baselines::new(layout));
+    }
+
+    #[test]
+    fn names_of_baselines_are_no_paths() {
+        for good in ["main", "v1.2", "a-b_c", "2026"] {
+            assert_eq!(name(good).to_string(), good);
+        }
+        for bad in ["", ".", "..", ".main", "a/b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
+            assert!(bad.parse::<BaselineName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_baseline_is_kept_per_name_suite_and_machine() {
+        with_home(|baselines| {
+            let one = run(1_000, 1);
+            let mut other = run(2_000, 1);
+            other.manifest.suite = "toy/other".into();
+            baselines.set(&name("main"), &one).expect("promoted");
+            baselines.set(&name("main"), &other).expect("promoted");
+            let machine = one.manifest.environment.machine_id();
+            let get = |suite: &str| baselines.find(&machine, suite, &name("main")).expect("set").baseline.run;
+            assert_eq!((get(SUITE), get("toy/other")), (one.manifest.id.clone(), other.manifest.id));
+
+            baselines.set(&name("main"), &run(3_000, 1)).expect("promoted");
+            assert_eq!(get(SUITE), RunId::new(3_000, 7), "a new promotion takes the place of the old one");
+            baselines.remove(&machine, SUITE, &name("main")).expect("removed");
+            let (left, broken) = baselines.list().expect("readable");
+            assert_eq!((left.len(), broken.len()), (1, 0));
+            assert_eq!(left[0].baseline.suite, "toy/other");
+        });
+    }
+
+    #[test]
+    fn a_committed_baseline_serves_until_the_data_directory_has_one() {
+        with_home(|baselines| {
+            let (committed, own) = (run(1_000, 1), run(2_000, 1));
+            let machine = own.manifest.environment.machine_id();
+            baselines.commit(&name("main"), &committed).expect("promoted");
+            let got = baselines.find(&machine, SUITE, &name("main")).expect("committed");
+            assert!(got.committed && got.baseline.run == committed.manifest.id);
+            baselines.set(&name("main"), &own).expect("promoted");
+            let got = baselines.find(&machine, SUITE, &name("main")).expect("set");
+            assert!(!got.committed && got.baseline.run == own.manifest.id);
+            assert_eq!(baselines.list().expect("readable").0.len(), 2);
+        });
+    }
+
+    #[test]
+    fn a_committed_baseline_stays_small() {
+        with_home(|baselines| {
+            let big = run(1_000, 1_000);
+            let error = baselines.commit(&name("main"), &big).expect_err("over a megabyte");
+            assert!(matches!(error, Error::TooBig { .. }), "{error}");
+            baselines.set(&name("main"), &big).expect("the data directory takes it");
+        });
+    }
+
+    #[test]
+    fn a_run_that_may_not_be_judged_by_is_not_promoted() {
+        with_home(|baselines| {
+            let refusal = |change: fn(&mut RunRecord)| {
+                let mut run = run(1_000, 1);
+                change(&mut run);
+                baselines.set(&name("main"), &run).expect_err("not promoted").to_string()
+            };
+            let said = refusal(|run| run.manifest.status = RunStatus::Interrupted);
+            assert_eq!(said, "run 19700101-001640-000007 cannot become baseline `main`: it was interrupted");
+            assert!(refusal(|run| run.manifest.status = RunStatus::Running).contains("its end"));
+            assert!(refusal(|run| run.manifest.resumed = true).contains("taken up again"));
+            let said = refusal(|run| {
+                run.manifest.environment.variables.insert(SLOWDOWN.into(), "1.3".into());
+            });
+            assert!(said.contains("WEIGHBRIDGE_SLOWDOWN=1.3"), "{said}");
+            let said = refusal(|run| run.cases[0].status = CaseStatus::Failed("panicked".into()));
+            assert!(said.contains("none of its cases was measured"), "{said}");
+            assert!(baselines.list().expect("readable").0.is_empty(), "nothing was written");
+        });
+    }
+
+    #[test]
+    fn a_missing_baseline_is_told_with_the_nearest_and_how_to_make_it() {
+        with_home(|baselines| {
+            let run = run(1_000, 1);
+            let machine = run.manifest.environment.machine_id();
+            baselines.set(&name("main"), &run).expect("promoted");
+            let said = baselines.find(&machine, SUITE, &name("mian")).expect_err("no such").to_string();
+            assert!(said.contains("did you mean `main`?"), "{said}");
+            assert!(said.contains("cargo bench -- --save-baseline mian"), "{said}");
+            assert!(baselines.remove(&machine, SUITE, &name("mian")).is_err());
+        });
+    }
+
+    #[test]
+    fn a_baseline_in_the_wrong_place_or_of_another_schema_is_seen() {
+        with_home(|baselines| {
+            let run = run(1_000, 1);
+            let machine = run.manifest.environment.machine_id();
+            let main = baselines.set(&name("main"), &run).expect("promoted").path;
+            std::fs::copy(&main, main.with_file_name("other.json")).expect("copied");
+            let said = baselines.find(&machine, SUITE, &name("other")).expect_err("a copy").to_string();
+            assert!(said.contains("holds baseline `main` of toy/suite"), "{said}");
+
+            let text = std::fs::read_to_string(&main).expect("written");
+            std::fs::write(&main, text.replace("\"schema\":1", "\"schema\":2")).expect("writable");
+            let said = baselines.find(&machine, SUITE, &name("main")).expect_err("newer").to_string();
+            assert!(said.contains("upgrade weighbridge"), "{said}");
+            let (stored, broken) = baselines.list().expect("readable");
+            assert_eq!((stored.len(), broken.len()), (0, 2));
+        });
+    }
+}

@@ -1,0 +1,128 @@
+//! What can go wrong with files and names.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::record::{RunId, SchemaError};
+
+/// Why the store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("failed to {attempt} `{}`: {source}{}", path.display(), mend(source))]
+    Io {
+        /// What was attempted.
+        attempt: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("failed to read `{}`: {source}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter with it.
+        source: SchemaError,
+    },
+    /// A record could not be put into a form that can be read again.
+    #[error("refused to write `{}`: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter with the record.
+        source: SchemaError,
+    },
+    /// A sound file lies where another belongs.
+    #[error("failed to read `{}`: it holds {found} where {expected} belongs: was it renamed or copied by hand?", path.display())]
+    Misplaced {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What belongs there.
+        expected: String,
+    },
+    /// There is no such run.
+    #[error("there is no run `{run}` in `{}`: `cargo xtask runs list` shows those that are there", data.display())]
+    NoRun {
+        /// The run that was asked for.
+        run: RunId,
+        /// The data directory.
+        data: PathBuf,
+    },
+    /// Two runs of one name: they started in the same second and drew the same salt.
+    #[error("there is a run `{0}` already")]
+    RunExists(RunId),
+    /// A name that is no baseline's.
+    #[error(
+        "`{0}` is no name for a baseline: use letters, digits, `.`, `_` and `-`, at most 100, none a leading `.`"
+    )]
+    BadName(String),
+    /// There is no such baseline.
+    #[error("there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` or `cargo xtask baseline set {name}`", did_you_mean(nearest.as_deref()))]
+    NoBaseline {
+        /// The name that was asked for.
+        name: String,
+        /// The suite that was asked for.
+        suite: String,
+        /// The nearest name that is there.
+        nearest: Option<String>,
+    },
+    /// A run that may not be judged by.
+    #[error("run {run} cannot become baseline `{name}`: {why}")]
+    NotPromoted {
+        /// The run.
+        run: RunId,
+        /// The name that it should have had.
+        name: String,
+        /// What is the matter with it.
+        why: String,
+    },
+    /// A committed baseline that would weigh down the repository.
+    #[error(
+        "baseline `{name}` takes {bytes} bytes and a committed one may take {limit}: promote a run of fewer cases"
+    )]
+    TooBig {
+        /// Its name.
+        name: String,
+        /// What it takes.
+        bytes: usize,
+        /// What it may take.
+        limit: usize,
+    },
+    /// A committed baseline was asked for where there is no workspace to commit it to.
+    #[error("there is no workspace to commit baseline `{0}` to: run this inside one")]
+    NoWorkspace(String),
+}
+
+impl Error {
+    /// Turns an error of the file system into ours.
+    pub(super) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { attempt, path, source }
+    }
+
+    /// Whether a file or directory that was asked for is not there.
+    pub(super) fn absent(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// What a person can do about an error of the file system.
+fn mend(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ": free some space (`cargo xtask runs prune` removes old runs) or name another place with `--data`"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ": name a directory that can be written with `--data`"
+        }
+        _ => "",
+    }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}

@@ -1,0 +1,145 @@
+//! The seam between the store and the file system: what it needs of one, and the real one.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::Error;
+use crate::record::{self, Filed};
+
+/// What the store needs of a file system. Tests put a failing one in place of the [`Disk`].
+pub trait Files: fmt::Debug + Send + Sync {
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// Those of the file system, as with all that follow.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Writes a file that is not there yet, and waits until the disk has it.
+    ///
+    /// # Errors
+    /// If it is there, or cannot be written.
+    fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
+
+    /// Gives a file or directory another name, in one step, and waits until the disk has it. A file in the way is
+    /// replaced, a directory with something in it is not.
+    ///
+    /// # Errors
+    /// If it is not there, or a directory is in the way.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Makes a directory and those above it.
+    ///
+    /// # Errors
+    /// If one cannot be made.
+    fn make_dirs(&self, path: &Path) -> io::Result<()>;
+
+    /// The names in a directory, sorted.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be read.
+    fn names(&self, path: &Path) -> io::Result<Vec<String>>;
+
+    /// When a file was last written.
+    ///
+    /// # Errors
+    /// If it is not there.
+    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
+
+    /// Removes a file, or a directory with all in it.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// How the names of files end that are on their way to their place.
+const TEMPORARY: &str = ".tmp";
+
+/// The real file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+
+    fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let mut file = File::create_new(path)?;
+        file.write_all(content)?;
+        file.sync_all() // or a rename that reached the disk may name a file that did not
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)?;
+        match to.parent() {
+            Some(parent) => File::open(parent)?.sync_all(), // the name lives in the directory
+            None => Ok(()),
+        }
+    }
+
+    fn make_dirs(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<String>> {
+        let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names = names.collect::<io::Result<Vec<String>>>()?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
+        fs::metadata(path)?.modified()
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        // Of a link the link itself goes, never what it leads to.
+        if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+    }
+}
+
+/// Puts `content` into the place of a file: readers see the old content or the new one, never a part, and what was
+/// there stays when it cannot be done.
+pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), Error> {
+    let temporary = temporary(path);
+    let written = files.write_new(&temporary, content).and_then(|()| files.rename(&temporary, path));
+    written.map_err(|source| {
+        // The first error is the one to tell; a leftover is ignored by readers and removed by pruning.
+        drop(files.remove(&temporary));
+        Error::io("write", path)(source)
+    })
+}
+
+/// Writes a record in its envelope.
+pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R) -> Result<(), Error> {
+    let content = record::write(record);
+    let content = content.map_err(|source| Error::Unwritable { path: path.to_owned(), source })?;
+    replace(files, path, &content)
+}
+
+/// Reads a record out of its envelope.
+pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<R, Error>
+where
+    R: Filed + serde::de::DeserializeOwned,
+{
+    let content = files.read(path).map_err(Error::io("read", path))?;
+    record::read(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
+}
+
+/// Whether a name is that of a file on its way to its place.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(TEMPORARY)
+}
+
+/// A name beside a file that no other process and no other thread uses.
+fn temporary(path: &Path) -> PathBuf {
+    // Drawn, not counted: process ids come round again, in containers at once, and a leftover would be in the way.
+    let salt = RandomState::new().build_hasher().finish();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{salt:016x}{TEMPORARY}"))
+}

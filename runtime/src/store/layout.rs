@@ -1,0 +1,178 @@
+//! Where every file lies. The only place with path literals.
+
+use std::path::{Path, PathBuf};
+
+use super::BaselineName;
+use crate::plan::CaseId;
+use crate::record::{MachineId, RunId};
+
+/// Where every file of a data directory lies.
+///
+/// Names of files are made from ids whose form is fixed ([`RunId`], [`MachineId`]), or that are cut to harmless
+/// letters here or by [`CaseId::file_name`]: no path is ever read from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    data: PathBuf,
+    workspace: Option<PathBuf>,
+}
+
+/// What a child writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Its standard output.
+    Stdout,
+    /// Its standard error.
+    Stderr,
+}
+
+impl Layout {
+    /// The layout of a data directory.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into(), workspace: None }
+    }
+
+    /// The data directory of a workspace when none is named, from cargo's target directory.
+    pub fn in_target(target: &Path) -> Self {
+        Self::new(target.join("weighbridge"))
+    }
+
+    /// The same, with the committed baselines of a workspace beside it.
+    #[must_use]
+    pub fn with_workspace(self, root: impl Into<PathBuf>) -> Self {
+        Self { workspace: Some(root.into()), ..self }
+    }
+
+    /// The data directory itself.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// All runs.
+    pub fn runs(&self) -> PathBuf {
+        self.data.join("runs")
+    }
+
+    /// All that belongs to a run.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.runs().join(run.as_str())
+    }
+
+    /// A run while its directory is made: it gets its name when it is whole, so that no reader sees a part.
+    pub(super) fn unborn(&self, run: &RunId) -> PathBuf {
+        self.runs().join(format!(".new-{run}"))
+    }
+
+    /// A run while it is removed: first it loses its name, so that no reader sees a part.
+    pub(super) fn dying(&self, run: &RunId) -> PathBuf {
+        self.runs().join(format!(".old-{run}"))
+    }
+
+    /// A run's manifest.
+    pub fn manifest(&self, run: &RunId) -> PathBuf {
+        manifest_in(&self.run(run))
+    }
+
+    /// A run's journal.
+    pub fn repeats(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("repeats")
+    }
+
+    /// One repeat in the journal.
+    pub fn repeat(&self, run: &RunId, case: &CaseId, number: u32) -> PathBuf {
+        self.repeats(run).join(format!("{}.{number}.json", case.file_name()))
+    }
+
+    /// A run's case records.
+    pub fn cases(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("cases")
+    }
+
+    /// One case's record.
+    pub fn case(&self, run: &RunId, case: &CaseId) -> PathBuf {
+        self.cases(run).join(format!("{}.json", case.file_name()))
+    }
+
+    /// What children of a run wrote.
+    pub fn logs(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("logs")
+    }
+
+    /// What the child of one repeat wrote.
+    pub fn log(&self, run: &RunId, case: &CaseId, number: u32, stream: Stream) -> PathBuf {
+        let stream = match stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        };
+        self.logs(run).join(format!("{}.{number}.{stream}", case.file_name()))
+    }
+
+    /// Scratch directories of a run.
+    pub fn scratches(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("scratch")
+    }
+
+    /// The scratch directory of one repeat.
+    pub fn scratch(&self, run: &RunId, case: &CaseId, number: u32) -> PathBuf {
+        self.scratches(run).join(format!("{}.{number}", case.file_name()))
+    }
+
+    /// Hashes of the elements that a reference delivered in its verifying repeat.
+    pub fn hashes(&self, run: &RunId, case: &CaseId) -> PathBuf {
+        self.run(run).join("hashes").join(format!("{}.bin", case.file_name()))
+    }
+
+    /// All baselines of this data directory.
+    pub fn baselines(&self) -> PathBuf {
+        self.data.join("baselines")
+    }
+
+    /// All baselines that are committed with the workspace, if there is one.
+    pub fn committed(&self) -> Option<PathBuf> {
+        Some(self.workspace.as_ref()?.join("benches").join("baselines"))
+    }
+
+    /// A baseline under one of those two roots.
+    pub(super) fn baseline(root: &Path, machine: &MachineId, suite: &str, name: &BaselineName) -> PathBuf {
+        root.join(machine.as_str()).join(harmless(suite)).join(format!("{name}.json"))
+    }
+
+    /// The lock that keeps two measuring runs of one machine apart, whatever their data directories.
+    pub fn machine_lock() -> PathBuf {
+        std::env::temp_dir().join("weighbridge.lock")
+    }
+}
+
+/// The manifest in a run's directory, whatever that is called just now.
+pub(super) fn manifest_in(run: &Path) -> PathBuf {
+    run.join("run.json")
+}
+
+/// The directories that every run has.
+pub(super) fn directories_in(run: &Path) -> [PathBuf; 5] {
+    ["repeats", "cases", "logs", "scratch", "hashes"].map(|name| run.join(name))
+}
+
+/// A name as one directory name: `weighbridge-suite/suite` becomes `weighbridge-suite@suite`.
+fn harmless(name: &str) -> String {
+    let letter = |c: char| match c {
+        '/' => '@',
+        c if c.is_ascii_alphanumeric() || "-_.".contains(c) => c,
+        _ => '_',
+    };
+    let name: String = name.chars().map(letter).collect();
+    if name.starts_with('.') || name.is_empty() { format!("_{name}") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_its_directory() {
+        assert_eq!(harmless("weighbridge-suite/suite"), "weighbridge-suite@suite");
+        assert_eq!(harmless("../../etc"), "_..@..@etc");
+        assert_eq!(harmless(".."), "_..");
+        assert_eq!(harmless(""), "_");
+        assert_eq!(harmless("a\\b:c\0"), "a_b_c_");
+    }
+}

@@ -1,0 +1,27 @@
+//! Where records are kept: runs with their journal, baselines, the machine-wide lock.
+//!
+//! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and what it
+//! says are checked. Nothing here decides anything about figures.
+
+mod baselines;
+mod error;
+mod files;
+mod layout;
+mod lock;
+mod nearest;
+mod prune;
+mod runs;
+
+pub use baselines::{BaselineName, Baselines, Stored};
+pub use error::Error;
+pub use files::{Disk, Files};
+pub use layout::{Layout, Stream};
+pub use lock::{Attempt, MachineLock};
+pub use nearest::nearest;
+pub use prune::{Keep, Pruned};
+pub use runs::{Broken, Listing, Runs};
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod fixtures;

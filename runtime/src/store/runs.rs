@@ -1,0 +1,281 @@
+//! Runs: made, journalled, finished, listed and read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use super::files::{is_temporary, read_record, replace, write_record};
+use super::layout::{directories_in, manifest_in};
+use super::{Disk, Error, Files, Layout, Stream};
+use crate::compare::History;
+use crate::plan::CaseId;
+use crate::record::{Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus};
+use crate::run::Repeat;
+
+/// The runs of a data directory.
+///
+/// Each run has a directory of its own, so two that write at once do each other no harm, and nothing is locked.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    pub(super) layout: Layout,
+    pub(super) files: Arc<dyn Files>,
+}
+
+/// The runs that are there.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Those that can be read, newest first.
+    pub runs: Vec<RunManifest>,
+    /// Those that cannot.
+    pub broken: Vec<Broken>,
+}
+
+/// Something that cannot be read where a run or a baseline should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its name in its directory.
+    pub name: String,
+    /// What is the matter.
+    pub why: String,
+}
+
+impl Runs {
+    /// The runs of a data directory, which need not be there yet.
+    pub fn new(layout: Layout) -> Self {
+        Self::on(Arc::new(Disk), layout)
+    }
+
+    /// The same on another file system.
+    pub fn on(files: Arc<dyn Files>, layout: Layout) -> Self {
+        Self { layout, files }
+    }
+
+    /// Where the files of these runs lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Makes the directory of a run, with its manifest in it. It appears whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::RunExists`] when there is one of that name: draw another salt. Else those of the file system.
+    pub fn create(&self, manifest: &RunManifest) -> Result<(), Error> {
+        let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
+        let made = self.prepare(manifest).and_then(|()| {
+            self.files.rename(&unborn, &run).map_err(|source| match source.kind() {
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+                    Error::RunExists(manifest.id.clone())
+                }
+                _ => Error::io("make", &run)(source),
+            })
+        });
+        made.inspect_err(|_| drop(self.files.remove(&unborn)))
+    }
+
+    fn prepare(&self, manifest: &RunManifest) -> Result<(), Error> {
+        let unborn = self.layout.unborn(&manifest.id);
+        for directory in directories_in(&unborn) {
+            self.files.make_dirs(&directory).map_err(Error::io("make", &directory))?;
+        }
+        write_record(&*self.files, &manifest_in(&unborn), manifest)
+    }
+
+    /// Puts a repeat that ended into the journal. When this returns, the disk has it.
+    ///
+    /// # Errors
+    /// Those of the file system, and a repeat that holds what is no number.
+    pub fn journal(&self, run: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), Error> {
+        let entry = JournalEntry { case: Cow::Borrowed(case), repeat: Cow::Borrowed(repeat) };
+        write_record(&*self.files, &self.layout.repeat(run, case, repeat.number), &entry)
+    }
+
+    /// Keeps what a child wrote to one of its streams, whatever it was. Nothing is kept of a silent one.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn log(
+        &self,
+        run: &RunId,
+        case: &CaseId,
+        number: u32,
+        stream: Stream,
+        said: &[u8],
+    ) -> Result<(), Error> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        replace(&*self.files, &self.layout.log(run, case, number, stream), said)
+    }
+
+    /// Writes the record of a case, without its repeats: the journal has them.
+    ///
+    /// # Errors
+    /// Those of the file system, and a record that holds what is no number.
+    pub fn write_case(&self, run: &RunId, case: &CaseRecord) -> Result<(), Error> {
+        write_record(&*self.files, &self.layout.case(run, &case.id), &case.summary())
+    }
+
+    /// Writes the manifest anew: with the status at the end of the run, or when one is taken up again.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write_manifest(&self, manifest: &RunManifest) -> Result<(), Error> {
+        write_record(&*self.files, &self.layout.manifest(&manifest.id), manifest)
+    }
+
+    /// The manifest of a run.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`], or what is the matter with the file.
+    pub fn manifest(&self, run: &RunId) -> Result<RunManifest, Error> {
+        let path = self.layout.manifest(run);
+        let manifest: RunManifest = read_record(&*self.files, &path).map_err(|error| {
+            if error.absent() {
+                Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
+            } else {
+                error
+            }
+        })?;
+        if manifest.id == *run {
+            Ok(manifest)
+        } else {
+            let (found, expected) = (format!("run {}", manifest.id), format!("run {run}"));
+            Err(Error::Misplaced { path, found, expected })
+        }
+    }
+
+    /// A run with its cases, each without its repeats: enough to judge by, and quick. Cases without a record (the run
+    /// was broken off) are left out.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`], or what is the matter with a file: a damaged case is never passed over.
+    pub fn load(&self, run: &RunId) -> Result<RunRecord, Error> {
+        let manifest = self.manifest(run)?;
+        let cases = manifest.planned.cases.iter().filter_map(|id| self.case(run, id).transpose());
+        let cases = cases.collect::<Result<_, _>>()?;
+        Ok(RunRecord { manifest, cases })
+    }
+
+    /// A run with its cases and all their repeats.
+    ///
+    /// # Errors
+    /// As [`Runs::load`].
+    pub fn load_whole(&self, run: &RunId) -> Result<RunRecord, Error> {
+        let mut whole = self.load(run)?;
+        let mut repeats: BTreeMap<String, Vec<Repeat>> = BTreeMap::new();
+        for (case, repeat) in self.finished(run)? {
+            repeats.entry(case.file_name()).or_default().push(repeat);
+        }
+        for case in &mut whole.cases {
+            case.repeats = repeats.remove(&case.id.file_name()).unwrap_or_default();
+        }
+        Ok(whole)
+    }
+
+    /// The record of one case, without its repeats; `None` when it was not written yet.
+    ///
+    /// # Errors
+    /// What is the matter with the file.
+    pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
+        let path = self.layout.case(run, case);
+        match read_record::<CaseRecord>(&*self.files, &path) {
+            Ok(record) if record.id == *case => Ok(Some(record)),
+            Ok(record) => Err(misplaced(path, &record.id, case)),
+            Err(error) if error.absent() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The journalled repeats of one case, by number.
+    ///
+    /// # Errors
+    /// What is the matter with a file.
+    pub fn repeats(&self, run: &RunId, case: &CaseId) -> Result<Vec<Repeat>, Error> {
+        let prefix = format!("{}.", case.file_name());
+        let entries = self.journalled(run, |name| name.starts_with(&prefix))?;
+        // `a.` is also the start of `a.b.1.json`, so the entry itself decides.
+        Ok(entries.into_iter().filter(|(of, _)| of == case).map(|(_, repeat)| repeat).collect())
+    }
+
+    /// All repeats that the journal of a run holds: by case, then by number.
+    ///
+    /// # Errors
+    /// What is the matter with a file.
+    pub fn finished(&self, run: &RunId) -> Result<Vec<(CaseId, Repeat)>, Error> {
+        self.journalled(run, |_| true)
+    }
+
+    fn journalled(&self, run: &RunId, wanted: impl Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
+        let directory = self.layout.repeats(run);
+        let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
+        let mut repeats = Vec::new();
+        for name in names.iter().filter(|name| !is_temporary(name) && wanted(name)) {
+            let path = directory.join(name);
+            let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
+            let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
+            if self.layout.repeat(run, &case, repeat.number) != path {
+                let found = format!("repeat {} of {case}", repeat.number);
+                return Err(Error::Misplaced { path, found, expected: format!("`{name}`") });
+            }
+            repeats.push((case, repeat));
+        }
+        repeats.sort_by_cached_key(|(case, repeat)| (case.file_name(), repeat.number));
+        Ok(repeats)
+    }
+
+    /// All runs, newest first. One that cannot be read is told apart, and is no error: the others are fine.
+    ///
+    /// # Errors
+    /// When the directory cannot be read. When it is not there, there are no runs.
+    pub fn list(&self) -> Result<Listing, Error> {
+        let mut listing = Listing::default();
+        let names = names_or_none(&*self.files, &self.layout.runs())?;
+        for name in names.into_iter().rev().filter(|name| !name.starts_with('.')) {
+            let run = name.parse::<RunId>().map_err(|bad| bad.to_string());
+            match run.and_then(|run| self.manifest(&run).map_err(|error| error.to_string())) {
+                Ok(manifest) => listing.runs.push(manifest),
+                Err(why) => listing.broken.push(Broken { name, why }),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// The newest run of a suite that came to its end.
+    ///
+    /// # Errors
+    /// As [`Runs::list`].
+    pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, Error> {
+        let runs = self.list()?.runs;
+        Ok(runs.into_iter().find(|run| run.suite == suite && run.status == RunStatus::Complete))
+    }
+
+    /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures wander when
+    /// nothing is compared. The candidate is not among them. What cannot be read is left out: history informs, it does
+    /// not judge.
+    ///
+    /// # Errors
+    /// As [`Runs::list`].
+    pub fn history(&self, baseline: &Baseline, candidate: &RunId, most: usize) -> Result<History, Error> {
+        let mut like = self.list()?.runs;
+        like.retain(|run| {
+            run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
+        });
+        like.truncate(most);
+        let runs: Vec<RunRecord> = like.iter().rev().filter_map(|run| self.load(&run.id).ok()).collect(); // oldest first
+        Ok(History::gather(baseline, candidate, &runs))
+    }
+}
+
+/// The names in a directory; none when it is not there.
+pub(super) fn names_or_none(files: &dyn Files, directory: &std::path::Path) -> Result<Vec<String>, Error> {
+    match files.names(directory) {
+        Ok(names) => Ok(names),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Error::io("list", directory)(error)),
+    }
+}
+
+fn misplaced(path: std::path::PathBuf, found: &CaseId, expected: &CaseId) -> Error {
+    Error::Misplaced { path, found: format!("case {found}"), expected: format!("case {expected}") }
+}

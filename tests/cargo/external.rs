@@ -1,0 +1,140 @@
+//! The downstream crate `tests/external`, built once, and its bench binaries, run as cargo runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A cargo command in the downstream crate, with a target directory of its own below ours.
+pub(crate) fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).current_dir(root().join("tests/external"));
+    command.env("CARGO_TARGET_DIR", target()).env_remove("CARGO_MAKEFLAGS").stdin(Stdio::null());
+    clean(&mut command);
+    command
+}
+
+/// The downstream crate's target directory.
+pub(crate) fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("external")
+}
+
+/// Takes our own settings and those of the caller's terminal out of a command's environment.
+fn clean(command: &mut Command) {
+    for (name, _) in std::env::vars() {
+        if name.starts_with("WEIGHBRIDGE_") || name.starts_with("GITHUB_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("CARGO_TERM_COLOR", "never").env_remove("RUST_BACKTRACE");
+}
+
+/// Paths of the bench binaries by target.
+static BINARIES: LazyLock<Vec<(String, PathBuf)>> = LazyLock::new(|| {
+    let output =
+        cargo(&["bench", "--no-run", "--message-format=json"]).stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "the downstream crate must build");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let binaries: Vec<_> = messages
+        .filter(|message| message["target"]["kind"][0] == "bench")
+        .filter_map(|message| {
+            Some((message["target"]["name"].as_str()?.into(), message["executable"].as_str()?.into()))
+        })
+        .collect();
+    assert_eq!(binaries.len(), 2, "{binaries:?}");
+    binaries
+});
+
+/// A bench binary with a data directory of its own.
+pub(crate) struct Bench {
+    target: &'static str,
+    data: TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new(target: &'static str) -> Self {
+        Self { target, data: TempDir::new().unwrap() }
+    }
+
+    /// Where it keeps its runs.
+    pub(crate) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// The command that cargo would run for `cargo bench -- ARGS`, without its lock on the machine: tests run at once.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.bare(args);
+        command.arg("--data").arg(self.data()).args(["--no-lock", "--bench"]);
+        command
+    }
+
+    /// The command with nothing added, as `cargo test --benches` and nextest run it.
+    pub(crate) fn bare(&self, args: &[&str]) -> Command {
+        let (_, binary) =
+            BINARIES.iter().find(|(name, _)| name == self.target).expect("the bench target exists");
+        let mut command = Command::new(binary);
+        command.args(args).current_dir(root().join("tests/external")).stdin(Stdio::null());
+        clean(&mut command);
+        command
+    }
+
+    /// Runs it and waits.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// The ids of its runs, oldest first.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.data().join("runs"))
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The directory of its only run.
+    pub(crate) fn only_run(&self) -> PathBuf {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        self.data().join("runs").join(&runs[0])
+    }
+}
+
+/// The end of a command.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Both outputs, for messages.
+    pub(crate) fn all(&self) -> String {
+        format!("exit {:?}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// Whether a process runs whose command line has this argument.
+pub(crate) fn runs_with_argument(argument: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|part| part == argument.as_bytes()))
+}

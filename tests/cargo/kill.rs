@@ -1,0 +1,139 @@
+//! `kill -9` of the parent at any moment, then `--resume`: nothing finished is lost, nothing is measured twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::external::{Bench, Ran};
+
+const ARGS: &[&str] = &["SORT-1", "SUM-1", "--quick", "--measurement-time", "0.002", "--repeats", "4"];
+
+/// How many moments are tried.
+const MOMENTS: u64 = 100;
+
+/// Names and contents of the journal.
+fn journal(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(run.join("repeats")).into_iter().flatten().flatten();
+    let whole = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "json"));
+    whole.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Processes that were started from this program for this data directory, and still run.
+fn left_behind(data: &Path) -> Vec<String> {
+    let data = data.to_str().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("environ")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(data)).collect()
+}
+
+#[test]
+fn killing_the_parent_at_a_hundred_moments_loses_nothing_and_measures_nothing_twice() {
+    // How long an unbroken run takes says where the moments lie.
+    let whole = Bench::new("sorting");
+    let started = Instant::now();
+    let ran = whole.run(ARGS);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let length = started.elapsed();
+    let expected: Vec<String> = journal(&whole.only_run()).into_keys().collect();
+    assert!(!expected.is_empty());
+
+    let mut cut_in_two = 0;
+    let mut state = 0x5eed_u64;
+    for moment in 0..MOMENTS {
+        // A fixed sequence of moments over the length of a run (a Weyl sequence: evenly spread, in no order).
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let after = length.mul_f64((state >> 11) as f64 / (1u64 << 53) as f64);
+        let bench = Bench::new("sorting");
+        let mut command = bench.command(ARGS);
+        command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut parent = command.spawn().unwrap();
+        wait(after);
+        parent.kill().unwrap(); // SIGKILL
+        parent.wait().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !left_behind(bench.data()).is_empty() {
+            assert!(Instant::now() < deadline, "moment {moment}: a child outlives its parent");
+        }
+        let Some(run) = bench.runs().pop() else { continue }; // killed before the run had a name
+        let directory = bench.data().join("runs").join(&run);
+        let before = journal(&directory);
+        cut_in_two += usize::from(!before.is_empty() && before.len() < expected.len());
+
+        let resumed =
+            Ran::of(bench.bare(&["--resume", &run, "--no-lock", "--bench", "--data"]).arg(bench.data()));
+        if resumed.code == Some(2) {
+            assert!(resumed.stderr.contains("it is complete"), "moment {moment}: {}", resumed.all());
+        } else {
+            assert_eq!(resumed.code, Some(0), "moment {moment}: {}", resumed.all());
+        }
+        let after = journal(&directory);
+        assert_eq!(after.keys().collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>(), "moment {moment}");
+        for (name, bytes) in &before {
+            assert_eq!(after.get(name), Some(bytes), "moment {moment}: {name} was measured twice");
+        }
+        if resumed.code == Some(0) {
+            let manifest = fs::read_to_string(directory.join("run.json")).unwrap();
+            assert!(
+                manifest.contains("\"resumed\": true") || manifest.contains("\"resumed\":true"),
+                "{manifest}"
+            );
+        }
+    }
+    assert!(cut_in_two > 10, "only {cut_in_two} of {MOMENTS} kills fell into the middle of a run");
+}
+
+/// Lets time pass without giving the processor up for longer than asked.
+fn wait(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
+    let bench = Bench::new("sorting");
+    // A budget that is spent at once leaves a run without its later repeats.
+    let ran = bench.run(&[ARGS, &["--budget", "0.05"]].concat());
+    assert!(ran.stderr.contains("the budget is spent"), "{}", ran.all());
+    let run = bench.runs().pop().unwrap();
+    let resumed = bench.run(&["--resume", &run]);
+    assert!(resumed.stdout.contains("resumed"), "{}", resumed.all());
+    let promoted = crate::downstream::xtask(&bench, &["baseline", "set", "main", "--run", &run]);
+    assert_ne!(promoted.code, Some(0), "{}", promoted.all());
+    assert!(promoted.stderr.contains("resumed"), "{}", promoted.all());
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
+    let bench = Bench::new("faults");
+    let mut command = bench.command(&[
+        "FAULT-1",
+        "GOOD-1",
+        "--param",
+        "FAULT-1.fault=spin",
+        "--quick",
+        "--order",
+        "declared",
+    ]);
+    command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // The spinning case comes first: as soon as there is a run, it is being measured.
+    while left_behind(bench.data()).len() < 2 {
+        std::thread::yield_now();
+    }
+    nix_kill(child.id());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    assert!(left_behind(bench.data()).is_empty());
+    let manifest = fs::read_to_string(bench.only_run().join("run.json")).unwrap();
+    assert!(manifest.contains("interrupted"), "{manifest}");
+}
+
+fn nix_kill(process: u32) {
+    let status = std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
+    assert!(status.success());
+}

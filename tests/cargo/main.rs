@@ -1,0 +1,10 @@
+//! Real `cargo bench` in a real downstream crate: faults, kills, resuming, judging, and the protocols of other tools.
+//!
+//! The crate is built once, by the first test that needs it; after that its bench binaries are run as cargo runs them.
+
+mod downstream;
+mod external;
+mod faults;
+mod kill;
+mod nextest;
+mod store;

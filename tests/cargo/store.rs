@@ -1,0 +1,108 @@
+//! Disks that are full or cannot be written, files that were changed by hand: clear errors, never a panic.
+
+use std::fs;
+
+use crate::downstream::xtask;
+use crate::external::{Bench, Ran};
+
+const ARGS: &[&str] = &["SUM-1", "--quick", "--measurement-time", "0.002"];
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_exit_1_and_names_the_way_out() {
+    let bench = Bench::new("sorting");
+    let file = bench.data().join("file");
+    fs::write(&file, "in the way").unwrap();
+    let ran = Ran::of(bench.bare(ARGS).args(["--no-lock", "--bench", "--data"]).arg(file.join("data")));
+    assert_eq!(ran.code, Some(1), "{}", ran.all());
+    assert!(ran.stderr.contains("failed to") && !ran.stderr.contains("panicked"), "{}", ran.all());
+}
+
+#[test]
+fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
+    let bench = Bench::new("sorting");
+    let disk = bench.data().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+        .arg(&disk)
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!(
+            "skipped: this user may not mount a small tmpfs; the store's own tests use a failing writer"
+        );
+        return;
+    }
+    let ran = Ran::of(
+        bench
+            .bare(&["--quick", "--repeats", "200", "--measurement-time", "0.02"])
+            .args(["--no-lock", "--bench", "--data"])
+            .arg(&disk),
+    );
+    let whole = fs::read_dir(disk.join("runs")).unwrap().flatten().next().unwrap().path().join("repeats");
+    let torn = fs::read_dir(whole).unwrap().flatten().filter(|entry| {
+        let json = entry.path().extension().is_some_and(|extension| extension == "json");
+        json && serde_json::from_slice::<serde_json::Value>(&fs::read(entry.path()).unwrap()).is_err()
+    });
+    let torn = torn.count();
+    std::process::Command::new("umount").arg("-l").arg(&disk).status().unwrap();
+    assert_eq!(ran.code, Some(1), "{}", ran.all());
+    assert!(ran.stderr.contains("free some space"), "{}", ran.all());
+    assert_eq!(torn, 0);
+}
+
+#[test]
+fn two_runs_at_once_on_one_data_directory_do_not_harm_each_other() {
+    let bench = Bench::new("sorting");
+    let mut both: Vec<_> = (0..2).map(|_| bench.command(ARGS).spawn().unwrap()).collect();
+    for child in &mut both {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(bench.runs().len(), 2);
+    let listed = xtask(&bench, &["runs", "list"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.all());
+    for run in bench.runs() {
+        assert!(listed.stdout.contains(&run), "{}", listed.all());
+    }
+}
+
+#[test]
+fn a_record_changed_by_hand_is_a_warning_and_never_a_wrong_verdict() {
+    let bench = Bench::new("sorting");
+    for change in ["{", "{\"schema\": 999}", "not json at all"] {
+        assert_eq!(bench.run(&[ARGS, &["--save-baseline", "main"]].concat()).code, Some(0));
+        let latest = bench.data().join("runs").join(bench.runs().pop().unwrap());
+        fs::write(latest.join("run.json"), change).unwrap();
+        let listed = xtask(&bench, &["runs", "list"]);
+        assert_eq!(listed.code, Some(0), "{}", listed.all());
+        // The next run has no last run to show changes against, or an older one, and is fine.
+        let next = bench.run(ARGS);
+        assert_eq!(next.code, Some(0), "{}", next.all());
+    }
+}
+
+#[test]
+fn a_baseline_changed_by_hand_is_exit_1_and_an_unknown_one_exit_4() {
+    let bench = Bench::new("sorting");
+    assert_eq!(bench.run(&[ARGS, &["--save-baseline", "main"]].concat()).code, Some(0));
+    let unknown = bench.run(&[ARGS, &["--baseline", "mian"]].concat());
+    assert_eq!(unknown.code, Some(4), "{}", unknown.all());
+    assert!(unknown.stderr.contains("did you mean `main`?"), "{}", unknown.all());
+    let lenient = bench.run(&[ARGS, &["--baseline-lenient", "mian"]].concat());
+    assert_eq!(lenient.code, Some(0), "{}", lenient.all());
+    let machine = fs::read_dir(bench.data().join("baselines")).unwrap().flatten().next().unwrap().path();
+    let suite = fs::read_dir(machine).unwrap().flatten().next().unwrap().path();
+    fs::write(suite.join("main.json"), "{\"schema\": 999, \"kind\": \"baseline\"}").unwrap();
+    let newer = bench.run(&[ARGS, &["--baseline", "main"]].concat());
+    assert_eq!(newer.code, Some(1), "{}", newer.all());
+    assert!(newer.stderr.contains("999"), "{}", newer.all());
+}
+
+#[test]
+fn a_run_id_with_dots_and_slashes_is_exit_2() {
+    let bench = Bench::new("sorting");
+    let ran = bench.run(&["--resume", "../../../etc"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.stderr.contains("no run id"), "{}", ran.all());
+    let shown = xtask(&bench, &["runs", "show", "../../../etc"]);
+    assert_eq!(shown.code, Some(2), "{}", shown.all());
+}

@@ -1,0 +1,146 @@
+//! A scenario that misbehaves on request, in any phase of its life, beside one that behaves.
+
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::process::{Command, Stdio, abort, exit};
+use std::time::Duration;
+
+use weighbridge::prelude::*;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Panic,
+    Abort,
+    Exit,
+    Loop,
+    Allocate,
+    Flood,
+    Kill,
+    Fork,
+}
+
+/// Where it goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    SetUp,
+    WarmUp,
+    Timed,
+    TearDown,
+}
+
+impl Fault {
+    fn happen(self) {
+        eprintln!("about to {self:?}");
+        match self {
+            Self::Panic => panic!("planted panic"),
+            Self::Abort => abort(),
+            Self::Exit => exit(0),
+            Self::Loop => loop {
+                std::hint::spin_loop();
+            },
+            Self::Allocate => {
+                let mut held: Vec<Vec<u8>> = Vec::new();
+                loop {
+                    held.push(vec![1; 16 << 20]);
+                    std::hint::black_box(&held);
+                }
+            }
+            Self::Flood => {
+                let line = [b'x'; 1 << 16];
+                for _ in 0..256 {
+                    std::io::stdout().write_all(&line).expect("stdout is drained");
+                }
+                panic!("flooded");
+            }
+            Self::Kill => {
+                let me = std::process::id().to_string();
+                Command::new("kill").args(["-9", &me]).status().expect("kill runs");
+                std::thread::sleep(Duration::from_secs(60));
+            }
+            Self::Fork => {
+                // A grandchild that would outlive us, found by its odd argument.
+                Command::new("sleep")
+                    .arg("777.25")
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .spawn()
+                    .expect("sleep starts");
+                panic!("left a child behind");
+            }
+        }
+    }
+}
+
+/// What the scenario asks of a subject.
+trait Subject {
+    fn step(&mut self);
+    fn last(&mut self, fault: Fault);
+}
+
+#[derive(Default)]
+struct Steady(Option<Fault>);
+
+/// Does nothing, and may misbehave when it is dropped.
+#[adapter(name = "steady")]
+impl Subject for Steady {
+    fn step(&mut self) {
+        std::hint::black_box(0);
+    }
+
+    fn last(&mut self, fault: Fault) {
+        self.0 = Some(fault);
+    }
+}
+
+impl Drop for Steady {
+    fn drop(&mut self) {
+        if let Some(fault) = self.0.take() {
+            fault.happen();
+        }
+    }
+}
+
+/// Misbehaves as asked.
+#[scenario(id = "FAULT-1", equivalence = none)]
+fn faulty(
+    bencher: &mut Bencher,
+    subject: &mut dyn Subject,
+    #[sweep(panic = Fault::Panic, abort = Fault::Abort, exit = Fault::Exit, spin = Fault::Loop,
+            allocate = Fault::Allocate, flood = Fault::Flood, kill = Fault::Kill, fork = Fault::Fork)]
+    fault: Fault,
+    #[sweep(set_up = Place::SetUp, warm_up = Place::WarmUp, timed = Place::Timed, tear_down = Place::TearDown)]
+    place: Place,
+) {
+    match place {
+        Place::SetUp => fault.happen(),
+        Place::TearDown => subject.last(fault),
+        Place::WarmUp | Place::Timed => {}
+    }
+    let mut calls = 0u64;
+    bencher.iter_custom(|iterations| {
+        calls += 1;
+        // The first call is the first iteration; calibration and warm-up follow; by the hundredth it is being timed.
+        if (place == Place::WarmUp && calls == 1) || (place == Place::Timed && calls == 100) {
+            fault.happen();
+        }
+        subject.step();
+        Duration::from_millis(1) * iterations as u32
+    });
+}
+
+/// Claims more time than passed.
+#[scenario(id = "CLOCK-1")]
+fn lying(bencher: &mut Bencher) {
+    bencher.iter_custom(|iterations| Duration::from_secs(100) * iterations as u32);
+}
+
+/// Behaves.
+#[scenario(id = "GOOD-1")]
+fn good(bencher: &mut Bencher) {
+    let numbers: Vec<u64> = (0..1000).collect();
+    bencher.elements(numbers.len()).iter(|| numbers.iter().sum::<u64>());
+}
+
+weighbridge::main!();

@@ -1,0 +1,217 @@
+//! The rules of the house, held by a test: the direction of imports, who may print, what every target must say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+
+/// The stages in the order of flow.
+const FLOW: &[&str] = &[
+    "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "record", "compare",
+    "store", "report", "harness",
+];
+
+/// What the ground stages may import: they are no tower.
+const GROUND: &[(&str, &[&str])] = &[("device", &[]), ("stats", &[]), ("metric", &["device", "stats"])];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file below `folder` with this extension, build output left out.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The stages that a file names: in `use` trees and in paths, tests included, documentation left out.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if let syn::UseTree::Path(path) = &item.tree
+            && path.ident == "crate"
+        {
+            self.first(&path.tree);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let mut segments = path.segments.iter();
+        if segments.next().is_some_and(|first| first.ident == "crate")
+            && let Some(stage) = segments.next()
+        {
+            self.0.insert(stage.ident.to_string());
+        }
+        syn::visit::visit_path(self, path);
+    }
+}
+
+impl Names {
+    fn first(&mut self, tree: &syn::UseTree) {
+        match tree {
+            syn::UseTree::Path(path) => drop(self.0.insert(path.ident.to_string())),
+            syn::UseTree::Name(name) => drop(self.0.insert(name.ident.to_string())),
+            syn::UseTree::Rename(rename) => drop(self.0.insert(rename.ident.to_string())),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.first(tree)),
+            syn::UseTree::Glob(_) => drop(self.0.insert("*".to_owned())),
+        }
+    }
+}
+
+fn names(text: &str) -> BTreeSet<String> {
+    let mut names = Names::default();
+    names.visit_file(&syn::parse_file(text).expect("our own files parse"));
+    names.0
+}
+
+#[test]
+fn imports_point_up_the_flow() {
+    let mut seen = 0;
+    for (place, stage) in FLOW.iter().enumerate() {
+        let allowed: Vec<&str> = match GROUND.iter().find(|(ground, _)| ground == stage) {
+            Some((_, ground)) => ground.to_vec(),
+            None => FLOW[..place].to_vec(),
+        };
+        for file in files(&root().join("runtime/src").join(stage), "rs") {
+            seen += 1;
+            for name in names(&fs::read_to_string(&file).unwrap()) {
+                let fine = name == *stage || allowed.contains(&name.as_str());
+                assert!(
+                    fine,
+                    "{}: `{stage}` may not import `{name}`; it may import {allowed:?}",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} files were looked at");
+}
+
+#[test]
+fn the_import_rule_sees_groups_paths_and_globs() {
+    let seen = |text: &str| names(text).into_iter().collect::<Vec<_>>().join(" ");
+    assert_eq!(seen("use crate::{plan::{Case}, run};"), "plan run");
+    assert_eq!(seen("fn f() -> crate::report::Table { todo!() }"), "report");
+    assert_eq!(seen("use crate::*;"), "*");
+    assert_eq!(seen("//! [`crate::harness`]\nuse super::crate_like; use std::fmt;"), "");
+}
+
+/// Lines of code, without comments and without what follows `#[cfg(test)]`.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_names_paths() {
+    let runtime = root().join("runtime/src");
+    for file in files(&runtime, "rs") {
+        let place = file.strip_prefix(&runtime).unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in code(&text) {
+            let at = format!("{place}:{}: {line}", number + 1);
+            for print in ["println!", "eprintln!", "print!(", "eprint!("] {
+                assert!(!line.contains(print), "only report/terminal.rs writes to the terminal: {at}");
+            }
+            let clock = line.contains("Instant::now()") || line.contains("SystemTime::now()");
+            let times = ["device/", "run/", "report/progress.rs", "harness/bench.rs"];
+            assert!(
+                !clock || times.iter().any(|allowed| place.starts_with(allowed)),
+                "clocks are read in device: {at}"
+            );
+            let literal = ["\"runs\"", "\"baselines\"", "\"repeats\"", "\"run.json\""]
+                .iter()
+                .any(|name| line.contains(name));
+            let joins = line.contains(".join(\"") && literal;
+            assert!(!joins || place == "store/layout.rs", "paths are made in store/layout.rs: {at}");
+        }
+    }
+}
+
+#[test]
+fn every_library_and_binary_says_bench_false() {
+    for manifest in files(root(), "toml").iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let text = fs::read_to_string(manifest).unwrap();
+        let package = manifest.parent().unwrap();
+        let targets = text.matches("\n[lib]").count() + text.matches("\n[[bin]]").count();
+        let said = text.matches("\nbench = false").count();
+        assert_eq!(targets, said, "{}: `cargo bench -- FLAGS` would reach libtest", manifest.display());
+        for (target, section) in [("src/lib.rs", "\n[lib]"), ("src/main.rs", "\n[[bin]]")] {
+            assert!(
+                !package.join(target).exists() || text.contains(section),
+                "{}: {section}",
+                manifest.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_top_level_is_what_it_should_be() {
+    let wanted = [
+        "Cargo.lock",
+        "Cargo.toml",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "benches",
+        "docs",
+        "macros",
+        "runtime",
+        "scenarios",
+        "tests",
+        "xtask",
+    ];
+    let entries =
+        fs::read_dir(root()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let found: BTreeSet<String> = entries.filter(|name| !name.starts_with('.') && name != "target").collect();
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn a_scenarios_file_is_named_for_its_id() {
+    let mut seen = 0;
+    for file in files(&root().join("scenarios/src"), "rs") {
+        let text = fs::read_to_string(&file).unwrap();
+        for (_, line) in code(&text) {
+            let Some(rest) = line.split("id = \"").nth(1).filter(|_| line.contains("#[scenario(")) else {
+                continue;
+            };
+            let id = rest.split('"').next().unwrap();
+            let name = format!("{}_", id.to_lowercase().replace('-', ""));
+            let stem = file.file_stem().unwrap().to_string_lossy();
+            assert!(
+                stem.starts_with(&name),
+                "{}: the scenario {id} belongs into {name}<what>.rs",
+                file.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "only {seen} scenarios were found");
+}
+
+#[test]
+fn no_adapter_names_a_scenario() {
+    for file in files(&root().join("scenarios/src/adapters"), "rs") {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in code(&text) {
+            for id in ["CV-", "NLP-", "TAB-", "PC-", "IO-", "PR-", "AUG-", "DIST-", "MM-", "NNX-", "XFMR-"] {
+                assert!(!line.contains(&format!("\"{id}")), "{}:{}: {line}", file.display(), number + 1);
+            }
+        }
+    }
+}

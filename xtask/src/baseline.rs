@@ -1,0 +1,237 @@
+//! `baseline`: set, list, show and remove.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use weighbridge::data::{BaselineName, Stored, quantity};
+
+use crate::cli::{Baseline, BaselineAction};
+use crate::place::Place;
+use crate::said::Said;
+use crate::table::Table;
+use crate::{pick, show, stop};
+
+const FITS: &str = "a String takes all that is written";
+
+pub(crate) fn run(args: &Baseline, place: &Place) -> Result<Said> {
+    match &args.action {
+        BaselineAction::Set { name, run, suite, commit } => {
+            set(place, &name.parse()?, run.as_deref(), suite.as_deref(), *commit)
+        }
+        BaselineAction::List => list(place),
+        BaselineAction::Show { name, json } => show(place, &name.parse()?, *json),
+        BaselineAction::Remove { name, suite } => remove(place, &name.parse()?, suite.as_deref()),
+    }
+}
+
+fn set(
+    place: &Place,
+    name: &BaselineName,
+    run: Option<&str>,
+    suite: Option<&str>,
+    commit: bool,
+) -> Result<Said> {
+    let picked = pick::runs(place, run, suite)?;
+    if picked.runs.is_empty() {
+        return Err(stop::nothing("there is no complete run to promote: make one with `cargo bench`"));
+    }
+    let mut text = String::new();
+    for manifest in &picked.runs {
+        let run = place.runs().load(&manifest.id)?;
+        let baselines = place.baselines();
+        let stored = if commit { baselines.commit(name, &run)? } else { baselines.set(name, &run)? };
+        writeln!(
+            text,
+            "baseline `{name}` of {} is run {} ({} cases): {}",
+            manifest.suite,
+            manifest.id,
+            stored.baseline.cases.len(),
+            stored.path.display()
+        )
+        .expect(FITS);
+    }
+    Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+}
+
+fn list(place: &Place) -> Result<Said> {
+    let (stored, broken) = place.baselines().list()?;
+    let mut table = Table::new(["name", "suite", "machine", "run", "profile", "cases>", "kept"]);
+    for Stored { baseline, committed, .. } in &stored {
+        table.row([
+            baseline.name.clone(),
+            baseline.suite.clone(),
+            baseline.environment.machine_id().to_string(),
+            baseline.run.to_string(),
+            baseline.profile.clone(),
+            baseline.cases.len().to_string(),
+            if *committed { "committed" } else { "here" }.to_owned(),
+        ]);
+    }
+    let text = if table.is_empty() {
+        "no baselines: make one with `cargo bench -- --save-baseline main`\n".to_owned()
+    } else {
+        table.text()
+    };
+    let remarks = broken.iter().map(|broken| format!("warning: {}", broken.why)).collect();
+    Ok(Said { remarks, ..Said::fine(text) })
+}
+
+fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
+    let mut text = String::new();
+    for Stored { baseline, path, .. } in named(place, name)? {
+        if json {
+            let document = serde_json::to_string_pretty(&baseline);
+            writeln!(text, "{}", document.context("failed to put the baseline into one document")?)
+                .expect(FITS);
+            continue;
+        }
+        writeln!(
+            text,
+            "baseline `{name}` of {}: run {}, profile {}, {}\n{}\n",
+            baseline.suite,
+            baseline.run,
+            baseline.profile,
+            baseline.environment.machine_id(),
+            path.display()
+        )
+        .expect(FITS);
+        let mut table = Table::new(["scenario", "framework", "metric", "median>", "interval"]);
+        for case in &baseline.cases {
+            let (scenario, framework) = show::scenario_and_framework(&case.id);
+            let metric = case.metrics.iter().find(|metric| metric.name == case.headline);
+            let interval = metric.and_then(|metric| {
+                let (low, high) = metric.estimate?.interval?;
+                Some(format!(
+                    "[{} .. {}]",
+                    quantity::show(low, &metric.unit),
+                    quantity::show(high, &metric.unit)
+                ))
+            });
+            table.row([
+                scenario,
+                framework,
+                case.headline.clone(),
+                show::median(metric),
+                interval.unwrap_or_default(),
+            ]);
+        }
+        writeln!(text, "{}", table.text()).expect(FITS);
+    }
+    Ok(Said::fine(text))
+}
+
+fn remove(place: &Place, name: &BaselineName, suite: Option<&str>) -> Result<Said> {
+    let mut text = String::new();
+    for Stored { baseline, path, committed } in named(place, name)? {
+        if suite.is_some_and(|suite| suite != baseline.suite) {
+            continue;
+        }
+        if committed {
+            writeln!(text, "kept {}: it is committed, remove it with git", path.display()).expect(FITS);
+            continue;
+        }
+        place.baselines().remove(&baseline.environment.machine_id(), &baseline.suite, name)?;
+        writeln!(text, "removed {}", path.display()).expect(FITS);
+    }
+    if text.is_empty() {
+        return Err(stop::usage(format!(
+            "there is no baseline `{name}` of suite `{}`",
+            suite.unwrap_or_default()
+        )));
+    }
+    Ok(Said::fine(text))
+}
+
+/// All baselines of that name; if there is none, a mistake with the nearest name.
+pub(crate) fn named(place: &Place, name: &BaselineName) -> Result<Vec<Stored>> {
+    let (stored, _) = place.baselines().list()?;
+    let wanted = name.to_string();
+    if !stored.iter().any(|stored| stored.baseline.name == wanted) {
+        return Err(stop::unknown(
+            "baseline",
+            &wanted,
+            stored.iter().map(|stored| stored.baseline.name.as_str()),
+        ));
+    }
+    Ok(stored.into_iter().filter(|stored| stored.baseline.name == wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::fixtures::{Home, home, plain};
+
+    fn act(home: &Home, action: BaselineAction) -> Result<Said> {
+        run(&Baseline { action }, &home.place)
+    }
+
+    fn set_main(run: Option<&str>, commit: bool) -> BaselineAction {
+        BaselineAction::Set { name: "main".into(), run: run.map(str::to_owned), suite: None, commit }
+    }
+
+    #[test]
+    fn a_baseline_is_set_listed_shown_and_removed() {
+        let home = home();
+        assert!(act(&home, BaselineAction::List).expect("none is no error").text.starts_with("no baselines"));
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        home.store(&plain(2_000, 4.0e6, 12.0e6));
+        let said = act(&home, set_main(None, false)).expect("promoted").text;
+        assert!(
+            said.starts_with("baseline `main` of toy/suite is run 19700101-003320-000007 (2 cases)"),
+            "{said}"
+        );
+        act(&home, set_main(Some("19700101-001640"), false)).expect("promoted");
+        let listed = act(&home, BaselineAction::List).expect("listed").text;
+        assert!(listed.contains("19700101-001640-000007  ci_cpu       2  here"), "{listed}");
+        let show = |json| act(&home, BaselineAction::Show { name: "main".into(), json }).expect("shown").text;
+        assert!(
+            show(false).contains("CV-1/small  Reference          throughput  8.00 M elem/s"),
+            "{}",
+            show(false)
+        );
+        let document: serde_json::Value = serde_json::from_str(&show(true)).expect("one document");
+        assert_eq!(document["run"], "19700101-001640-000007");
+
+        let remove = |name: &str| act(&home, BaselineAction::Remove { name: name.into(), suite: None });
+        let error = remove("mian").expect_err("misspelt");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert_eq!(error.to_string(), "there is no baseline `mian`: did you mean `main`?");
+        assert!(remove("main").expect("removed").text.starts_with("removed "));
+        assert!(remove("main").is_err());
+    }
+
+    #[test]
+    fn a_pinned_baseline_does_not_move_with_later_runs() {
+        let home = home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        act(&home, set_main(None, false)).expect("promoted");
+        home.store(&plain(2_000, 4.0e6, 12.0e6));
+        let shown =
+            act(&home, BaselineAction::Show { name: "main".into(), json: false }).expect("shown").text;
+        assert!(shown.contains("run 19700101-001640-000007"), "{shown}");
+    }
+
+    #[test]
+    fn a_committed_baseline_lies_in_the_workspace_and_is_left_to_git() {
+        let home = home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        let said = act(&home, set_main(None, true)).expect("promoted").text;
+        let root = home.place.root.join("benches").join("baselines");
+        assert!(said.contains(&root.display().to_string()), "{said}");
+        let removed =
+            act(&home, BaselineAction::Remove { name: "main".into(), suite: None }).expect("said").text;
+        assert!(removed.starts_with("kept ") && removed.contains("with git"), "{removed}");
+    }
+
+    #[test]
+    fn a_slowed_run_is_not_promoted() {
+        let home = home();
+        let mut slowed = plain(1_000, 4.0e6, 12.0e6);
+        slowed.manifest.environment.variables.insert("WEIGHBRIDGE_SLOWDOWN".into(), "1.3".into());
+        home.store(&slowed);
+        let error = act(&home, set_main(None, false)).expect_err("slowed");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(error.to_string().contains("slowed down on purpose (WEIGHBRIDGE_SLOWDOWN=1.3)"), "{error}");
+    }
+}

@@ -1,0 +1,253 @@
+//! The command line, as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, 5 inconclusive, \
+                     6 a case failed or did not verify.";
+
+/// Judge, show and promote the runs of `cargo bench`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXITS, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// The data directory [default: `weighbridge` in cargo's target directory].
+    #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA", hide_env_values = true)]
+    pub(crate) data: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge every suite's latest run against its baseline of this name.
+    CompareBaseline(CompareBaseline),
+    /// Show scenario, framework and metrics of the latest run, or of a named one.
+    Summary(Summary),
+    /// Promote runs to baselines, list, show and remove them.
+    Baseline(Baseline),
+    /// List, show and prune runs.
+    Runs(Runs),
+    /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
+    Lock(Lock),
+    /// Do what continuous integration does.
+    Ci(Ci),
+}
+
+/// Arguments of `compare-baseline`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareBaseline {
+    /// The baseline's name.
+    pub(crate) name: String,
+    /// The run to judge: an id, its start, or `latest`.
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// The change that matters: `5%` or `0.05`.
+    #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
+    pub(crate) threshold: Option<f64>,
+    /// What an inconclusive comparison is.
+    #[arg(long, value_enum, default_value_t, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
+    pub(crate) inconclusive: Inconclusive,
+    /// Also write the comparison to this file, as Markdown.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// How to print the comparison.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Judge this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Compare although the machine is another one.
+    #[arg(long, env = "WEIGHBRIDGE_ALLOW_DIFFERENT_MACHINE", hide_env_values = true)]
+    pub(crate) allow_different_machine: bool,
+}
+
+/// What an inconclusive comparison is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Inconclusive {
+    /// Exit 0.
+    Pass,
+    /// Exit 5.
+    #[default]
+    Fail,
+}
+
+/// How to print a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned text.
+    #[default]
+    Table,
+    /// One JSON document.
+    Json,
+    /// Markdown.
+    Markdown,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+/// Arguments of `summary`.
+#[derive(Debug, Args)]
+pub(crate) struct Summary {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+}
+
+/// Arguments of `baseline`.
+#[derive(Debug, Args)]
+pub(crate) struct Baseline {
+    #[command(subcommand)]
+    pub(crate) action: BaselineAction,
+}
+
+/// What can be done with baselines.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineAction {
+    /// Promote the latest run of every suite, or a named one.
+    Set {
+        /// The baseline's name.
+        name: String,
+        /// The run to promote: an id, its start, or `latest`.
+        #[arg(long)]
+        run: Option<String>,
+        /// This suite alone: `<package>/<bench target>`.
+        #[arg(long)]
+        suite: Option<String>,
+        /// Write it to `benches/baselines`, where it can be committed.
+        #[arg(long)]
+        commit: bool,
+    },
+    /// List all baselines.
+    List,
+    /// Show what a baseline holds.
+    Show {
+        /// The baseline's name.
+        name: String,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a baseline from the data directory.
+    Remove {
+        /// The baseline's name.
+        name: String,
+        /// That of this suite alone: `<package>/<bench target>`.
+        #[arg(long)]
+        suite: Option<String>,
+    },
+}
+
+/// Arguments of `runs`.
+#[derive(Debug, Args)]
+pub(crate) struct Runs {
+    #[command(subcommand)]
+    pub(crate) action: RunsAction,
+}
+
+/// What can be done with runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsAction {
+    /// List all runs, newest first.
+    List,
+    /// Show a run.
+    Show {
+        /// The run: an id, its start, or `latest`.
+        run: String,
+        /// Print the run with all repeats and samples as one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Show the repeats of this case, the median repeat marked.
+        #[arg(long, value_name = "ID", conflicts_with = "json")]
+        case: Option<String>,
+    },
+    /// Remove old runs, and what killed ones left.
+    Prune {
+        /// Keep the newest so many of each suite.
+        #[arg(long, value_name = "N", required_unless_present = "days")]
+        keep: Option<usize>,
+        /// Keep those of the last so many days.
+        #[arg(long, value_name = "DAYS")]
+        days: Option<u64>,
+    },
+}
+
+/// Arguments of `lock`.
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    /// Write nothing; fail when an id is missing or new.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// Arguments of `ci`.
+#[derive(Debug, Args)]
+pub(crate) struct Ci {
+    /// Print the steps and run none.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`.
+    #[arg(long, value_name = "STEP")]
+    pub(crate) skip: Vec<String>,
+}
+
+/// A share: `5%`, `5 %` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 0.01),
+        None => (text, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
+        _ => Err("a share is a number like `5%` or `0.05`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_number() {
+        let near = |text: &str, expected: f64| (share(text).expect(text) - expected).abs() < 1e-12;
+        assert!(
+            near("5%", 0.05)
+                && near("5 %", 0.05)
+                && near("0.05", 0.05)
+                && near("100%", 1.0)
+                && near("0", 0.0)
+        );
+        for bad in ["", "%", "five", "-5%", "NaN", "inf"] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_command_and_the_exit_codes() {
+        let help = Cli::command().render_help().to_string();
+        for word in ["compare-baseline", "summary", "baseline", "runs", "lock", "ci", "--data", "3 regressed"]
+        {
+            assert!(help.contains(word), "{word} is missing in:\n{help}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_command_gets_the_nearest_one() {
+        let error =
+            Cli::try_parse_from(["xtask", "compare-baselin", "main"]).expect_err("misspelt").to_string();
+        assert!(error.contains("compare-baseline"), "{error}");
+        let error =
+            Cli::try_parse_from(["xtask", "runs", "list", "--dta", "x"]).expect_err("misspelt").to_string();
+        assert!(error.contains("--data"), "{error}");
+    }
+}

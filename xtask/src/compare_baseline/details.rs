@@ -1,0 +1,95 @@
+//! The tables of a comparison: one of cases, one of their metrics. Text and Markdown draw the same.
+
+use weighbridge::data::{Comparison, Direction, Estimate, Row, Tendency, Unit, Verdict, quantity};
+
+use crate::table::Table;
+
+/// One row per case: what decided, on both sides, and the verdict.
+pub(super) fn cases(comparison: &Comparison) -> Table {
+    let mut table = Table::new(["case", "metric", "baseline>", "now>", "change>", "worse by>", "verdict"]);
+    for row in &comparison.rows {
+        let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
+        let side = |of: Option<Estimate>| {
+            decided.zip(of).map_or_else(dash, |(metric, of)| quantity::show(of.median, &metric.unit))
+        };
+        let percent = decided.and_then(|metric| metric.change_percent);
+        table.row([
+            row.case.to_string(),
+            row.metric.clone(),
+            side(decided.and_then(|metric| metric.baseline)),
+            side(decided.and_then(|metric| metric.candidate)),
+            percent.map_or_else(dash, |percent| quantity::change(percent / 100.0)),
+            worse_by(row),
+            verdict(row),
+        ]);
+    }
+    table
+}
+
+/// One row per metric of a case: value, change and ratio, which way is better, and where it tends.
+pub(super) fn metrics(row: &Row) -> Table {
+    let mut table = Table::new(["metric", "baseline>", "now>", "change>", "ratio>", "better", "tendency"]);
+    for metric in &row.metrics {
+        table.row([
+            metric.metric.clone(),
+            side(metric.baseline, &metric.unit),
+            side(metric.candidate, &metric.unit),
+            metric.change_percent.map_or_else(dash, |percent| quantity::change(percent / 100.0)),
+            metric.ratio.map_or_else(dash, |ratio| format!("{ratio:.3}")),
+            match metric.direction {
+                Direction::Higher => "higher",
+                Direction::Lower => "lower",
+                Direction::Information => "-",
+            }
+            .to_owned(),
+            match metric.tendency {
+                Tendency::Better => "better",
+                Tendency::Worse => "worse",
+                Tendency::Same => "same",
+                Tendency::Unclear => "unclear",
+                Tendency::Information => "-",
+            }
+            .to_owned(),
+        ]);
+    }
+    table
+}
+
+/// The verdict's word, with the marks that go with it. Its reason is told below the table.
+pub(super) fn verdict(row: &Row) -> String {
+    let marks: Vec<String> = row.marks.iter().map(ToString::to_string).collect();
+    let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };
+    format!("{}{marks}", row.verdict.name())
+}
+
+/// Reasons for verdicts that have one, and what would have been found where nothing was.
+pub(super) fn reasons(comparison: &Comparison) -> Vec<String> {
+    let rows = comparison.rows.iter();
+    rows.filter_map(|row| {
+        let why = row.verdict.why()?;
+        let detectable = match (&row.verdict, row.detectable) {
+            (Verdict::Inconclusive(_), Some(least)) => {
+                format!("; it would have found {} or more", quantity::change(least))
+            }
+            _ => String::new(),
+        };
+        Some(format!("{}: {why}{detectable}", row.case))
+    })
+    .collect()
+}
+
+/// By how much a case is worse, with the interval: time, or time per unit of work.
+pub(super) fn worse_by(row: &Row) -> String {
+    row.effect.map_or_else(dash, |effect| {
+        let (low, high) = (quantity::change(effect.low), quantity::change(effect.high));
+        format!("{} [{low} .. {high}]", quantity::change(effect.estimate))
+    })
+}
+
+fn side(estimate: Option<Estimate>, unit: &Unit) -> String {
+    estimate.map_or_else(dash, |estimate| quantity::show(estimate.median, unit))
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}

@@ -1,0 +1,21 @@
+//! A comparison as one JSON document.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::Judged;
+use crate::exit::Exit;
+
+/// The version of this document.
+const SCHEMA: u32 = 1;
+
+/// The whole comparison.
+pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> Result<String> {
+    let suites: Vec<_> = judged
+        .iter()
+        .map(|one| json!({ "comparison": one.comparison, "missing": one.missing, "exit": one.exit.code() }))
+        .collect();
+    let document = json!({ "schema": SCHEMA, "baseline": name, "suites": suites, "exit": exit.code() });
+    let text = serde_json::to_string_pretty(&document).context("failed to put the comparison into JSON")?;
+    Ok(format!("{text}\n"))
+}

@@ -1,0 +1,198 @@
+//! `compare-baseline`: judges every suite that has a baseline of a name against its latest run.
+
+mod details;
+mod github;
+mod json;
+mod markdown;
+mod summary_line;
+mod text;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use weighbridge::data::{
+    BaselineName, Comparison, GateOutcome, Policy, RunManifest, RunRecord, Stored, judge, nearest,
+};
+
+use crate::cli::{CompareBaseline, Format, Inconclusive};
+use crate::exit::Exit;
+use crate::lock;
+use crate::pick;
+use crate::place::Place;
+use crate::said::Said;
+use crate::stop;
+use github::Actions;
+
+/// How many earlier runs tell what is noise.
+const HISTORY: usize = 20;
+
+/// What was found of one suite.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// The comparison.
+    pub(crate) comparison: Comparison,
+    /// Scenarios of the committed list that the run did not plan.
+    pub(crate) missing: Vec<String>,
+    /// How the gate ends for this suite.
+    pub(crate) exit: Exit,
+}
+
+pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
+    run_in(args, place, &Actions::detect())
+}
+
+/// The same, in GitHub Actions or not.
+fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
+    let mut remarks = Vec::new();
+    let judged = match judge_all(args, place, &mut remarks) {
+        Ok(judged) => judged,
+        // To have nothing to judge by is an end like others, and has its line of summary.
+        Err(error) if stop::exit(&error) == Exit::NothingToJudge => {
+            remarks.push(format!("error: {error:#}"));
+            Vec::new()
+        }
+        Err(error) => return Err(error),
+    };
+    let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
+    let exit = if judged.is_empty() { Exit::NothingToJudge } else { exit };
+    let markdown = markdown::of(&args.name, &judged, exit);
+    if let Some(file) = &args.markdown {
+        fs::write(file, &markdown).with_context(|| format!("failed to write `{}`", file.display()))?;
+    }
+    if let Some(warning) = actions.add_to_summary(&markdown) {
+        remarks.push(warning);
+    }
+
+    let line = summary_line::of(&judged, exit);
+    let mut text = match args.format {
+        Format::Table => text::of(&judged),
+        Format::Json => json::of(&args.name, &judged, exit)?,
+        Format::Markdown => markdown,
+        Format::Github => github::annotations(&judged),
+    };
+    match args.format {
+        Format::Json => remarks.push(line), // stdout is the one document
+        Format::Table | Format::Markdown | Format::Github => {
+            if actions.running && args.format != Format::Github {
+                text.push_str(&github::annotations(&judged));
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    Ok(Said { text, remarks, exit })
+}
+
+/// Judges every suite that is meant.
+fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -> Result<Vec<Judged>> {
+    let name: BaselineName = args.name.parse()?;
+    let (stored, broken) = place.baselines().list()?;
+    remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
+    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == args.name).collect();
+    if named.is_empty() {
+        // A damaged baseline is no missing one: making another would hide what happened to it.
+        let file = format!("{name}.json");
+        if let Some(damaged) = broken.iter().find(|broken| Path::new(&broken.name).ends_with(&file)) {
+            bail!("{}", damaged.why);
+        }
+        return Err(no_baseline(&args.name, &stored));
+    }
+    let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
+    remarks.extend(picked.remarks);
+    let policy = Policy {
+        threshold: args.threshold,
+        inconclusive_passes: args.inconclusive == Inconclusive::Pass,
+        allow_different_machine: args.allow_different_machine,
+        ..Policy::default()
+    };
+    let explicit = args.run.is_some() || args.suite.is_some();
+    let mut judged = Vec::new();
+    for manifest in &picked.runs {
+        match against(place, &name, manifest, &named)? {
+            Some(stored) => judged.push(judge_one(place, stored, manifest, &policy)?),
+            None if explicit => {
+                let suite = &manifest.suite;
+                return Err(stop::nothing(format!(
+                    "{suite} has no baseline `{name}`: make one with `cargo bench -- --save-baseline {name}`"
+                )));
+            }
+            None => {
+                remarks.push(format!("note: {} has no baseline `{name}` and is not judged", manifest.suite));
+            }
+        }
+    }
+    for stored in named {
+        let suite = &stored.baseline.suite;
+        let meant = !explicit || args.suite.as_ref() == Some(suite);
+        let said = remarks.iter().any(|remark| remark.contains(suite.as_str()));
+        if meant && !said && !picked.runs.iter().any(|run| run.suite == *suite) {
+            remarks.push(format!(
+                "note: {suite} has a baseline `{name}` and no complete run: run `cargo bench`"
+            ));
+        }
+    }
+    if judged.is_empty() {
+        return Err(stop::nothing(format!(
+            "there is no complete run to judge by `{name}`: run `cargo bench`"
+        )));
+    }
+    Ok(judged)
+}
+
+fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Policy) -> Result<Judged> {
+    let runs = place.runs();
+    let run: RunRecord = runs.load(&manifest.id)?;
+    let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
+    let comparison = judge(&stored.baseline, &run, &history, policy);
+    let missing = lock::missing(place, manifest)?;
+    let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
+    let exit = Exit::from(comparison.outcome(policy)).or(ids);
+    Ok(Judged { comparison, missing, exit })
+}
+
+/// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse with the
+/// list of what differs, or be allowed to take.
+fn against<'a>(
+    place: &Place,
+    name: &BaselineName,
+    run: &RunManifest,
+    named: &[&'a Stored],
+) -> Result<Option<&'a Stored>> {
+    let own_machine = run.environment.machine_id();
+    let mut of_suite = named.iter().copied().filter(|stored| stored.baseline.suite == run.suite);
+    if let Some(own) = of_suite.clone().find(|stored| stored.baseline.environment.machine_id() == own_machine)
+    {
+        return Ok(Some(own));
+    }
+    // One that lies there and cannot be read must not be passed over for another machine's.
+    match place.baselines().find(&own_machine, &run.suite, name) {
+        Err(weighbridge::data::Error::NoBaseline { .. }) => Ok(of_suite.next_back()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(of_suite.next()),
+    }
+}
+
+fn no_baseline(name: &str, stored: &[Stored]) -> anyhow::Error {
+    let near = nearest(name, stored.iter().map(|stored| stored.baseline.name.as_str()));
+    let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    stop::nothing(format!(
+        "there is no baseline `{name}`{near}: make one with `cargo bench -- --save-baseline {name}` or \
+         `cargo xtask baseline set {name}`"
+    ))
+}
+
+impl From<GateOutcome> for Exit {
+    fn from(outcome: GateOutcome) -> Self {
+        match outcome {
+            GateOutcome::Pass => Self::Fine,
+            GateOutcome::Regressed => Self::Regressed,
+            GateOutcome::NothingToJudge => Self::NothingToJudge,
+            GateOutcome::Inconclusive => Self::Inconclusive,
+            GateOutcome::Failed => Self::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! A data directory with runs in it, for tests.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use weighbridge::data::{
+    Agreement, AxisValue, CaseId, CaseRecord, CaseStatus, Direction, Environment, Estimate, Layout, Limits,
+    MetricRecord, Observation, Outcome, Planned, Point, Purpose, Reading, Repeat, RunId, RunManifest,
+    RunRecord, RunStatus, Unit,
+};
+
+use crate::place::Place;
+
+/// A place of its own, gone when it is dropped.
+pub(crate) struct Home {
+    pub(crate) place: Place,
+    pub(crate) directory: tempfile::TempDir,
+}
+
+pub(crate) fn home() -> Home {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let root = directory.path().join("workspace");
+    std::fs::create_dir_all(root.join("benches")).expect("writable");
+    let layout = Layout::new(directory.path().join("data")).with_workspace(&root);
+    Home { place: Place { root, layout, suites: Vec::new() }, directory }
+}
+
+impl Home {
+    /// Stores a run as a bench target does.
+    pub(crate) fn store(&self, run: &RunRecord) -> RunId {
+        let runs = self.place.runs();
+        runs.create(&run.manifest).expect("a good disk");
+        for case in &run.cases {
+            for repeat in &case.repeats {
+                runs.journal(&run.manifest.id, &case.id, repeat).expect("a good disk");
+            }
+            runs.write_case(&run.manifest.id, case).expect("a good disk");
+        }
+        run.manifest.id.clone()
+    }
+
+    /// Promotes a stored run.
+    pub(crate) fn promote(&self, name: &str, run: &RunRecord) {
+        self.place.baselines().set(&name.parse().expect("a name"), run).expect("promoted");
+    }
+}
+
+/// The id of scenario `id` at `variant=small` for an adapter.
+pub(crate) fn case_id(scenario: &str, adapter: &str) -> CaseId {
+    let value = AxisValue { axis: "variant".into(), text: "small".into(), labelled: true, debug: None };
+    CaseId { scenario: scenario.into(), point: Point(vec![value]), adapter: Some(adapter.into()) }
+}
+
+/// Seven values around `middle`, half a percent apart at most.
+pub(crate) fn around(middle: f64) -> Vec<f64> {
+    [0.999, 1.001, 1.0, 0.9985, 1.0015, 0.9995, 1.0005].map(|factor| middle * factor).to_vec()
+}
+
+/// A measured case of the reference whose throughput had these values.
+pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord {
+    let metric = |name: &str, unit, direction, values: Vec<f64>| {
+        let mut sorted = values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        MetricRecord {
+            name: name.to_owned(),
+            unit,
+            direction,
+            estimate: Some(Estimate { median: sorted[sorted.len() / 2], interval: None, n: values.len() }),
+            values: values.into_iter().map(Reading::Value).collect(),
+        }
+    };
+    let median = 1 + values
+        .iter()
+        .position(|value| {
+            let below = values.iter().filter(|other| *other < value).count();
+            below == values.len() / 2
+        })
+        .expect("values without ties") as u32;
+    CaseRecord {
+        id: case_id(scenario, adapter),
+        category: "Computer vision".into(),
+        description: "Images to normalised float batches.".into(),
+        tier: Some(0),
+        version: None,
+        status: CaseStatus::Measured,
+        headline: "throughput".into(),
+        metrics: vec![
+            metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, values.to_vec()),
+            metric("peak_memory", Unit::BYTES, Direction::Lower, around(32.0 * 1024.0 * 1024.0)),
+        ],
+        median_repeat: Some(median),
+        work: None,
+        agreement: Agreement::Reference,
+        warnings: Vec::new(),
+        repeats: (0..=values.len() as u32).map(repeat).collect(),
+    }
+}
+
+fn repeat(number: u32) -> Repeat {
+    let purpose = if number == 0 { Purpose::Verify } else { Purpose::Measure };
+    let samples = if number == 0 { Vec::new() } else { vec![1_000; 20] };
+    let seen = Observation { samples, iterations_per_sample: 1, ..Observation::default() };
+    let outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+    Repeat { number, purpose, slot: 2_500_000, start: Some(900_000), tree: None, outcome }
+}
+
+/// A complete run of `toy/suite` that started at this second, with these cases.
+pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
+    let machine = BTreeMap::from([("cpu".to_owned(), "Abacus 9".to_owned())]);
+    let manifest = RunManifest {
+        id: RunId::new(second, 7),
+        suite: "toy/suite".into(),
+        started: second,
+        command: vec!["suite".into(), "--bench".into()],
+        profile: "ci_cpu".into(),
+        requested_platform: "cpu".into(),
+        active_backend: "cpu".into(),
+        seed: 42,
+        planned: Planned {
+            cases: cases.iter().map(|case| case.id.clone()).collect(),
+            repeats: 7,
+            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
+            timeout: 60,
+            isolation: "repeat".into(),
+            order: "shuffled".into(),
+        },
+        status: RunStatus::Complete,
+        resumed: false,
+        environment: Environment { machine, ..Environment::default() },
+        load_at_end: None,
+    };
+    RunRecord { manifest, cases }
+}
+
+/// A run whose two cases had these throughputs.
+pub(crate) fn plain(second: u64, reference: f64, fused: f64) -> RunRecord {
+    let cases = vec![
+        case("CV-1", "Reference", &around(reference)),
+        case("CV-1", "Reference (fused)", &around(fused)),
+    ];
+    run(second, cases)
+}

@@ -1,0 +1,86 @@
+//! The run or the case that was meant.
+
+use anyhow::Result;
+use weighbridge::data::{CaseId, RunManifest, RunRecord, RunStatus};
+
+use crate::place::Place;
+use crate::stop;
+
+/// The runs that were picked, and what there is to say about the picking.
+#[derive(Debug, Default)]
+pub(crate) struct Picked {
+    /// One of each suite at most, by suite.
+    pub(crate) runs: Vec<RunManifest>,
+    /// What was passed over, and why.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every suite.
+pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
+    let listing = place.runs().list()?;
+    let mut picked = Picked::default();
+    for broken in &listing.broken {
+        picked.remarks.push(format!("warning: passed over `{}`: {}", broken.name, broken.why));
+    }
+    let mut runs = listing.runs;
+    if let Some(suite) = suite {
+        if !runs.iter().any(|run| run.suite == suite) {
+            return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| run.suite.as_str())));
+        }
+        runs.retain(|run| run.suite == suite);
+    }
+    match typed {
+        None | Some("latest") => {
+            for run in runs {
+                if picked.runs.iter().any(|newer| newer.suite == run.suite) {
+                    continue;
+                }
+                if run.status == RunStatus::Complete {
+                    picked.runs.push(run);
+                } else {
+                    picked.remarks.push(format!(
+                        "warning: passed over the newer run {} of {}: {}",
+                        run.id,
+                        run.suite,
+                        state(run.status)
+                    ));
+                }
+            }
+            picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
+        }
+        Some(start) => {
+            let alike: Vec<&RunManifest> =
+                runs.iter().filter(|run| !start.is_empty() && run.id.as_str().starts_with(start)).collect();
+            match alike[..] {
+                [] => return Err(stop::unknown("run", start, runs.iter().map(|run| run.id.as_str()))),
+                [run] => picked.runs.push(run.clone()),
+                [..] => {
+                    let ids: Vec<&str> = alike.iter().rev().map(|run| run.id.as_str()).collect();
+                    return Err(stop::usage(format!(
+                        "`{start}` may be {}: type more of it",
+                        ids.join(" or ")
+                    )));
+                }
+            }
+        }
+    }
+    Ok(picked)
+}
+
+/// The case of a run that `typed` names: as people, as programs, or as files call it.
+pub(crate) fn case<'a>(run: &'a RunRecord, typed: &str) -> Result<&'a weighbridge::data::CaseRecord> {
+    let named = |id: &CaseId| [id.to_string(), id.slug(), id.file_name()].iter().any(|name| name == typed);
+    run.cases.iter().find(|case| named(&case.id)).ok_or_else(|| {
+        let known: Vec<String> = run.cases.iter().map(|case| case.id.to_string()).collect();
+        stop::unknown("case", typed, known.iter().map(String::as_str))
+    })
+}
+
+/// How a run stands, in words.
+pub(crate) fn state(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "it did not come to its end, or is running",
+        RunStatus::Complete => "complete",
+        RunStatus::Interrupted => "it was interrupted",
+    }
+}

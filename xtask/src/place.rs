@@ -1,0 +1,120 @@
+//! Where a command works: the workspace and its data directory.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use weighbridge::data::{Baselines, Layout, Runs};
+
+/// Where a command works.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The root of the workspace.
+    pub(crate) root: PathBuf,
+    /// The data directory.
+    pub(crate) layout: Layout,
+    /// The bench targets of the workspace that a plain `cargo bench` builds.
+    pub(crate) suites: Vec<Suite>,
+}
+
+/// A bench target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Suite {
+    /// Its package.
+    pub(crate) package: String,
+    /// Its target.
+    pub(crate) target: String,
+}
+
+impl Place {
+    /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data directory.
+    pub(crate) fn find(data: Option<&Path>) -> Result<Self> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let asked = Command::new(&cargo).args(["metadata", "--no-deps", "--format-version", "1"]).output();
+        let asked =
+            asked.with_context(|| format!("failed to ask `{}` for the workspace", cargo.display()))?;
+        if !asked.status.success() {
+            let said = String::from_utf8_lossy(&asked.stderr);
+            bail!("failed to find the workspace: `cargo metadata` says: {}", said.trim());
+        }
+        Self::from_metadata(&asked.stdout, data)
+    }
+
+    fn from_metadata(metadata: &[u8], data: Option<&Path>) -> Result<Self> {
+        let metadata: Value = serde_json::from_slice(metadata).context("failed to read `cargo metadata`")?;
+        // A bench target learns its directory at build time, and that is the build directory where the two differ.
+        let target = metadata["build_directory"].as_str().or_else(|| metadata["target_directory"].as_str());
+        let target = target.context("`cargo metadata` names no target directory")?;
+        let root = metadata["workspace_root"].as_str().context("`cargo metadata` names no workspace")?;
+        // Absolute, since a bench target runs in its package's directory and not in this one.
+        let layout = match data {
+            Some(data) => {
+                Layout::new(std::path::absolute(data).context("failed to find the data directory")?)
+            }
+            None => Layout::in_target(Path::new(target)),
+        };
+        let root = PathBuf::from(root);
+        Ok(Self { layout: layout.with_workspace(&root), root, suites: suites(&metadata) })
+    }
+
+    /// The runs.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs::new(self.layout.clone())
+    }
+
+    /// The baselines.
+    pub(crate) fn baselines(&self) -> Baselines {
+        Baselines::new(self.layout.clone())
+    }
+}
+
+/// The bench targets that need no feature: those of `overhead` and the like are not built by `cargo bench`.
+fn suites(metadata: &Value) -> Vec<Suite> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut suites = Vec::new();
+    for package in list(&metadata["packages"]) {
+        for target in list(&package["targets"]) {
+            let is_bench = list(&target["kind"]).iter().any(|kind| kind == "bench");
+            let needs_feature = !list(&target["required-features"]).is_empty();
+            let (Some(package), Some(target)) = (package["name"].as_str(), target["name"].as_str()) else {
+                continue;
+            };
+            if is_bench && !needs_feature {
+                suites.push(Suite { package: package.to_owned(), target: target.to_owned() });
+            }
+        }
+    }
+    suites
+}
+
+impl std::fmt::Display for Suite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.package, self.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METADATA: &[u8] =
+        br#"{"workspace_root": "/w", "target_directory": "/t", "packages": [{"name": "p", "targets": [
+        {"name": "suite", "kind": ["bench"]}, {"name": "p", "kind": ["lib"]},
+        {"name": "overhead", "kind": ["bench"], "required-features": ["overhead"]}]}]}"#;
+
+    #[test]
+    fn data_lies_in_the_target_directory_unless_another_is_named() {
+        let place = Place::from_metadata(METADATA, None).expect("sound");
+        assert_eq!(place.layout.data(), Path::new("/t/weighbridge"));
+        assert_eq!(place.layout.committed(), Some(PathBuf::from("/w/benches/baselines")));
+        let place = Place::from_metadata(METADATA, Some(Path::new("/d"))).expect("sound");
+        assert_eq!(place.layout.data(), Path::new("/d"));
+    }
+
+    #[test]
+    fn suites_are_the_bench_targets_that_need_no_feature() {
+        let place = Place::from_metadata(METADATA, None).expect("sound");
+        assert_eq!(place.suites.iter().map(Suite::to_string).collect::<Vec<_>>(), ["p/suite"]);
+    }
+}

@@ -1,0 +1,246 @@
+//! `runs`: list, show and prune.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use weighbridge::data::{CaseRecord, Keep, Outcome, Purpose, RunRecord, SCHEMA, quantity};
+
+use crate::cli::{Runs, RunsAction};
+use crate::place::Place;
+use crate::said::Said;
+use crate::table::Table;
+use crate::{pick, show, stop, summary};
+
+const FITS: &str = "a String takes all that is written";
+
+pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
+    match &args.action {
+        RunsAction::List => list(place),
+        RunsAction::Show { run, json, case } => {
+            let picked = pick::runs(place, Some(run), None)?;
+            if picked.runs.is_empty() {
+                return Err(stop::usage(
+                    "there is no complete run to show: `cargo xtask runs list` shows all",
+                ));
+            }
+            let mut text = String::new();
+            for manifest in &picked.runs {
+                text.push_str(&match (json, case) {
+                    (true, _) => document(&place.runs().load_whole(&manifest.id)?)?,
+                    (false, Some(case)) => {
+                        // The one case alone: a run may hold thousands.
+                        let run = place.runs().load(&manifest.id)?;
+                        let mut case = pick::case(&run, case)?.clone();
+                        case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
+                        repeats(&case)
+                    }
+                    (false, None) => whole(&place.runs().load(&manifest.id)?),
+                });
+            }
+            Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+        }
+        RunsAction::Prune { keep, days } => {
+            let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
+            let pruned = place.runs().prune(Keep { newest: *keep, within }, SystemTime::now())?;
+            let mut text = String::new();
+            for run in &pruned.runs {
+                writeln!(text, "removed {run}").expect(FITS);
+            }
+            writeln!(text, "removed {} runs and {} leftovers", pruned.runs.len(), pruned.leftovers)
+                .expect(FITS);
+            Ok(Said::fine(text))
+        }
+    }
+}
+
+fn list(place: &Place) -> Result<Said> {
+    let listing = place.runs().list()?;
+    let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
+    for run in &listing.runs {
+        table.row([
+            run.id.to_string(),
+            run.suite.clone(),
+            format!("{}{}", show::status(run.status), if run.resumed { ", resumed" } else { "" }),
+            run.profile.clone(),
+            run.planned.cases.len().to_string(),
+            run.environment.machine_id().to_string(),
+            run.environment
+                .software
+                .get("commit")
+                .map_or("-", |commit| &commit[..commit.len().min(12)])
+                .to_owned(),
+        ]);
+    }
+    let text = if table.is_empty() {
+        format!("no runs in {}: make one with `cargo bench`\n", place.layout.runs().display())
+    } else {
+        table.text()
+    };
+    let remarks =
+        listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why)).collect();
+    Ok(Said { remarks, ..Said::fine(text) })
+}
+
+/// A run as one document, repeats and samples and all.
+fn document(run: &RunRecord) -> Result<String> {
+    let document =
+        json!({ "schema": SCHEMA, "kind": "document", "manifest": run.manifest, "cases": run.cases });
+    let text = serde_json::to_string_pretty(&document).context("failed to put the run into one document")?;
+    Ok(format!("{text}\n"))
+}
+
+/// A run's summary, and how it came about.
+fn whole(run: &RunRecord) -> String {
+    let manifest = &run.manifest;
+    let mut text = summary::of(run);
+    let planned = &manifest.planned;
+    let mut say = |what: &str, value: &str| writeln!(text, "{what:12}{value}").expect(FITS);
+    say("\ncommand", &format!(" {}", manifest.command.join(" ")));
+    say("seed", &manifest.seed.to_string());
+    say(
+        "repeats",
+        &format!(
+            "{} of each case, {} order, a process per {}",
+            planned.repeats, planned.order, planned.isolation
+        ),
+    );
+    say("platform", &format!("asked for {}, used {}", manifest.requested_platform, manifest.active_backend));
+    if manifest.resumed {
+        say("resumed", "it was broken off and taken up again");
+    }
+    let environment = &manifest.environment;
+    for (name, value) in environment.machine.iter().chain(&environment.software).chain(&environment.variables)
+    {
+        say(name, value);
+    }
+    text
+}
+
+/// The repeats of a case, the one that represents it marked.
+fn repeats(case: &CaseRecord) -> String {
+    let mut text = format!("{}: {}\n", case.id, case.description);
+    let Some(headline) = case.headline() else {
+        let trouble = show::trouble(case).unwrap_or_else(|| "it has no headline metric".to_owned());
+        writeln!(text, "{trouble}").expect(FITS);
+        return text;
+    };
+    writeln!(text, "median of {}: {}\n", headline.name, show::median(Some(headline))).expect(FITS);
+    let mut table = Table::new(["", "repeat>", &format!("{}>", headline.name), "samples>", "slot>", "ended"]);
+    let mut values = headline.values.iter();
+    for repeat in &case.repeats {
+        let (value, samples, ended) = match &repeat.outcome {
+            Outcome::Measured { seen, .. } => {
+                // Values are those of the measured repeats, in order.
+                let value = if repeat.purpose == Purpose::Measure { values.next() } else { None };
+                let value = value.and_then(weighbridge::data::Reading::value);
+                let ended = if repeat.purpose == Purpose::Measure { "measured" } else { "verified" };
+                (value, seen.samples.len().to_string(), ended.to_owned())
+            }
+            Outcome::Failed(failure) => (None, "-".to_owned(), failure.to_string()),
+            Outcome::Skipped { why } => (None, "-".to_owned(), format!("skipped: {why}")),
+        };
+        let mark = if case.median_repeat == Some(repeat.number) { "*" } else { "" };
+        let value = value.map_or_else(|| "-".to_owned(), |value| quantity::show(value, &headline.unit));
+        let slot = quantity::show(repeat.slot as f64 * 1e-9, &weighbridge::data::Unit::SECONDS);
+        table.row([mark.to_owned(), repeat.number.to_string(), value, samples, slot, ended]);
+    }
+    text.push_str(&table.text());
+    text.push_str("\n* the median repeat\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::fixtures::{home, plain};
+
+    fn with(action: RunsAction) -> Runs {
+        Runs { action }
+    }
+
+    fn show(run: &str, json: bool, case: Option<&str>) -> Runs {
+        with(RunsAction::Show { run: run.to_owned(), json, case: case.map(str::to_owned) })
+    }
+
+    #[test]
+    fn runs_are_listed_newest_first_and_broken_ones_apart() {
+        let home = home();
+        let empty = run(&with(RunsAction::List), &home.place).expect("none is no error");
+        assert!(empty.text.starts_with("no runs in "));
+        home.store(&plain(1_000, 1.0, 1.0));
+        home.store(&plain(2_000, 1.0, 1.0));
+        let broken = home.store(&plain(3_000, 1.0, 1.0));
+        std::fs::write(home.place.layout.manifest(&broken), "{").expect("writable");
+        let said = run(&with(RunsAction::List), &home.place).expect("listed");
+        let first: Vec<&str> = said.text.lines().map(|line| &line[..22]).collect();
+        assert_eq!(first, ["run                   ", "19700101-003320-000007", "19700101-001640-000007"]);
+        assert!(said.text.contains("toy/suite  complete  ci_cpu"), "{}", said.text);
+        assert!(
+            said.remarks[0].starts_with("warning: `19700101-005000-000007`: failed to read"),
+            "{:?}",
+            said.remarks
+        );
+    }
+
+    #[test]
+    fn a_case_shows_its_repeats_with_the_median_one_marked() {
+        let home = home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        let said = run(&show("latest", false, Some("CV-1/small/Reference")), &home.place).expect("shown");
+        let marked: Vec<&str> = said.text.lines().filter(|line| line.starts_with("*  ")).collect();
+        assert_eq!(marked, ["*       3  8.00 M elem/s       20  2.50 ms  measured"], "{}", said.text);
+        assert!(said.text.contains("median of throughput: 8.00 M elem/s"));
+        assert!(said.text.contains("        0              -        0  2.50 ms  verified"), "{}", said.text);
+        assert_eq!(said.text.lines().filter(|line| line.ends_with("measured")).count(), 7);
+        for name in ["cv_1::small::reference", "cv_1@small@reference"] {
+            assert_eq!(run(&show("latest", false, Some(name)), &home.place).expect("shown").text, said.text);
+        }
+        let error =
+            run(&show("latest", false, Some("CV-1/small/Referense")), &home.place).expect_err("misspelt");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(error.to_string().contains("did you mean `CV-1/small/Reference`?"), "{error}");
+    }
+
+    #[test]
+    fn a_run_is_one_document_with_every_sample() {
+        let home = home();
+        let record = plain(1_000, 8.0e6, 12.0e6);
+        home.store(&record);
+        let said = run(&show("19700101-001640-000007", true, None), &home.place).expect("shown");
+        let document: serde_json::Value = serde_json::from_str(&said.text).expect("one document");
+        assert_eq!(document["manifest"]["requested_platform"], "cpu");
+        let repeats = document["cases"][0]["repeats"].as_array().expect("repeats");
+        assert_eq!(repeats.len(), 8);
+        assert_eq!(repeats[1]["outcome"]["measured"]["seen"]["samples"].as_array().map(Vec::len), Some(20));
+        let cases: Vec<CaseRecord> = serde_json::from_value(document["cases"].clone()).expect("records");
+        assert_eq!(cases, record.cases);
+    }
+
+    #[test]
+    fn a_run_shows_how_it_came_about() {
+        let home = home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        let said = run(&show("latest", false, None), &home.place).expect("shown");
+        for line in [
+            "command     suite --bench",
+            "seed        42",
+            "platform    asked for cpu, used cpu",
+            "cpu         Abacus 9",
+        ] {
+            assert!(said.text.contains(line), "{line} is missing in:\n{}", said.text);
+        }
+    }
+
+    #[test]
+    fn pruning_says_what_it_removed() {
+        let home = home();
+        home.store(&plain(1_000, 1.0, 1.0));
+        home.store(&plain(2_000, 1.0, 1.0));
+        let said = run(&with(RunsAction::Prune { keep: Some(1), days: None }), &home.place).expect("pruned");
+        assert_eq!(said.text, "removed 19700101-001640-000007\nremoved 1 runs and 0 leftovers\n");
+        assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
+    }
+}

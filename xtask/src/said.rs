@@ -1,0 +1,31 @@
+//! What a command has to say.
+
+use std::io::{self, Write};
+
+use crate::exit::Exit;
+
+/// What a command has to say, and how it ends.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// The answer, for stdout.
+    pub(crate) text: String,
+    /// Things to know beside it, for stderr.
+    pub(crate) remarks: Vec<String>,
+    /// How the command ends.
+    pub(crate) exit: Exit,
+}
+
+impl Said {
+    /// An answer without remarks.
+    pub(crate) fn fine(text: impl Into<String>) -> Self {
+        Self { text: text.into(), remarks: Vec::new(), exit: Exit::Fine }
+    }
+
+    /// Prints it. A reader that went away (`| head`) is no error of ours.
+    pub(crate) fn print(&self) {
+        for remark in &self.remarks {
+            drop(writeln!(io::stderr(), "{remark}"));
+        }
+        drop(io::stdout().write_all(self.text.as_bytes()));
+    }
+}

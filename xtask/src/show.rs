@@ -1,0 +1,40 @@
+//! Small things that several commands show alike.
+
+use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, MetricRecord, RunStatus, quantity};
+
+/// The median of a metric, or a dash.
+pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
+    metric
+        .and_then(|metric| Some(quantity::show(metric.estimate?.median, &metric.unit)))
+        .unwrap_or_else(|| "-".to_owned())
+}
+
+/// The scenario of a case with its point, and the system that ran it.
+pub(crate) fn scenario_and_framework(id: &CaseId) -> (String, String) {
+    let scenario = CaseId { adapter: None, ..id.clone() };
+    (scenario.to_string(), id.adapter.clone().unwrap_or_else(|| "-".to_owned()))
+}
+
+/// A run's status in one word.
+pub(crate) fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "unfinished",
+        RunStatus::Complete => "complete",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+/// What is the matter with a case that was not measured, or whose work is not the reference's.
+pub(crate) fn trouble(case: &CaseRecord) -> Option<String> {
+    match (&case.status, &case.agreement) {
+        (CaseStatus::Failed(why), _) => Some(format!("failed: {why}")),
+        (CaseStatus::Skipped(why), _) => Some(format!("skipped: {why}")),
+        (CaseStatus::Incomplete, _) => Some("incomplete: the run ended before it was done".to_owned()),
+        (CaseStatus::Measured, Agreement::Differs(what)) => {
+            Some(format!("unequal work: {}", what.join("; ")))
+        }
+        (CaseStatus::Measured, Agreement::Declared(why)) => Some(format!("declared unequal: {why}")),
+        (CaseStatus::Measured, Agreement::Unverified(why)) => Some(format!("unverified: {why}")),
+        (CaseStatus::Measured, _) => None,
+    }
+}

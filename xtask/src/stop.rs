@@ -1,0 +1,62 @@
+//! Why a command cannot go on, and the exit code of that.
+
+use weighbridge::data;
+
+use crate::exit::Exit;
+
+/// A stop with an exit code of its own. All others are unexpected.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    exit: Exit,
+    message: String,
+}
+
+/// A mistake of the user: exit 2.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    Stop { exit: Exit::Usage, message: message.into() }.into()
+}
+
+/// Nothing to judge by: exit 4.
+pub(crate) fn nothing(message: impl Into<String>) -> anyhow::Error {
+    Stop { exit: Exit::NothingToJudge, message: message.into() }.into()
+}
+
+/// A misspelt name among known ones: exit 2, with the nearest or all of them.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    typed: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> anyhow::Error {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.sort_unstable();
+    known.dedup();
+    let help = match data::nearest(typed, known.iter().copied()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None if known.is_empty() => "there is none at all".to_owned(),
+        None if known.len() > 12 => format!("there are {}, `{}` among them", known.len(), known[0]),
+        None => format!("there is {}", known.join(", ")),
+    };
+    usage(format!("there is no {what} `{typed}`: {help}"))
+}
+
+/// The exit code of an error.
+pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return stop.exit;
+    }
+    match error.downcast_ref::<data::Error>() {
+        Some(data::Error::NoBaseline { .. }) => Exit::NothingToJudge,
+        Some(data::Error::NoRun { .. } | data::Error::BadName(_) | data::Error::NotPromoted { .. }) => {
+            Exit::Usage
+        }
+        _ => Exit::Unexpected,
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Stop {}

@@ -1,0 +1,129 @@
+//! `summary`: scenario, framework and metrics of the latest run, or of a named one.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use weighbridge::data::{CaseStatus, RunRecord};
+
+use crate::cli::Summary;
+use crate::place::Place;
+use crate::said::Said;
+use crate::table::Table;
+use crate::{pick, show, stop};
+
+/// The metrics that are shown where a case of the run has them, in this order.
+const COLUMNS: [(&str, &str); 8] = [
+    ("throughput", "throughput>"),
+    ("wall_time", "wall time>"),
+    ("latency_p50", "p50>"),
+    ("latency_p95", "p95>"),
+    ("latency_p99", "p99>"),
+    ("first_item", "first item>"),
+    ("cpu_time", "CPU time>"),
+    ("peak_memory", "peak memory>"),
+];
+
+pub(crate) fn run(args: &Summary, place: &Place) -> Result<Said> {
+    let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
+    if picked.runs.is_empty() {
+        return Err(stop::nothing("there is no complete run to sum up: make one with `cargo bench`"));
+    }
+    let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
+    for (at, manifest) in picked.runs.iter().enumerate() {
+        if at > 0 {
+            said.text.push('\n');
+        }
+        said.text.push_str(&of(&place.runs().load(&manifest.id)?));
+    }
+    Ok(said)
+}
+
+/// The summary of one run.
+pub(crate) fn of(run: &RunRecord) -> String {
+    let manifest = &run.manifest;
+    let mut text = format!(
+        "run {} of {}: {}, profile {}, {} on {}\n\n",
+        manifest.id,
+        manifest.suite,
+        show::status(manifest.status),
+        manifest.profile,
+        manifest.active_backend,
+        manifest.environment.machine_id(),
+    );
+    let columns: Vec<(&str, &str)> = COLUMNS
+        .into_iter()
+        .filter(|(name, _)| {
+            run.cases.iter().any(|case| case.metric(name).is_some_and(|metric| metric.estimate.is_some()))
+        })
+        .collect();
+    let mut table =
+        Table::new(["scenario", "framework"].into_iter().chain(columns.iter().map(|(_, title)| *title)));
+    for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        let (scenario, framework) = show::scenario_and_framework(&case.id);
+        let metrics = columns.iter().map(|(name, _)| show::median(case.metric(name)));
+        table.row([scenario, framework].into_iter().chain(metrics));
+    }
+    if !table.is_empty() {
+        text.push_str(&table.text());
+    }
+    for case in &run.cases {
+        if let Some(trouble) = show::trouble(case) {
+            writeln!(text, "{}: {trouble}", case.id).expect("a String takes all that is written");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge::data::RunStatus;
+
+    use super::*;
+    use crate::exit::Exit;
+    use crate::fixtures::{home, plain};
+
+    fn args(run: Option<&str>) -> Summary {
+        Summary { run: run.map(str::to_owned), suite: None }
+    }
+
+    #[test]
+    fn the_latest_run_is_summed_up_with_scenario_framework_and_metrics() {
+        let home = home();
+        home.store(&plain(1_000, 1.0, 1.0));
+        let mut latest = plain(2_000, 8.0e6, 12.0e6);
+        latest.cases[1].status = CaseStatus::Skipped("not installed: pip install fused".into());
+        home.store(&latest);
+        let said = run(&args(None), &home.place).expect("there are runs");
+        let machine = latest.manifest.environment.machine_id();
+        let expected = format!(
+            "run 19700101-003320-000007 of toy/suite: complete, profile ci_cpu, cpu on {machine}\n\n\
+             scenario    framework     throughput  peak memory\n\
+             CV-1/small  Reference  8.00 M elem/s     32.0 MiB\n\
+             CV-1/small/Reference (fused): skipped: not installed: pip install fused\n"
+        );
+        assert_eq!(said.text, expected);
+    }
+
+    #[test]
+    fn a_named_run_is_summed_up_by_the_start_of_its_name() {
+        let home = home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        home.store(&plain(2_000, 1.0, 1.0));
+        let said = run(&args(Some("19700101-0016")), &home.place).expect("there is one");
+        assert!(said.text.contains("8.00 M elem/s") && said.text.contains("12.0 M elem/s"), "{}", said.text);
+        let error = run(&args(Some("19700101-00")), &home.place).expect_err("two start so").to_string();
+        assert!(error.contains("19700101-001640-000007 or 19700101-003320-000007"), "{error}");
+        let error = run(&args(Some("../../etc")), &home.place).expect_err("no run");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+    }
+
+    #[test]
+    fn without_a_complete_run_there_is_nothing_to_sum_up() {
+        let home = home();
+        let mut running = plain(1_000, 1.0, 1.0);
+        running.manifest.status = RunStatus::Running;
+        home.store(&running);
+        let error = run(&args(None), &home.place).expect_err("it is not complete");
+        assert_eq!(stop::exit(&error), Exit::NothingToJudge);
+    }
+}
