@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Bencher, Content, Delivery, Dtype, FieldKind, Kept, Limits, Purpose, Result, Settings};
+use weighbridge::{Bencher, Content, Kept, Limits, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::Reference;
-use weighbridge_scenarios::contract::{Batch, Epochs, Executed, Loader, for_each_batch};
-use weighbridge_scenarios::data::{Cache, DataSet, DataSpec, FieldSpec, Values};
-use weighbridge_scenarios::workload::{Access, Draws, PipelineSpec, Shard, Transform};
+use weighbridge_scenarios::contract::{Epochs, Loader, for_each_batch};
+use weighbridge_scenarios::data::{Cache, DataSet, DataSpec};
+use weighbridge_scenarios::workload::{Access, PipelineSpec, Shard, Transform};
 
 type Named = (&'static str, Box<dyn Loader>);
 
