@@ -35,9 +35,9 @@ fn source_backends(
     bencher.load(loader, &pipeline(variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: Access, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(variant: &Access, workers: &usize) -> Needs {
+    pipeline(*variant).workers(*workers).needs()
 }
 
 fn pipeline(access: Access) -> PipelineSpec {

@@ -27,7 +27,7 @@ fn token_rows(
     bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Tokens, workers: usize) -> Needs {
-    PipelineSpec::tokens(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(variant: &Tokens, workers: &usize) -> Needs {
+    PipelineSpec::tokens(variant).workers(*workers).needs()
 }

@@ -30,9 +30,9 @@ fn determinism(
     Ok(())
 }
 
-/// What a point needs.
-pub fn needs(_variant: Repeated, workers: usize) -> Needs {
-    pipeline().workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(_variant: &Repeated, workers: &usize) -> Needs {
+    pipeline().workers(*workers).needs()
 }
 
 /// How often the same is done.
@@ -47,7 +47,7 @@ pub struct Repeated {
 impl Repeated {
     /// What the pipeline needs at least.
     pub fn needs(self) -> Needs {
-        needs(self, 0)
+        pipeline().needs()
     }
 }
 

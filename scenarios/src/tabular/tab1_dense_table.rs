@@ -27,9 +27,9 @@ fn dense_table(
     bencher.load(loader, &pipeline(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Table, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(variant: &Table, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
 }
 
 fn pipeline(variant: &Table) -> PipelineSpec {

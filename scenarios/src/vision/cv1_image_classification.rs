@@ -28,9 +28,9 @@ fn image_classification(
     bencher.load(loader, &pipeline(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Images, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {
