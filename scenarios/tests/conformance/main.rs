@@ -158,6 +158,24 @@ fn an_impossible_pipeline_is_an_error_and_no_panic() {
 }
 
 #[test]
+fn a_file_that_fails_under_way_is_an_error_that_names_it() {
+    for (name, mut loader) in loaders() {
+        for access in [Access::FileEager, Access::FileStreaming] {
+            for workers in [0, 2] {
+                let spec = toy().access(access).workers(workers);
+                let (_place, data) = data(&spec);
+                let mut epochs = loader.open(&spec, &data).unwrap();
+                // Shortened behind the loader's back. The map of it is not touched any more.
+                std::fs::File::options().write(true).open(data.path(0)).unwrap().set_len(10).unwrap();
+                epochs.begin(0).unwrap();
+                let said = epochs.advance().unwrap_err();
+                assert!(said.to_string().contains("image.bin") && !said.is_skip(), "{name}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_bencher_hashes_every_element_of_a_verifying_repeat() {
     use weighbridge_scenarios::contract::Load as _;
     let spec = toy().map(Transform::Normalize);
