@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
@@ -28,12 +29,12 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
 impl Files {
     /// Tells one state of the files from another: paths, lengths, modification times.
     pub(super) fn fingerprint(&self) -> Result<String> {
-        let mut seen = String::new();
-        for path in &self.paths {
+        let state = |path: &PathBuf| {
             let facts = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-            let modified = facts.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-            seen += &format!("{}\0{}\0{modified:?}\n", path.display(), facts.len());
-        }
+            let modified = facts.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            Ok(format!("{}\0{}\0{modified:?}\n", path.display(), facts.len()))
+        };
+        let seen: String = self.paths.iter().map(state).collect::<Result<_>>()?;
         let name = match self.origin {
             Origin::Text => "text",
             Origin::Cifar10 => "cifar10",

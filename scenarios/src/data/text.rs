@@ -72,7 +72,7 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
 
 /// The id of a word.
 fn token(word: &str) -> i32 {
-    (crc32fast::hash(word.as_bytes()) % VOCABULARY) as i32
+    (crc32fast::hash(word.as_bytes()) % VOCABULARY).cast_signed()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_word_is_its_crc_modulo_the_vocabulary() {
-        assert_eq!(token("123456789"), (0xcbf4_3926_u32 % 32_000) as i32); // the check value of CRC-32
+        assert_eq!(token("123456789"), (0xcbf4_3926_u32 % 32_000).cast_signed()); // the check value of CRC-32
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The ticket must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn token_rows(
+fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
@@ -27,7 +27,7 @@ pub fn token_rows(
     bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Tokens, workers: usize) -> Needs {
-    PipelineSpec::tokens(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(variant: &Tokens, workers: &usize) -> Needs {
+    PipelineSpec::tokens(variant).workers(*workers).needs()
 }

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn determinism(
+fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(small = Repeated { runs: 2, epochs: 2 }, full = Repeated { runs: 3, epochs: 5 })]
@@ -30,9 +30,9 @@ pub fn determinism(
     Ok(())
 }
 
-/// What a point needs.
-pub fn needs(_variant: Repeated, workers: usize) -> Needs {
-    pipeline().workers(workers).needs()
+/// What a point needs, for the plan.
+pub fn needs(_variant: &Repeated, workers: &usize) -> Needs {
+    pipeline().workers(*workers).needs()
 }
 
 /// How often the same is done.
@@ -47,7 +47,7 @@ pub struct Repeated {
 impl Repeated {
     /// What the pipeline needs at least.
     pub fn needs(self) -> Needs {
-        needs(self, 0)
+        pipeline().needs()
     }
 }
 

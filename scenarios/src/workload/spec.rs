@@ -148,9 +148,8 @@ impl PipelineSpec {
         let batches = 1 + 2 * self.workers as u64; // what a worker prepares ahead
         let in_flight = batches * self.batch_size as u64 * (source + output) as u64;
         let copies = match self.access {
-            Access::Memory => 1,
-            Access::FileEager => 2, // the copy, and the map that set-up checks
-            Access::FileStreaming => 1,
+            Access::Memory | Access::FileStreaming => 1, // the map that set-up checks
+            Access::FileEager => 2,                      // and the copy
         };
         Needs { bytes: data * copies + in_flight, batch: self.batch_size as u64 }
     }
