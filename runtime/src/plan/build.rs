@@ -548,6 +548,7 @@ fn check_names(plan: &Plan) -> Result<(), Error> {
 }
 
 #[cfg(test)]
+#[expect(unused_imports, reason = "of the traits that an expansion looks in, each axis uses some")]
 mod tests {
     use weighbridge_macros::{adapter, scenario};
 
