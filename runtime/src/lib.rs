@@ -70,8 +70,9 @@ pub mod data {
         Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, GateOutcome, History,
         Mark, MetricChange, Policy, Promoted, Refusal, Row, Tendency, Tolerance, Verdict, judge,
     };
+    pub use crate::harness::Exit;
     pub use crate::metric::{Direction, Observation, Reading, Unit};
-    pub use crate::plan::CaseId;
+    pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
         Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
@@ -82,6 +83,6 @@ pub mod data {
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
-        Pruned, Runs, Stored, Stream, nearest,
+        Pruned, Runs, Stored, Stream,
     };
 }

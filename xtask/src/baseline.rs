@@ -159,8 +159,8 @@ pub(crate) fn named(place: &Place, name: &BaselineName) -> Result<Vec<Stored>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
     use crate::fixtures::{Home, home, plain};
+    use weighbridge::data::Exit;
 
     fn act(home: &Home, action: BaselineAction) -> Result<Said> {
         run(&Baseline { action }, &home.place)

@@ -8,15 +8,16 @@ use weighbridge::data::Layout;
 
 use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
 use crate::compare_baseline;
-use crate::exit::Exit;
 use crate::lock;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
+use weighbridge::data::Exit;
 
 /// The baseline that the steps make and judge by.
 const NAME: &str = "ci";
-/// Wide, since this tests the plumbing on a shared machine and not the verdict: twice the time is far beyond it.
+/// Wide, since this tests the plumbing on a shared machine and not the verdict: twice the time is far beyond
+/// it.
 const WIDE: f64 = 0.5;
 
 /// One step.
@@ -107,7 +108,8 @@ impl Step {
             }
             Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Judge(end) => format!(
-                "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  # exits {}",
+                "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  \
+                 # exits {}",
                 WIDE * 100.0,
                 place.layout.data().display(),
                 end.code()
@@ -173,9 +175,11 @@ mod tests {
              lock      $ cargo xtask lock --check\n\
              bench     $ cargo bench -- --quick --save-baseline ci --data {data}\n\
              bench     $ cargo bench -- --quick --data {data}\n\
-             bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data {data}  # exits 0\n\
+             bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
+             {data}  # exits 0\n\
              slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --data {data}\n\
-             slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data {data}  # exits 3\n"
+             slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
+             {data}  # exits 3\n"
         );
         assert_eq!(said.text, expected);
     }

@@ -10,14 +10,13 @@
 //!
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`.
 //!
-//! Each command is a file with a function from its arguments and a place (workspace and data directory) to what it has to say; it
-//! prints nothing itself, so that tests can read it.
+//! Each command is a file with a function from its arguments and a place (workspace and data directory) to
+//! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
 mod ci;
 mod cli;
 mod compare_baseline;
-mod exit;
 mod lock;
 mod pick;
 mod place;
@@ -37,9 +36,9 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command};
-use exit::Exit;
 use place::Place;
 use said::Said;
+use weighbridge::data::Exit;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {

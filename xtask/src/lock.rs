@@ -1,6 +1,8 @@
-//! `lock`: the ids that every suite must find, so that a suite that lost its scenarios cannot pass for a fast one.
+//! `lock`: the ids that every suite must find, so that a suite that lost its scenarios cannot pass for a fast
+//! one.
 //!
-//! A scenario whose crate is no longer linked vanishes without a word; against the committed list it is missing.
+//! A scenario whose crate is no longer linked vanishes without a word; against the committed list it is
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,9 +14,9 @@ use anyhow::{Context, Result, bail};
 use weighbridge::data::{CaseId, RunManifest};
 
 use crate::cli::Lock;
-use crate::exit::Exit;
 use crate::place::{Place, Suite};
 use crate::said::Said;
+use weighbridge::data::Exit;
 
 const HEAD: &str =
     "# The cases that every suite must find. Written by `cargo xtask lock`, checked by `--check`.\n";
@@ -39,7 +41,8 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
     Ok(Said::fine(format!("{} lists {}\n", path.display(), count(&found))))
 }
 
-/// Scenarios of the committed list that a run did not plan. None when there is no list, or it does not know the suite.
+/// Scenarios of the committed list that a run did not plan. None when there is no list, or it does not know
+/// the suite.
 pub(crate) fn missing(place: &Place, run: &RunManifest) -> Result<Vec<String>> {
     let locked = read(place)?.unwrap_or_default();
     let Some(locked) = locked.get(&run.suite) else { return Ok(Vec::new()) };

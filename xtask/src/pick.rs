@@ -15,7 +15,8 @@ pub(crate) struct Picked {
     pub(crate) remarks: Vec<String>,
 }
 
-/// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every suite.
+/// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
+/// suite.
 pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
     let listing = place.runs().list()?;
     let mut picked = Picked::default();

@@ -28,7 +28,8 @@ pub(crate) struct Suite {
 }
 
 impl Place {
-    /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data directory.
+    /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data
+    /// directory.
     pub(crate) fn find(data: Option<&Path>) -> Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let asked = Command::new(&cargo).args(["metadata", "--no-deps", "--format-version", "1"]).output();
@@ -43,7 +44,8 @@ impl Place {
 
     fn from_metadata(metadata: &[u8], data: Option<&Path>) -> Result<Self> {
         let metadata: Value = serde_json::from_slice(metadata).context("failed to read `cargo metadata`")?;
-        // A bench target learns its directory at build time, and that is the build directory where the two differ.
+        // A bench target learns its directory at build time, and that is the build directory where the two
+        // differ.
         let target = metadata["build_directory"].as_str().or_else(|| metadata["target_directory"].as_str());
         let target = target.context("`cargo metadata` names no target directory")?;
         let root = metadata["workspace_root"].as_str().context("`cargo metadata` names no workspace")?;

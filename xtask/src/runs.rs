@@ -154,8 +154,8 @@ fn repeats(case: &CaseRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
     use crate::fixtures::{home, plain};
+    use weighbridge::data::Exit;
 
     fn with(action: RunsAction) -> Runs {
         Runs { action }

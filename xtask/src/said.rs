@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::exit::Exit;
+use weighbridge::data::Exit;
 
 /// What a command has to say, and how it ends.
 #[derive(Debug)]

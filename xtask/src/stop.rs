@@ -2,7 +2,7 @@
 
 use weighbridge::data;
 
-use crate::exit::Exit;
+use weighbridge::data::Exit;
 
 /// A stop with an exit code of its own. All others are unexpected.
 #[derive(Debug)]

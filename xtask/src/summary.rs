@@ -79,8 +79,8 @@ mod tests {
     use weighbridge::data::RunStatus;
 
     use super::*;
-    use crate::exit::Exit;
     use crate::fixtures::{home, plain};
+    use weighbridge::data::Exit;
 
     fn args(run: Option<&str>) -> Summary {
         Summary { run: run.map(str::to_owned), suite: None }

@@ -153,7 +153,13 @@ impl Bencher {
     }
 
     /// Hands in a value of the author's own. A name handed in twice keeps both values; the record shows their median.
+    /// What is no finite number is left out, and the record says so.
     pub fn metric(&self, name: &str, value: f64, unit: Unit, direction: Direction) {
+        if !value.is_finite() {
+            let note = format!("the metric `{name}` was handed in as {value}: left out");
+            self.state.borrow_mut().seen.notes.push(note);
+            return;
+        }
         self.state.borrow_mut().seen.custom.push(Custom { name: name.to_owned(), value, unit, direction });
     }
 
@@ -206,5 +212,20 @@ impl Bencher {
         let mut state = self.state.borrow_mut();
         state.bodies += 1;
         state.bodies == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_that_is_no_number_is_left_out_and_said() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        bencher.metric("loss", f64::NAN, Unit::COUNT, Direction::Lower);
+        bencher.metric("accuracy", 0.5, Unit::RATIO, Direction::Higher);
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.custom.len(), 1);
+        assert!(seen.notes[0].contains("`loss` was handed in as NaN"), "{:?}", seen.notes);
     }
 }

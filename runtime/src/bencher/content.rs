@@ -75,8 +75,10 @@ pub struct FieldKind {
 /// Sums over the numbers of a field, for work that agrees only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many numbers.
+    /// How many finite numbers.
     pub count: u64,
+    /// How many that are infinite or no number: they are in none of the sums.
+    pub not_finite: u64,
     /// Their sum.
     pub sum: f64,
     /// Sum of their squares.
@@ -88,9 +90,13 @@ pub struct Moments {
 }
 
 impl Moments {
-    const NONE: Self = Self { count: 0, sum: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
+    const NONE: Self = Self { count: 0, not_finite: 0, sum: 0.0, squares: 0.0, min: f64::MAX, max: f64::MIN };
 
     fn add(&mut self, value: f64) {
+        if !value.is_finite() {
+            self.not_finite += 1;
+            return;
+        }
         self.count += 1;
         self.sum += value;
         self.squares += value * value;
@@ -262,6 +268,14 @@ mod tests {
         let content = content(&[item(&[A, B, C])]);
         let text = serde_json::to_string(&content).unwrap();
         assert_eq!(serde_json::from_str::<Content>(&text).unwrap(), content);
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_counted_apart() {
+        let content = content(&[item(&[[f32::NAN, 1.0], [f32::INFINITY, 2.0]])]);
+        let moments = content.moments["x"];
+        assert_eq!((moments.count, moments.not_finite, moments.sum), (2, 2, 3.0));
+        assert!(serde_json::to_string(&content).is_ok_and(|text| !text.contains("null")));
     }
 
     #[test]

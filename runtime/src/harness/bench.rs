@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
-use crate::compare::{Comparison, GateOutcome, History, Policy, judge};
+use crate::compare::{Comparison, Policy, judge};
 use crate::plan::{CaseId, Plan};
 use crate::record::{
     Baseline, Build, CaseRecord, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
@@ -87,7 +87,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if let Some(baseline) = baseline {
         let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
-        exit = exit.or(judged_exit(&comparison, &policy));
+        exit = exit.or(comparison.outcome(&policy).into());
     }
     if let Some(name) = save_as {
         baselines.set(&name, &record)?;
@@ -214,10 +214,8 @@ fn begin(
 /// The same judging for the last run and for a named baseline.
 fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy) -> Comparison {
     // A history that cannot be read makes the tolerance wider, never the run fail.
-    let earlier = runs.list().unwrap_or_default().runs;
-    let belonging = earlier.iter().filter(|manifest| History::belongs(manifest, baseline)).take(MOST_RUNS);
-    let loaded: Vec<RunRecord> = belonging.filter_map(|manifest| runs.load(&manifest.id).ok()).collect();
-    judge(baseline, record, &History::gather(baseline, &record.manifest.id, &loaded), policy)
+    let history = runs.history(baseline, &record.manifest.id, MOST_RUNS).unwrap_or_default();
+    judge(baseline, record, &history, policy)
 }
 
 /// How many runs a history looks back.
@@ -230,17 +228,6 @@ fn policy(context: &Context<'_>) -> Policy {
         inconclusive_passes: args.inconclusive_passes,
         gated: Vec::new(),
         allow_different_machine: args.allow_different_machine,
-    }
-}
-
-/// The exit code of a verdict.
-fn judged_exit(comparison: &Comparison, policy: &Policy) -> Exit {
-    match comparison.outcome(policy) {
-        GateOutcome::Pass => Exit::Fine,
-        GateOutcome::Regressed => Exit::Regressed,
-        GateOutcome::NothingToJudge => Exit::NothingToJudge,
-        GateOutcome::Inconclusive => Exit::Inconclusive,
-        GateOutcome::Failed => Exit::Failed,
     }
 }
 

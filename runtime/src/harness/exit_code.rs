@@ -2,6 +2,8 @@
 
 use std::process;
 
+use crate::compare::GateOutcome;
+
 /// How a program of ours ends. If several hold, the one that comes first in [`Exit::BY_PRECEDENCE`] is the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -55,6 +57,18 @@ impl Exit {
     pub fn or(self, other: Self) -> Self {
         let rank = |exit| Self::BY_PRECEDENCE.iter().position(|known| *known == exit);
         if rank(self) <= rank(other) { self } else { other }
+    }
+}
+
+impl From<GateOutcome> for Exit {
+    fn from(outcome: GateOutcome) -> Self {
+        match outcome {
+            GateOutcome::Pass => Self::Fine,
+            GateOutcome::Regressed => Self::Regressed,
+            GateOutcome::NothingToJudge => Self::NothingToJudge,
+            GateOutcome::Inconclusive => Self::Inconclusive,
+            GateOutcome::Failed => Self::Failed,
+        }
     }
 }
 

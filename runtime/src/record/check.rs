@@ -12,7 +12,8 @@ use crate::plan::CaseId;
 use crate::run::{Outcome, Repeat};
 use crate::stats;
 
-/// A repeat as the journal keeps it: with the case that it belongs to, so that a file in the wrong place is seen.
+/// A repeat as the journal keeps it: with the case that it belongs to, so that a file in the wrong place is
+/// seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JournalEntry<'a> {
     /// The case.

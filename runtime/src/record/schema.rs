@@ -3,9 +3,9 @@
 //! Every file is `{"schema": 1, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
 //! older one step by step, and says of a damaged file where the damage lies.
 //!
-//! Migrations work on JSON values, one function per step from a schema to the next. So a version is one entry in
-//! [`STEPS`] and the types of the crate stay single, where private twins of every type would have to be kept for
-//! every version. What a step does is tested against a file of the version that it lifts.
+//! Migrations work on JSON values, one function per step from a schema to the next. So a version is one entry
+//! in [`STEPS`] and the types of the crate stay single, where private twins of every type would have to be
+//! kept for every version. What a step does is tested against a file of the version that it lifts.
 
 use std::fmt;
 
@@ -103,7 +103,8 @@ struct Envelope<K, R> {
 /// The file that holds `record`.
 ///
 /// # Errors
-/// When the record says what cannot be (a value that is no number, for instance): what is written can be read.
+/// When the record says what cannot be (a value that is no number, for instance): what is written can be
+/// read.
 pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
     record.check().map_err(SchemaError::Impossible)?;
     let mut bytes = serde_json::to_vec(&Envelope { schema: SCHEMA, kind: R::KIND, record })?;
@@ -127,8 +128,8 @@ fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result
     if kind != R::KIND.name() {
         return Err(SchemaError::OtherKind { found: kind, expected: R::KIND });
     }
-    // A file of today's schema, by far the most, is read straight into its type: a tree of values costs four times
-    // as much, and loses the line and column of a damage.
+    // A file of today's schema, by far the most, is read straight into its type: a tree of values costs four
+    // times as much, and loses the line and column of a damage.
     let record: R = if schema == SCHEMA {
         serde_json::from_slice::<Envelope<String, R>>(file)?.record
     } else {

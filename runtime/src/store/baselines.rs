@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
-use super::{Broken, Disk, Error, Files, Layout, nearest};
+use super::{Broken, Disk, Error, Files, Layout};
+use crate::plan::nearest;
 use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
 
 /// The most bytes that a committed baseline may take.
@@ -112,7 +113,8 @@ impl Baselines {
         Ok(Stored { baseline, path, committed })
     }
 
-    /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed one.
+    /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed
+    /// one.
     ///
     /// # Errors
     /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.

@@ -35,7 +35,10 @@ pub enum Error {
         source: SchemaError,
     },
     /// A sound file lies where another belongs.
-    #[error("failed to read `{}`: it holds {found} where {expected} belongs: was it renamed or copied by hand?", path.display())]
+    #[error(
+        "failed to read `{}`: it holds {found} where {expected} belongs: was it renamed or copied by hand?",
+        path.display()
+    )]
     Misplaced {
         /// The file.
         path: PathBuf,
@@ -45,7 +48,10 @@ pub enum Error {
         expected: String,
     },
     /// There is no such run.
-    #[error("there is no run `{run}` in `{}`: `cargo xtask runs list` shows those that are there", data.display())]
+    #[error(
+        "there is no run `{run}` in `{}`: `cargo xtask runs list` shows those that are there",
+        data.display()
+    )]
     NoRun {
         /// The run that was asked for.
         run: RunId,
@@ -57,11 +63,16 @@ pub enum Error {
     RunExists(RunId),
     /// A name that is no baseline's.
     #[error(
-        "`{0}` is no name for a baseline: use letters, digits, `.`, `_` and `-`, at most 100, none a leading `.`"
+        "`{0}` is no name for a baseline: use letters, digits, `.`, `_` and `-`, at most 100, none a \
+         leading `.`"
     )]
     BadName(String),
     /// There is no such baseline.
-    #[error("there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` or `cargo xtask baseline set {name}`", did_you_mean(nearest.as_deref()))]
+    #[error(
+        "there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` or \
+         `cargo xtask baseline set {name}`",
+        did_you_mean(nearest.as_deref())
+    )]
     NoBaseline {
         /// The name that was asked for.
         name: String,
@@ -82,7 +93,8 @@ pub enum Error {
     },
     /// A committed baseline that would weigh down the repository.
     #[error(
-        "baseline `{name}` takes {bytes} bytes and a committed one may take {limit}: promote a run of fewer cases"
+        "baseline `{name}` takes {bytes} bytes and a committed one may take {limit}: promote a run of fewer \
+         cases"
     )]
     TooBig {
         /// Its name.
@@ -114,7 +126,8 @@ impl Error {
 fn mend(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            ": free some space (`cargo xtask runs prune` removes old runs) or name another place with `--data`"
+            ": free some space (`cargo xtask runs prune` removes old runs) or name another place with \
+             `--data`"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             ": name a directory that can be written with `--data`"

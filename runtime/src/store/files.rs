@@ -24,8 +24,8 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is there, or cannot be written.
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
-    /// Gives a file or directory another name, in one step, and waits until the disk has it. A file in the way is
-    /// replaced, a directory with something in it is not.
+    /// Gives a file or directory another name, in one step, and waits until the disk has it. A file in the
+    /// way is replaced, a directory with something in it is not.
     ///
     /// # Errors
     /// If it is not there, or a directory is in the way.
@@ -103,8 +103,8 @@ impl Files for Disk {
     }
 }
 
-/// Puts `content` into the place of a file: readers see the old content or the new one, never a part, and what was
-/// there stays when it cannot be done.
+/// Puts `content` into the place of a file: readers see the old content or the new one, never a part, and
+/// what was there stays when it cannot be done.
 pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), Error> {
     let temporary = temporary(path);
     let written = files.write_new(&temporary, content).and_then(|()| files.rename(&temporary, path));
@@ -138,7 +138,8 @@ pub(super) fn is_temporary(name: &str) -> bool {
 
 /// A name beside a file that no other process and no other thread uses.
 fn temporary(path: &Path) -> PathBuf {
-    // Drawn, not counted: process ids come round again, in containers at once, and a leftover would be in the way.
+    // Drawn, not counted: process ids come round again, in containers at once, and a leftover would be in the
+    // way.
     let salt = RandomState::new().build_hasher().finish();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{salt:016x}{TEMPORARY}"))

@@ -8,8 +8,8 @@ use crate::record::{MachineId, RunId};
 
 /// Where every file of a data directory lies.
 ///
-/// Names of files are made from ids whose form is fixed ([`RunId`], [`MachineId`]), or that are cut to harmless
-/// letters here or by [`CaseId::file_name`]: no path is ever read from a file.
+/// Names of files are made from ids whose form is fixed ([`RunId`], [`MachineId`]), or that are cut to
+/// harmless letters here or by [`CaseId::file_name`]: no path is ever read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     data: PathBuf,

@@ -1,7 +1,7 @@
 //! The lock that keeps two measuring runs of one machine apart: each would be a disturbance of the other.
 //!
-//! It holds for the whole machine and not for a data directory, since processors do not know of directories. The
-//! system lets go of it when its holder ends, however it ends.
+//! It holds for the whole machine and not for a data directory, since processors do not know of directories.
+//! The system lets go of it when its holder ends, however it ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -49,8 +49,8 @@ impl MachineLock {
         }
     }
 
-    /// Waits for the lock. `waiting` is called with what its holder says of itself each time it is not free, and
-    /// ends the waiting by giving `false`.
+    /// Waits for the lock. `waiting` is called with what its holder says of itself each time it is not free,
+    /// and ends the waiting by giving `false`.
     ///
     /// # Errors
     /// As [`MachineLock::attempt`].

@@ -1,14 +1,13 @@
 //! Where records are kept: runs with their journal, baselines, the machine-wide lock.
 //!
-//! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and what it
-//! says are checked. Nothing here decides anything about figures.
+//! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and
+//! what it says are checked. Nothing here decides anything about figures.
 
 mod baselines;
 mod error;
 mod files;
 mod layout;
 mod lock;
-mod nearest;
 mod prune;
 mod runs;
 
@@ -17,7 +16,6 @@ pub use error::Error;
 pub use files::{Disk, Files};
 pub use layout::{Layout, Stream};
 pub use lock::{Attempt, MachineLock};
-pub use nearest::nearest;
 pub use prune::{Keep, Pruned};
 pub use runs::{Broken, Listing, Runs};
 

@@ -33,8 +33,8 @@ pub struct Pruned {
 }
 
 impl Runs {
-    /// Removes runs and leftovers. Spares runs that may still be running, and what cannot be read: a person should
-    /// see that first.
+    /// Removes runs and leftovers. Spares runs that may still be running, and what cannot be read: a person
+    /// should see that first.
     ///
     /// # Errors
     /// Those of the file system.

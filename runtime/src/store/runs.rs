@@ -15,7 +15,8 @@ use crate::run::Repeat;
 
 /// The runs of a data directory.
 ///
-/// Each run has a directory of its own, so two that write at once do each other no harm, and nothing is locked.
+/// Each run has a directory of its own, so two that write at once do each other no harm, and nothing is
+/// locked.
 #[derive(Clone, Debug)]
 pub struct Runs {
     pub(super) layout: Layout,
@@ -145,8 +146,8 @@ impl Runs {
         }
     }
 
-    /// A run with its cases, each without its repeats: enough to judge by, and quick. Cases without a record (the run
-    /// was broken off) are left out.
+    /// A run with its cases, each without its repeats: enough to judge by, and quick. Cases without a record
+    /// (the run was broken off) are left out.
     ///
     /// # Errors
     /// [`Error::NoRun`], or what is the matter with a file: a damaged case is never passed over.
@@ -250,9 +251,9 @@ impl Runs {
         Ok(runs.into_iter().find(|run| run.suite == suite && run.status == RunStatus::Complete))
     }
 
-    /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures wander when
-    /// nothing is compared. The candidate is not among them. What cannot be read is left out: history informs, it does
-    /// not judge.
+    /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures
+    /// wander when nothing is compared. The candidate is not among them. What cannot be read is left out:
+    /// history informs, it does not judge.
     ///
     /// # Errors
     /// As [`Runs::list`].
@@ -262,7 +263,8 @@ impl Runs {
             run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
         });
         like.truncate(most);
-        let runs: Vec<RunRecord> = like.iter().rev().filter_map(|run| self.load(&run.id).ok()).collect(); // oldest first
+        let oldest_first = like.iter().rev();
+        let runs: Vec<RunRecord> = oldest_first.filter_map(|run| self.load(&run.id).ok()).collect();
         Ok(History::gather(baseline, candidate, &runs))
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::Judged;
-use crate::exit::Exit;
+use weighbridge::data::Exit;
 
 /// The version of this document.
 const SCHEMA: u32 = 1;

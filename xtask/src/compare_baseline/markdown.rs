@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Judged, details, summary_line};
-use crate::exit::Exit;
+use weighbridge::data::Exit;
 
 const FITS: &str = "a String takes all that is written";
 
@@ -65,6 +65,6 @@ fn headline(exit: Exit) -> &'static str {
         Exit::NothingToJudge => "nothing to judge by",
         Exit::Inconclusive => "inconclusive",
         Exit::Failed => "cases failed",
-        Exit::Usage | Exit::Unexpected => "not judged",
+        Exit::Usage | Exit::Unexpected | Exit::Interrupted => "not judged",
     }
 }

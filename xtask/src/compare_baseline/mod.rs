@@ -11,18 +11,16 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{
-    BaselineName, Comparison, GateOutcome, Policy, RunManifest, RunRecord, Stored, judge, nearest,
-};
+use weighbridge::data::{BaselineName, Comparison, Policy, RunManifest, RunRecord, Stored, judge, nearest};
 
 use crate::cli::{CompareBaseline, Format, Inconclusive};
-use crate::exit::Exit;
 use crate::lock;
 use crate::pick;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 use github::Actions;
+use weighbridge::data::Exit;
 
 /// How many earlier runs tell what is noise.
 const HISTORY: usize = 20;
@@ -151,8 +149,8 @@ fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Po
     Ok(Judged { comparison, missing, exit })
 }
 
-/// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse with the
-/// list of what differs, or be allowed to take.
+/// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse
+/// with the list of what differs, or be allowed to take.
 fn against<'a>(
     place: &Place,
     name: &BaselineName,
@@ -180,18 +178,6 @@ fn no_baseline(name: &str, stored: &[Stored]) -> anyhow::Error {
         "there is no baseline `{name}`{near}: make one with `cargo bench -- --save-baseline {name}` or \
          `cargo xtask baseline set {name}`"
     ))
-}
-
-impl From<GateOutcome> for Exit {
-    fn from(outcome: GateOutcome) -> Self {
-        match outcome {
-            GateOutcome::Pass => Self::Fine,
-            GateOutcome::Regressed => Self::Regressed,
-            GateOutcome::NothingToJudge => Self::NothingToJudge,
-            GateOutcome::Inconclusive => Self::Inconclusive,
-            GateOutcome::Failed => Self::Failed,
-        }
-    }
 }
 
 #[cfg(test)]

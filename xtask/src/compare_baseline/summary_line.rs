@@ -1,10 +1,10 @@
 //! The one line that ends every judging, in a grammar that scripts may rely on.
 
 use super::Judged;
-use crate::exit::Exit;
+use weighbridge::data::Exit;
 
-/// `weighbridge: compared=16 improved=0 unchanged=15 regressed=1 inconclusive=0 added=0 removed=0 incomparable=0
-/// exit=3`, over all suites. `compared` counts the cases whose figures were weighed.
+/// `weighbridge: compared=16 improved=0 unchanged=15 regressed=1 inconclusive=0 added=0 removed=0
+/// incomparable=0 exit=3`, over all suites. `compared` counts the cases whose figures were weighed.
 pub(super) fn of(judged: &[Judged], exit: Exit) -> String {
     let sum = |count: fn(&Judged) -> usize| judged.iter().map(count).sum::<usize>();
     format!(

@@ -8,7 +8,8 @@ use super::{Judged, details};
 
 const FITS: &str = "a String takes all that is written";
 
-/// All suites, one after the other: what changed around the code, then the cases, then what each verdict rests on.
+/// All suites, one after the other: what changed around the code, then the cases, then what each verdict
+/// rests on.
 pub(super) fn of(judged: &[Judged]) -> String {
     let mut text = String::new();
     for Judged { comparison, missing, .. } in judged {
