@@ -21,6 +21,7 @@ const MOST_INPUTS: u64 = 1024;
 
 impl Bencher {
     /// Times `body`: the time to make and drop its result is in it.
+    #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
     pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
         self.run_body(u64::MAX, |windows, clock, iterations| {
             windows.open();
@@ -204,7 +205,7 @@ impl Sampling {
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
         }
-        let whole_passes = self.samples.len() as u64 % self.limits.batches.max(1) == 0;
+        let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));
         if self.step == Step::Measure
             && !self.samples.is_empty()
             && whole_passes
@@ -311,15 +312,15 @@ mod tests {
 
     #[test]
     fn inputs_are_made_and_results_dropped_outside_the_clock() {
-        let hand = ManualClock::default();
-        let bencher =
-            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
         struct Slow(ManualClock);
         impl Drop for Slow {
             fn drop(&mut self) {
                 self.0.advance(Duration::from_secs(1));
             }
         }
+        let hand = ManualClock::default();
+        let bencher =
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
         bencher.iter_batched(
             || hand.advance(Duration::from_secs(1)),
             |()| {
@@ -344,7 +345,11 @@ mod tests {
     fn threads_run_their_bodies_at_once() {
         let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
         let together = Barrier::new(3); // would hang if one ran after the other
-        bencher.iter_threads(3, |_| || drop(together.wait()));
+        bencher.iter_threads(3, |_| {
+            || {
+                together.wait();
+            }
+        });
         assert_eq!(bencher.finish().unwrap().seen.samples.len(), 2);
     }
 

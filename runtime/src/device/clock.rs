@@ -1,7 +1,8 @@
 //! The clock that is handed in, so that no stage reads time by itself and tests need no sleeping.
 
-use std::cell::Cell;
-use std::rc::Rc;
+#[cfg(test)]
+use std::{cell::Cell, rc::Rc};
+
 use std::time::{Duration, Instant};
 
 /// A monotonic clock: time since an arbitrary fixed moment.
@@ -11,13 +12,16 @@ pub struct Clock(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Monotonic(Instant),
+    #[cfg(test)]
     Manual(Rc<Cell<Duration>>),
 }
 
-/// The hand that turns a manual clock (for tests).
+/// The hand that turns a manual clock. Only for tests, so that a real clock is read without asking what it is.
+#[cfg(test)]
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock(Rc<Cell<Duration>>);
 
+#[cfg(test)]
 impl ManualClock {
     /// A clock that shows what this hand is set to.
     pub fn clock(&self) -> Clock {
@@ -41,6 +45,7 @@ impl Clock {
     pub fn now(&self) -> Duration {
         match &self.0 {
             Source::Monotonic(base) => base.elapsed(),
+            #[cfg(test)]
             Source::Manual(hand) => hand.get(),
         }
     }
@@ -49,6 +54,7 @@ impl Clock {
     ///
     /// A manual clock does not step by itself: its resolution is one nanosecond.
     pub fn resolution(&self) -> Duration {
+        #[cfg(test)]
         if matches!(self.0, Source::Manual(_)) {
             return Duration::from_nanos(1);
         }

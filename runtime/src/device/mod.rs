@@ -8,7 +8,9 @@ mod load;
 mod memory;
 mod usage;
 
-pub use clock::{Clock, ManualClock};
+pub use clock::Clock;
+#[cfg(test)]
+pub use clock::ManualClock;
 pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use usage::{Moved, Usage};

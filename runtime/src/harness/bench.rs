@@ -136,6 +136,7 @@ fn build(context: &Context<'_>) -> Build {
 }
 
 /// Waits for other measuring runs on this machine; `None` when interrupted.
+#[expect(clippy::option_option, reason = "interrupted, not wanted and held are three answers")]
 fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
     if context.args.no_lock {
         return Ok(Some(None));

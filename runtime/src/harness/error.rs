@@ -47,10 +47,12 @@ impl Error {
             | Self::Registry(_)
             | Self::Plan(_)
             | Self::DebugAssertions
-            | Self::Resume { .. } => Exit::Usage,
-            Self::NothingRegistered | Self::NothingSelected(_) | Self::Backend(_) => Exit::NothingToJudge,
-            Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
-            Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
+            | Self::Resume { .. }
+            | Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
+            Self::NothingRegistered
+            | Self::NothingSelected(_)
+            | Self::Backend(_)
+            | Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
         }
     }

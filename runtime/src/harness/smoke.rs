@@ -20,7 +20,7 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
         match &repeat.outcome {
             Outcome::Measured { .. } => context.terminal.result(&format!("test {name} ... ok\n")),
             Outcome::Skipped { why } => {
-                context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n"))
+                context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n"));
             }
             Outcome::Failed(failure) => {
                 failed += 1;

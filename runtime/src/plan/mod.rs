@@ -9,7 +9,7 @@ mod filter;
 mod param;
 mod profile;
 
-pub use build::{Isolation, Order, Plan, PlannedCase, Request, Skip, build};
+pub use build::{Isolation, Order, Plan, PlannedCase, Request, build};
 pub use case::CaseId;
 pub use error::{Error, nearest};
 pub(crate) use filter::Filter;

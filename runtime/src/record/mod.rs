@@ -1,7 +1,7 @@
 //! What is kept: a case with all its repeats, a run with its environment, a baseline to judge by.
 //!
 //! Takes repeats, hands on records. Every number in a record can be derived again from the repeats in it:
-//! [`assemble()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
+//! [`assemble_run()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
 
 mod assemble;
 mod baseline;
@@ -16,7 +16,6 @@ mod warning;
 mod whole;
 mod work;
 
-pub use assemble::{CaseFacts, Reference, assemble, skipped};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub(crate) use check::JournalEntry;

@@ -271,6 +271,7 @@ mod tests {
     /// Neither `Clone`, `Display` nor `Debug`.
     struct Images(usize);
 
+    #[expect(clippy::needless_borrow, reason = "as the expansion writes it for every type")]
     fn variants() -> TypedAxis<Images> {
         TypedAxis {
             name: "variant",

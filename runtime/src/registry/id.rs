@@ -1,8 +1,5 @@
 //! Ids that other programs can live with: in file names, filters and lists of tests.
 
-/// What stands between the parts of an id: `cv_1::small::workers=2`.
-const BETWEEN: &str = "::";
-
 /// The slug of one part of an id: lower case, and every run of characters outside `[a-z0-9.+=]` is one `_`.
 ///
 /// It is not injective (`CV-1` and `cv_1` have one slug), so whoever names files by it refuses equal slugs.
@@ -16,12 +13,6 @@ pub fn slug(text: &str) -> String {
         }
     }
     slug
-}
-
-/// Joins the slugs of the parts of an id: `cv_1::small::workers=2::google_grain`.
-pub fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
-    let slugs: Vec<String> = parts.into_iter().map(slug).collect();
-    slugs.join(BETWEEN)
 }
 
 #[cfg(test)]
@@ -44,13 +35,5 @@ mod tests {
         check("__a", "_a");
         check("Größe", "gr_e");
         check("", "");
-    }
-
-    #[test]
-    fn parts_are_joined_by_two_colons() {
-        assert_eq!(
-            join(["CV-1", "small", "workers=2", "Google Grain"]),
-            "cv_1::small::workers=2::google_grain"
-        );
     }
 }

@@ -14,7 +14,7 @@ mod sweep;
 pub use adapter::{AdapterEntry, Availability, Contract, Made};
 pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, plain};
 pub use collect::{Error, Registry, find_adapter, find_scenario};
-pub use id::{join, slug};
+pub use id::slug;
 pub use probe::{Probe, Traits, kind};
 pub use scenario::{Ending, Equivalence, Keep, Kept, Location, Needs, Run, ScenarioEntry};
 pub use sweep::Sweep;

@@ -59,7 +59,7 @@ impl Progress {
                     Ending::Complete => {}
                     Ending::Interrupted => self.terminal.error("interrupted: finished repeats are kept"),
                     Ending::OutOfBudget => {
-                        self.terminal.error("the budget is spent: finished repeats are kept")
+                        self.terminal.error("the budget is spent: finished repeats are kept");
                     }
                 }
             }

@@ -25,7 +25,7 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
         }
         for case in group.iter().filter(|case| case.status == CaseStatus::Measured && !case.ranked()) {
             let mut cells = row(case, &[], changes);
-            cells[3] = "not ranked".to_owned();
+            cells[3] = String::from("not ranked");
             rows.add(cells);
         }
         text.push_str(&rows.to_text());
@@ -138,7 +138,7 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
             CaseStatus::Failed(why) => say(Style::Red, "failed", case, why),
             CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
             CaseStatus::Incomplete => {
-                say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done")
+                say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done");
             }
             CaseStatus::Measured => {}
         }

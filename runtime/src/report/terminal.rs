@@ -32,6 +32,7 @@ impl Terminal {
     }
 
     /// Writes what was asked for by name (`--list`, `--help`), quiet or not.
+    #[expect(clippy::unused_self, reason = "whoever writes holds the terminal")]
     pub fn answer(self, text: &str) {
         let _ = io::stdout().lock().write_all(text.as_bytes());
         let _ = io::stdout().lock().flush();
@@ -45,6 +46,7 @@ impl Terminal {
     }
 
     /// Writes what must be said.
+    #[expect(clippy::unused_self, reason = "whoever writes holds the terminal")]
     pub fn error(self, text: &str) {
         let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
     }

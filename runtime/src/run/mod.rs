@@ -16,8 +16,7 @@ pub use child::serve;
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use process::Program;
-pub use protocol::{Answer, Ask, CHILD_FLAG};
-pub use repeat::execute;
+pub use protocol::CHILD_FLAG;
 pub use schedule::Task;
 
 use crate::plan::Isolation;

@@ -12,7 +12,7 @@ const TO_DEVIATION: f64 = 1.482_602_218_505_602;
 const MEAN_TO_DEVIATION: f64 = 1.253_314_137_315_500_3;
 
 /// The median absolute deviation from the median, unscaled. NaN for no values.
-pub fn mad(values: &[f64]) -> f64 {
+fn mad(values: &[f64]) -> f64 {
     let centre = median(values);
     median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
 }
@@ -21,14 +21,6 @@ pub fn mad(values: &[f64]) -> f64 {
 /// deviation. One wild value in five does not move it much. NaN for no values.
 pub fn robust_spread(values: &[f64]) -> f64 {
     TO_DEVIATION * mad(values)
-}
-
-/// [`robust_spread`] as a share of the median. NaN for no values or a median of zero.
-pub fn relative_spread(values: &[f64]) -> f64 {
-    match median(values).abs() {
-        0.0 => f64::NAN,
-        centre => robust_spread(values) / centre,
-    }
 }
 
 /// How many deviations each value lies off the median, by the modified z-score of Iglewicz and Hoaglin
@@ -77,7 +69,6 @@ mod tests {
     fn dispersion_agrees_with_scipy() {
         assert!(close(mad(&VALUES), 0.1));
         assert!(close(robust_spread(&VALUES), 0.148_260_221_850_560_2));
-        assert!(close(relative_spread(&VALUES), 0.148_260_221_850_560_2 / 5.0));
         assert!(close(coefficient_of_variation(&VALUES), 0.319_892_435_184_543_7));
     }
 
@@ -105,7 +96,6 @@ mod tests {
         let scaled = VALUES.map(|value| value * 8.0);
         assert!(close(mad(&moved), mad(&VALUES)));
         assert!(close(mad(&scaled), 8.0 * mad(&VALUES)));
-        assert!(close(relative_spread(&scaled), relative_spread(&VALUES)));
         assert!(close(coefficient_of_variation(&scaled), coefficient_of_variation(&VALUES)));
         for (a, b) in modified_z_scores(&scaled).into_iter().zip(modified_z_scores(&moved)) {
             assert!(close(a, b));
@@ -122,11 +112,10 @@ mod tests {
 
     #[test]
     fn degenerate_samples_have_defined_spreads() {
-        assert!(mad(&[]).is_nan() && robust_spread(&[]).is_nan() && relative_spread(&[]).is_nan());
+        assert!(mad(&[]).is_nan() && robust_spread(&[]).is_nan());
         assert!(coefficient_of_variation(&[]).is_nan() && coefficient_of_variation(&[1.0]).is_nan());
         assert!(modified_z_scores(&[]).is_empty());
         assert!(close(mad(&[7.0]), 0.0) && close(modified_z_scores(&[7.0])[0], 0.0));
-        assert!(relative_spread(&[-1.0, 0.0, 1.0]).is_nan());
         assert!(coefficient_of_variation(&[-1.0, 1.0]).is_nan());
         assert!(mad(&[f64::NAN]).is_nan());
         assert_eq!(modified_z_scores(&[1.0, f64::NAN, 2.0]).len(), 3);

@@ -9,8 +9,8 @@ mod quantile;
 mod random;
 mod rank;
 
-pub use dispersion::{coefficient_of_variation, mad, modified_z_scores, relative_spread, robust_spread};
+pub use dispersion::{coefficient_of_variation, modified_z_scores, robust_spread};
 pub use interval::median_interval;
 pub use quantile::{median, quantile, sorted};
 pub use random::SplitMix64;
-pub use rank::{Shift, shift};
+pub use rank::shift;
