@@ -8,6 +8,9 @@ use crate::run::{Ending, Event, Outcome};
 /// At most this often is the line drawn.
 const LEAST: Duration = Duration::from_millis(100);
 
+/// A line that is longer than the terminal is wide cannot be drawn over; nearly all are wider than this.
+const NARROWEST: usize = 79;
+
 /// Shows a run as it goes on.
 #[derive(Debug)]
 pub struct Progress {
