@@ -39,8 +39,8 @@ impl Progress {
                 let left = clock(*remaining);
                 if self.terminal.live {
                     if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LEAST) {
-                        self.terminal
-                            .redraw(&format!("[{finished:>4}/{}] {case}  {what}  {left} left", self.repeats));
+                        let line = format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats);
+                        self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
                         self.drawn = Some(Instant::now());
                     }
                 } else if self.round != Some(*number) {
