@@ -104,7 +104,7 @@ mod tests {
             notes: vec!["a note".into()],
             repeats: 7,
             limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500) },
-            timeout: Duration::from_secs(300),
+            timeout: Duration::from_mins(5),
             memory: 8 << 30,
             seed: 42,
             order: Order::Declared,
