@@ -1,13 +1,6 @@
 //! The downstream crate is built, benched and judged.
 
-use crate::external::{Bench, Ran, cargo, root};
-
-/// `cargo xtask ARGS` over the bench's data directory.
-pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
-    let mut command = std::process::Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask", "--"]).args(args);
-    Ran::of(command.arg("--data").arg(bench.data()).current_dir(root()).env_remove("GITHUB_ACTIONS"))
-}
+use crate::external::{Bench, Ran, cargo, xtask};
 
 #[test]
 fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {

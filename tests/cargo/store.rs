@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::downstream::xtask;
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, Ran, xtask};
 
 const ARGS: &[&str] = &["SUM-1", "--quick", "--measurement-time", "0.002"];
 
