@@ -118,11 +118,17 @@ impl Bench {
 
 /// `cargo xtask ARGS` over the bench's data directory.
 pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
+    Ran::of(&mut xtask_command(bench, args))
+}
+
+/// The same, not yet run.
+pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask", "--"]).args(args);
     command.current_dir(root()).stdin(Stdio::null());
     clean(&mut command);
-    Ran::of(command.env("WEIGHBRIDGE_DATA", bench.data()))
+    command.env("WEIGHBRIDGE_DATA", bench.data());
+    command
 }
 
 /// The end of a command.

@@ -21,7 +21,10 @@ fn documented(text: &str) -> BTreeMap<String, BTreeSet<String>> {
             path = line.split('`').nth(1).map(str::to_owned);
         } else if let (Some(path), Some(row)) = (&path, line.strip_prefix("| `")) {
             let names = row.split(" | ").next().unwrap().split('`').step_by(2);
-            tables.entry(path.clone()).or_default().extend(names.filter(|name| *name != ", ").map(str::to_owned));
+            tables
+                .entry(path.clone())
+                .or_default()
+                .extend(names.filter(|name| *name != ", ").map(str::to_owned));
         }
     }
     tables
@@ -63,6 +66,12 @@ fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let ran = faults.run(&failing);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
 
+    let page = page("docs/record-format.md");
+    for entry in fs::read_dir(sorting.only_run()).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        assert!(page.text.contains(&format!("\nruns/<run>/{name}")), "the page has no {name}");
+    }
+
     let mut kinds: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for kind in ["run", "repeat", "case", "baseline"] {
         for bench in [&sorting, &faults] {
@@ -72,14 +81,15 @@ fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let shown = xtask(&sorting, &["runs", "show", "latest", "--json"]);
     kinds.insert("document", vec![serde_json::from_str(&shown.stdout).unwrap()]);
 
-    let documented = documented(&page("docs/record-format.md").text);
+    let documented = documented(&page.text);
     for kind in kinds.keys() {
         assert!(documented.contains_key(*kind), "the page has no table of `{kind}`");
     }
     for (path, names) in &documented {
         let (kind, rest) = path.split_once('.').map_or((path.as_str(), ""), |(kind, rest)| (kind, rest));
         let records = kinds.get(kind).unwrap_or_else(|| panic!("no file holds a `{kind}`"));
-        let objects = records.iter().filter_map(|record| if rest.is_empty() { Some(record) } else { at(record, rest) });
+        let objects =
+            records.iter().filter_map(|record| if rest.is_empty() { Some(record) } else { at(record, rest) });
         let written: BTreeSet<String> =
             objects.filter_map(Value::as_object).flat_map(|object| object.keys().cloned()).collect();
         assert_eq!(&written, names, "`{path}`: written on the left, on the page on the right");

@@ -112,6 +112,9 @@ fn rustdoc_reads_every_page_that_has_a_rust_block() {
     for page in pages() {
         let rust = page.blocks().iter().any(|block| block.info.starts_with("rust"));
         let line = format!("include_str!(\"../../{}\")", page.path.display());
-        assert!(!rust || readers.contains(&line), "put `#[doc = {line}]` where scenarios/src/lib.rs has them");
+        assert!(
+            !rust || readers.contains(&line),
+            "put `#[doc = {line}]` where scenarios/src/lib.rs has them"
+        );
     }
 }
