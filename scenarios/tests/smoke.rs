@@ -88,6 +88,6 @@ fn a_smoke_run_of_a_default_point_needs_little_memory() {
     for spec in cut {
         let cut = spec.cut_to(2).workers(2);
         assert_eq!(cut.elements().len() as u64, 2 * cut.needs().batch);
-        assert!(cut.needs().bytes < 256 << 20, "{:?}", cut.needs());
+        assert!(cut.needs().memory < 256 << 20, "{:?}", cut.needs());
     }
 }

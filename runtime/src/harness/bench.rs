@@ -34,8 +34,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let baseline = named_baseline(context, &baselines, &environment)?;
-    let previous =
-        runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
+    let previous = last_run(&runs, &suite.name(), plan);
 
     let mut manifest = begin(context, plan, &runs, environment)?;
     let id = manifest.id.clone();

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use weighbridge::{Error, Result};
+use weighbridge::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::root::unreadable;
 use super::{DataSpec, Origin, cifar10, criteo, text};
 
 /// The files of a real data set, in the order in which they are read.
@@ -55,24 +56,4 @@ impl Files {
         }?;
         Ok(vec![field])
     }
-}
-
-/// The first of these that exists below the data root; else a skip with `remedy`, which says what to fetch.
-pub(super) fn below_root(data_root: Option<&Path>, names: &[&str], remedy: &str) -> Result<PathBuf> {
-    let Some(root) = data_root else {
-        let place = names.join("` or `<root>/");
-        return Err(weighbridge::skip(format!(
-            "no directory of real data is named: {remedy}, so that `<root>/{place}` exists, and name <root> with \
-             --data-root or WEIGHBRIDGE_DATA_ROOT"
-        )));
-    };
-    names.iter().map(|name| root.join(name)).find(|path| path.exists()).ok_or_else(|| {
-        let places: Vec<String> = names.iter().map(|name| root.join(name).display().to_string()).collect();
-        weighbridge::skip(format!("{} is absent: {remedy} there", places.join(" or ")))
-    })
-}
-
-/// A file that should be readable and is not.
-pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(format!("failed to read {}: {error}", path.display()))
 }

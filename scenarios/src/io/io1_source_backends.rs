@@ -1,5 +1,6 @@
 //! IO-1: the same records from memory, from a file read whole, from a file read bit by bit.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -19,7 +20,8 @@ use crate::prelude::*;
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
-#[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact)]
+#[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
 fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -36,7 +38,7 @@ fn source_backends(
 }
 
 /// What a point needs, for the plan.
-pub fn needs(variant: &Access, workers: &usize) -> Needs {
+fn needs(variant: &Access, workers: &usize) -> Needs {
     pipeline(*variant).workers(*workers).needs()
 }
 

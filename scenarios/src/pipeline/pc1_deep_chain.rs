@@ -1,5 +1,6 @@
 //! PC-1: the same rows through chains of 1 to 100 transforms.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -13,7 +14,8 @@ use crate::prelude::*;
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many transforms as the depth says; it alone can, from depth 20 on: by then
 /// the chain has brought every number to 0.99, so the content of deeper batches is the same.
-#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact)]
+#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
 fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -34,7 +36,7 @@ fn deep_chain(
 }
 
 /// What a point needs, for the plan.
-pub fn needs(variant: &Depth, workers: &usize) -> Needs {
+fn needs(variant: &Depth, workers: &usize) -> Needs {
     variant.pipeline().workers(*workers).needs()
 }
 
@@ -43,11 +45,6 @@ pub fn needs(variant: &Depth, workers: &usize) -> Needs {
 pub struct Depth(pub usize);
 
 impl Depth {
-    /// What a pipeline of this depth needs at least.
-    pub fn needs(self) -> Needs {
-        self.pipeline().needs()
-    }
-
     fn pipeline(self) -> PipelineSpec {
         let rows = DataSpec::normal("data", 50_000, vec![64, 64]);
         let chain = [Normalize, Scale, Clip, Add, Multiply].into_iter().cycle().take(self.0);

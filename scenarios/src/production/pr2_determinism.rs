@@ -1,5 +1,6 @@
 //! PR-2: random transforms that give the same bytes in every run.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,7 +16,8 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
-#[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact)]
+#[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
 fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -31,7 +33,7 @@ fn determinism(
 }
 
 /// What a point needs, for the plan.
-pub fn needs(_variant: &Repeated, workers: &usize) -> Needs {
+fn needs(_variant: &Repeated, workers: &usize) -> Needs {
     pipeline().workers(*workers).needs()
 }
 
@@ -42,13 +44,6 @@ pub struct Repeated {
     pub runs: usize,
     /// Epochs of each.
     pub epochs: u64,
-}
-
-impl Repeated {
-    /// What the pipeline needs at least.
-    pub fn needs(self) -> Needs {
-        pipeline().needs()
-    }
 }
 
 fn pipeline() -> PipelineSpec {

@@ -1,5 +1,6 @@
 //! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +13,8 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
 /// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
-#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact)]
+#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
 fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -28,7 +30,7 @@ fn dense_table(
 }
 
 /// What a point needs, for the plan.
-pub fn needs(variant: &Table, workers: &usize) -> Needs {
+fn needs(variant: &Table, workers: &usize) -> Needs {
     pipeline(variant).workers(*workers).needs()
 }
 

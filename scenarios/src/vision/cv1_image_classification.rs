@@ -1,5 +1,6 @@
 //! CV-1: images to normalised float batches.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +13,8 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type.
-#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact)]
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
 fn image_classification(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -29,7 +31,7 @@ fn image_classification(
 }
 
 /// What a point needs, for the plan.
-pub fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Needs {
     pipeline(variant).workers(*workers).needs()
 }
 
