@@ -96,8 +96,9 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         }
         ["cargo", "xtask", "ci"] => xtask(bench, &["ci", "--dry-run"]),
         // These write into the workspace, so their words alone are checked.
-        ["cargo", "xtask", "lock", ..] => xtask(bench, &[&words[2..], &["--help"]].concat()),
-        ["cargo", "xtask", .., "--commit"] => xtask(bench, &[&words[2..], &["--help"]].concat()),
+        ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
+            xtask(bench, &[&words[2..], &["--help"]].concat())
+        }
         ["cargo", "xtask", ref args @ ..] => loosely(&mut xtask_command(bench, &stand_in(args, ""))),
         _ => panic!("no test knows how to run {words:?}"),
     }
