@@ -39,6 +39,7 @@ use proc_macro::TokenStream;
 /// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
 /// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `shape` or `none`. Without it `exact` for a scenario with a contract, and `none` for others. |
 /// | `filter = path` | A function that says which points are run; see below. |
+/// | `needs = path` | A function that says how much memory a point takes and how large its largest batch is: a planned skip where there is not enough. Its parameters are those of a filter; it gives back `Needs`. |
 /// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
 /// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
 ///

@@ -88,3 +88,12 @@ fn every_way_of_sharing_a_process_gives_a_whole_run() {
         assert_eq!(ran.code, Some(0), "{isolation}: {}", ran.all());
     }
 }
+
+#[test]
+fn cargo_hands_the_exit_code_on_unless_it_is_told_not_to_fail_fast() {
+    let wrong = ["--bench", "sorting", "--", "--param", "len=many"];
+    let plain = Ran::of(&mut cargo(&[&["bench"], &wrong[..]].concat()));
+    assert_eq!(plain.code, Some(2), "{}", plain.all());
+    let all = Ran::of(&mut cargo(&[&["bench", "--no-fail-fast"], &wrong[..]].concat()));
+    assert_eq!(all.code, Some(101), "{}", all.all());
+}
