@@ -1,0 +1,57 @@
+//! What is timed: nothing, and a few nanoseconds of dependent work.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The bodies, by the names that they have on every side.
+pub const NAMES: [&str; 2] = ["empty", "few_ns"];
+
+/// Eight multiply-adds, each waiting for the one before. Never inlined, so that all harnesses time the same code.
+#[inline(never)]
+pub fn few_ns(input: u64) -> u64 {
+    (0..8).fold(input, |value, _| value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1))
+}
+
+/// Nanoseconds per iteration of a plain loop around the named body.
+pub fn by_hand(name: &str) -> f64 {
+    const ITERATIONS: u32 = 100_000_000;
+    let start = Instant::now();
+    match name {
+        "empty" => (0..ITERATIONS).for_each(|_| black_box(())),
+        _ => (0..ITERATIONS).for_each(|_| {
+            black_box(few_ns(black_box(42)));
+        }),
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(ITERATIONS)
+}
+
+/// The time now as every process tells it: nanoseconds since the Unix epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.expect("the clock is set to after 1970").as_nanos() as u64
+}
+
+/// When a body was called: what it needs to know of itself, so that no harness has to tell.
+#[derive(Debug, Default)]
+pub struct Stamps(Vec<u64>);
+
+impl Stamps {
+    /// Notes a call, and takes as long as makes every harness put one iteration into a sample.
+    pub fn call(&mut self) {
+        self.0.push(now());
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(100) {}
+    }
+
+    /// Leaves the calls in a file of their own where [`start`](crate::start) looks for them.
+    pub fn leave(self) {
+        let Some(first) = self.0.first() else { return };
+        let Some(directory) = std::env::var_os(STAMPS) else { return };
+        let lines: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        let path = std::path::Path::new(&directory).join(first.to_string());
+        std::fs::write(path, lines.join("\n")).expect("the directory is ours");
+    }
+}
+
+/// The variable that says where [`Stamps`] are left.
+pub const STAMPS: &str = "OVERHEAD_STAMPS";

@@ -1,0 +1,76 @@
+//! The bodies as divan benchmarks, and the program as a bench target of divan.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use divan::{Bencher, Divan};
+
+use crate::Result;
+use crate::bodies::{STAMPS, Stamps};
+use crate::role::{Role, output};
+
+#[divan::bench]
+fn empty(bencher: Bencher<'_, '_>) {
+    bencher.bench(|| ());
+}
+
+#[divan::bench]
+fn few_ns(bencher: Bencher<'_, '_>) {
+    bencher.bench(|| crate::bodies::few_ns(black_box(42)));
+}
+
+#[divan::bench]
+fn start(bencher: Bencher<'_, '_>) {
+    let mut stamps = Stamps::default();
+    bencher.bench_local(|| stamps.call());
+    stamps.leave();
+}
+
+/// Serves as a bench target; the command line says what runs.
+pub fn main() {
+    Divan::from_args().main();
+}
+
+/// What divan reports for the bodies: the fastest and the median, in nanoseconds.
+pub fn reported() -> Result<[[f64; 2]; 2]> {
+    let table = output(Role::Divan.command()?.args(["--bench", "empty", "few_ns"]))?;
+    let of = |name: &str| -> Result<[f64; 2]> {
+        let cells = row(&table, name)?;
+        let at = |column: usize| cells.get(column).and_then(|cell| nanoseconds(cell));
+        at(0).zip(at(2)).map(|(fastest, median)| [fastest, median]).ok_or_else(|| unread(&table))
+    };
+    let [empty, few] = crate::bodies::NAMES.map(of);
+    Ok([empty?, few?])
+}
+
+/// Runs the body that notes its calls, and gives how many of them were measured.
+pub fn run_start(directory: &Path) -> Result<usize> {
+    let table = output(Role::Divan.command()?.args(["--bench", "start"]).env(STAMPS, directory))?;
+    let iterations = row(&table, "start")?.last().and_then(|cell| cell.parse().ok());
+    iterations.ok_or_else(|| unread(&table))
+}
+
+/// The cells of a benchmark's row: fastest, slowest, median, mean, samples, iterations.
+fn row<'a>(table: &'a str, name: &str) -> Result<Vec<&'a str>> {
+    let after_name = |line: &'a str| {
+        let (branch, rest) = line.split_once(name)?;
+        (branch.ends_with("─ ") && rest.starts_with(' ')).then_some(rest)
+    };
+    let rest = table.lines().find_map(after_name).ok_or_else(|| unread(table))?;
+    Ok(rest.split('│').map(str::trim).collect())
+}
+
+fn nanoseconds(cell: &str) -> Option<f64> {
+    let (number, unit) = cell.split_once(' ')?;
+    let scale = match unit {
+        "ps" => 1e-3,
+        "ns" => 1.0,
+        "µs" => 1e3,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * scale)
+}
+
+fn unread(table: &str) -> Box<dyn std::error::Error> {
+    format!("divan's table has another form than was expected:\n{table}").into()
+}
