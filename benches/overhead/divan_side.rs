@@ -31,13 +31,18 @@ pub fn main() {
     Divan::from_args().main();
 }
 
-/// What divan reports for the bodies: the fastest and the median, in nanoseconds.
-pub fn reported() -> Result<[[f64; 2]; 2]> {
-    let table = output(Role::Divan.command()?.args(["--bench", "empty", "few_ns"]))?;
-    let of = |name: &str| -> Result<[f64; 2]> {
-        let cells = row(&table, name)?;
-        let at = |column: usize| cells.get(column).and_then(|cell| nanoseconds(cell));
-        at(0).zip(at(2)).map(|(fastest, median)| [fastest, median]).ok_or_else(|| unread(&table))
+/// Nanoseconds that divan reports for the bodies: its median. It chooses how many iterations make a sample by the first
+/// sample, which a cold start may have made long; `sample_size` chooses for it.
+pub fn reported(sample_size: Option<&str>) -> Result<[f64; 2]> {
+    let mut command = Role::Divan.command()?;
+    command.args(["--bench", "empty", "few_ns"]);
+    if let Some(size) = sample_size {
+        command.args(["--sample-size", size]);
+    }
+    let table = output(&mut command)?;
+    let of = |name: &str| -> Result<f64> {
+        let median = row(&table, name)?.get(2).and_then(|cell| nanoseconds(cell));
+        median.ok_or_else(|| unread(&table))
     };
     let [empty, few] = crate::bodies::NAMES.map(of);
     Ok([empty?, few?])

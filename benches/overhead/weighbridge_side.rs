@@ -19,7 +19,7 @@ fn empty(bencher: &mut Bencher) {
     bencher.iter(|| ());
 }
 
-/// Eight dependent multiply-adds.
+/// Eight dependent multiplications.
 #[scenario(id = "FEW-1", category = "Overhead")]
 fn few(bencher: &mut Bencher) {
     bencher.iter(|| few_ns(black_box(42)));
