@@ -7,7 +7,7 @@ use syn::{Expr, ItemImpl, LitStr, Path, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
-use crate::scenario::{contract, first_line, location, some_or_none};
+use crate::expansion::{contract, first_line, location, some_or_none};
 
 const KEYS: &[Key] = &[
     Key { name: "name", example: "name = \"Google Grain\"" },

@@ -7,6 +7,7 @@
 mod adapter;
 mod attr;
 mod errors;
+mod expansion;
 mod scenario;
 mod signature;
 mod sweep;

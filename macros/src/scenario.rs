@@ -1,12 +1,13 @@
 //! `#[scenario]`: one function becomes one entry of the registry.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
+use crate::expansion::{self, first_line, location, some_or_none};
 use crate::signature::{Function, Parameter, Parameters};
 use crate::sweep::Swept;
 
@@ -120,7 +121,7 @@ impl Model {
         let (keep, keep_function) = self.keep(swept);
         let (needs, needs_function) = self.needs(swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
-            Parameter::Subject { ty, contract } => Some(self::contract(ty, contract)),
+            Parameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             Parameter::Swept(_) => None,
         });
         let contract = some_or_none(contract.as_ref());
@@ -321,32 +322,4 @@ fn check_worker_threads(options: &Options, is_async: bool, errors: &mut Errors) 
         errors.at(&threads, "at least one thread: write `worker_threads = 2`");
     }
     Some(threads)
-}
-
-/// How both attributes name a contract: they meet by its type.
-pub(crate) fn contract(object: &Type, path: &Path) -> TokenStream {
-    let name = path.segments.last().map(attr::tight);
-    quote!(__wb::Contract { id: __wb::TypeId::of::<#object>, name: #name })
-}
-
-/// Where the attribute stands.
-pub(crate) fn location() -> TokenStream {
-    quote! {
-        __wb::Location {
-            module: ::core::module_path!(),
-            file: ::core::file!(),
-            line: ::core::line!(),
-        }
-    }
-}
-
-/// An option of the expansion.
-pub(crate) fn some_or_none(tokens: Option<impl ToTokens>) -> TokenStream {
-    tokens.map_or_else(|| quote!(__wb::Option::None), |tokens| quote!(__wb::Option::Some(#tokens)))
-}
-
-/// The head of an item, up to its first group: enough to underline.
-pub(crate) fn first_line(item: &TokenStream) -> TokenStream {
-    let head = |token: &proc_macro2::TokenTree| !matches!(token, proc_macro2::TokenTree::Group(_));
-    item.clone().into_iter().take_while(head).collect()
 }

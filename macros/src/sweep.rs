@@ -8,7 +8,7 @@ use syn::{Attribute, Data, DeriveInput, Expr, Fields, Lifetime, LitStr, Meta, Pa
 
 use crate::attr::{Key, Options, parse_each, refuse_unshowable};
 use crate::errors::Errors;
-use crate::scenario::some_or_none;
+use crate::expansion::some_or_none;
 
 /// One axis: a parameter or a field with its values.
 pub(crate) struct Axis {

@@ -27,5 +27,5 @@ pub mod prelude {
     pub use crate::workload::Transform::{
         self, Add, CastToFloat32, Clip, Multiply, Normalize, RandomCrop, RandomFlip, Scale,
     };
-    pub use crate::workload::{Access, Images, Needs, PipelineSpec, Table, Tokens};
+    pub use crate::workload::{Access, Images, PipelineSpec, Table, Tokens};
 }

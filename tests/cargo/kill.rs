@@ -103,7 +103,7 @@ fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
     assert!(resumed.stdout.contains("resumed"), "{}", resumed.all());
     let promoted = crate::downstream::xtask(&bench, &["baseline", "set", "main", "--run", &run]);
     assert_ne!(promoted.code, Some(0), "{}", promoted.all());
-    assert!(promoted.stderr.contains("resumed"), "{}", promoted.all());
+    assert!(promoted.stderr.contains("taken up again"), "{}", promoted.all());
 }
 
 #[test]

@@ -81,6 +81,8 @@ fn steps(place: &Place) -> Vec<Step> {
     let judge = |name, end| Step { name, does: Does::Judge(end) };
     let all = [
         cargo("test", "test --workspace", &[]),
+        // Apart, since the feature would be on for the whole workspace, where its absence is tested.
+        cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
@@ -170,6 +172,7 @@ mod tests {
         let data = data.display();
         let expected = format!(
             "test      $ cargo test --workspace\n\
+             tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\

@@ -15,8 +15,7 @@ pub(super) struct Windows {
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
-        let usage = Usage { moved: Some(crate::device::Moved::default()), ..Usage::default() };
-        Self { clock, opened: None, wall: Duration::ZERO, usage }
+        Self { clock, opened: None, wall: Duration::ZERO, usage: Usage::NONE }
     }
 
     /// Opens a window. The clock is read last.

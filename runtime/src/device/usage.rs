@@ -23,6 +23,9 @@ pub struct Usage {
     /// Bytes passed to `read` and its kin, and to `write` and its kin, cached or not
     /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
     pub moved: Option<Moved>,
+    /// Bytes that it took to read these counters: counted right after, they would pass for the subject's.
+    #[serde(skip)]
+    pub(crate) own: u64,
 }
 
 /// Bytes that system calls read and wrote.
@@ -35,9 +38,20 @@ pub struct Moved {
 }
 
 impl Usage {
+    /// What nothing used: the beginning of a sum.
+    pub const NONE: Self = Self {
+        cpu: Duration::ZERO,
+        minor_faults: 0,
+        major_faults: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+        moved: Some(Moved { read: 0, written: 0 }),
+        own: 0,
+    };
+
     /// Reads the counters now: two system calls' worth, so outside any timed window.
     pub fn now() -> Self {
-        let moved = moved();
+        let (moved, own) = moved().unzip();
         let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail");
         let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
         Self {
@@ -47,14 +61,16 @@ impl Usage {
             voluntary_switches: usage.voluntary_context_switches() as u64,
             involuntary_switches: usage.involuntary_context_switches() as u64,
             moved,
+            own: own.unwrap_or(0),
         }
     }
 }
 
-fn moved() -> Option<Moved> {
+/// The counters, and how many bytes it took to read them.
+fn moved() -> Option<(Moved, u64)> {
     let text = std::fs::read_to_string("/proc/self/io").ok()?;
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    Some(Moved { read: field("rchar:")?, written: field("wchar:")? })
+    Some((Moved { read: field("rchar:")?, written: field("wchar:")? }, text.len() as u64))
 }
 
 impl Sub for Usage {
@@ -67,10 +83,11 @@ impl Sub for Usage {
             major_faults: self.major_faults - earlier.major_faults,
             voluntary_switches: self.voluntary_switches - earlier.voluntary_switches,
             involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
-            moved: self
-                .moved
-                .zip(earlier.moved)
-                .map(|(now, then)| Moved { read: now.read - then.read, written: now.written - then.written }),
+            moved: self.moved.zip(earlier.moved).map(|(now, then)| Moved {
+                read: now.read.saturating_sub(then.read + earlier.own),
+                written: now.written - then.written,
+            }),
+            own: 0,
         }
     }
 }
@@ -92,6 +109,14 @@ impl AddAssign for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_the_counters_is_not_counted() {
+        // Tests that run beside this one may read too: once nobody did, the difference is nothing.
+        let pairs = (0..10_000).map(|_| (Usage::now(), Usage::now()));
+        let mut moved = pairs.filter_map(|(first, second)| (second - first).moved);
+        assert!(moved.any(|moved| moved == Moved::default()));
+    }
 
     #[test]
     fn touching_fresh_memory_counts_as_minor_faults_and_work_as_cpu_time() {

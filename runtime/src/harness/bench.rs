@@ -34,8 +34,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let baseline = named_baseline(context, &baselines, &environment)?;
-    let previous =
-        runs.latest(&suite.name()).ok().flatten().and_then(|manifest| runs.load(&manifest.id).ok());
+    let previous = last_run(&runs, &suite.name(), plan);
 
     let mut manifest = begin(context, plan, &runs, environment)?;
     let id = manifest.id.clone();
@@ -166,6 +165,14 @@ fn named_baseline(
         Err(crate::store::Error::NoBaseline { .. }) if args.baseline.is_none() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The last whole run of this suite under this profile; `None` where there is none that can be read.
+fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
+    let same = |manifest: &&RunManifest| manifest.suite == suite && manifest.profile == plan.profile;
+    let listed = runs.list().ok()?.runs;
+    let last = listed.iter().filter(same).find(|manifest| manifest.status == RunStatus::Complete)?;
+    runs.load(&last.id).ok()
 }
 
 /// Makes the run's directory and manifest, or takes up those of a run that was broken off.

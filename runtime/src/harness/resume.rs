@@ -19,6 +19,8 @@ pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error
         resume: today.resume.clone(),
         seed: Some(manifest.seed),
         data: today.data.clone(),
+        budget: today.budget,
+        save_baseline: today.save_baseline.clone(),
         color: today.color,
         quiet: today.quiet,
         verbose: today.verbose,

@@ -1,17 +1,22 @@
 //! What will be run: cases, in which order, how often, within which limits.
 //!
-//! Takes the registry and what the user asked for, hands on a [`Plan`]. A plan is a value: a dry run prints it.
+//! Takes the registry and what the user asked for ([`Request`]), hands on a [`Plan`]. A plan is a value: a dry run
+//! prints it.
 
 mod build;
 mod case;
 mod error;
 mod filter;
 mod param;
+mod planned;
 mod profile;
+mod request;
 
-pub use build::{Isolation, Order, Plan, PlannedCase, Request, build};
+pub use build::build;
 pub use case::CaseId;
 pub use error::{Error, nearest};
 pub(crate) use filter::Filter;
 pub use param::Param;
+pub use planned::{Plan, PlannedCase, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
+pub use request::{Isolation, Order, Request};

@@ -38,6 +38,15 @@ pub fn show(value: f64, unit: &Unit) -> String {
     format!("{sign}{text}")
 }
 
+/// Two values of one unit, which is said once where both are scaled alike: `2.26 .. 2.31 M elem/s`.
+pub fn range(low: f64, high: f64, unit: &Unit) -> String {
+    let (low, high) = (show(low, unit), show(high, unit));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} .. {high}"),
+        _ => format!("{low} .. {high}"),
+    }
+}
+
 /// A change as a share of what was before: `+4.2 %`, `-0.03 %`, `+130 %`.
 pub fn change(share: f64) -> String {
     if !share.is_finite() {
@@ -105,6 +114,14 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(show(*value, unit), *expected, "{value:e}");
         }
+    }
+
+    #[test]
+    fn a_range_says_its_unit_once_if_it_can() {
+        let rate = Unit::ELEMENTS_PER_SECOND;
+        assert_eq!(range(2.26e6, 2.31e6, &rate), "2.26 .. 2.31 M elem/s");
+        assert_eq!(range(999e3, 1.02e6, &rate), "999 k elem/s .. 1.02 M elem/s");
+        assert_eq!(range(1.0, 2.0, &Unit::COUNT), "1 .. 2");
     }
 
     #[test]

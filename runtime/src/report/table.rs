@@ -71,9 +71,7 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 
     };
     let median = quantity::show(estimate.median, &metric.unit);
     let interval = match estimate.interval {
-        Some((low, high)) => {
-            format!("[{} .. {}]", quantity::show(low, &metric.unit), quantity::show(high, &metric.unit))
-        }
+        Some((low, high)) => format!("[{}]", quantity::range(low, high, &metric.unit)),
         None => format!("n={} < 6", estimate.n),
     };
     let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();

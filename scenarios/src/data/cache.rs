@@ -314,19 +314,23 @@ mod tests {
 
     #[test]
     fn damaged_data_are_detected_and_made_again() {
-        let damage: [fn(&Path); 6] = [
-            |folder| fs::write(folder.join("tokens.bin"), [1; 100]).unwrap(),
-            |folder| fs::write(folder.join("tokens.bin"), [1; 160]).unwrap(),
-            |folder| fs::remove_file(folder.join("tokens.bin")).unwrap(),
+        let damage: [fn(&Path); 7] = [
+            |folder| fs::write(folder.join("features.bin"), [1; 100]).unwrap(),
+            |folder| fs::write(folder.join("features.bin"), [1; 160]).unwrap(),
+            |folder| fs::remove_file(folder.join("features.bin")).unwrap(),
             |folder| fs::write(folder.join(MANIFEST), "{").unwrap(),
             |folder| fs::remove_file(folder.join(MANIFEST)).unwrap(),
+            |folder| {
+                let text = fs::read_to_string(folder.join(MANIFEST)).unwrap();
+                fs::write(folder.join(MANIFEST), text.replacen("0.", "1.", 1)).unwrap(); // a constant of Normalize
+            },
             |folder| {
                 let text = fs::read_to_string(folder.join(MANIFEST)).unwrap();
                 fs::write(folder.join(MANIFEST), text.replace("\"elements\": 10", "\"elements\": 9"))
                     .unwrap();
             },
         ];
-        let spec = DataSpec::tokens(10, 4);
+        let spec = DataSpec::table(10, 4);
         let good = digest(&spec);
         for damage in damage {
             let (place, cache) = place();
@@ -334,7 +338,6 @@ mod tests {
             damage(&directory(place.path()));
             let again = cache.open(&spec).unwrap();
             assert_eq!(again.digest(), good);
-            assert_eq!(hex(xxhash_rust::xxh3::xxh3_128(again.rows(0, 0..10))).len(), 32);
             directory(place.path()); // nothing else is left behind
         }
     }

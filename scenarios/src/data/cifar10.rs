@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, Result};
 
-use super::real;
+use super::root;
 
 const FOLDER: &str = "cifar-10-batches-bin";
 const PIXELS: usize = 32 * 32;
@@ -18,7 +18,7 @@ const RECORD: usize = 1 + 3 * PIXELS;
 pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
     let remedy = "unpack the binary version of CIFAR-10 (cifar-10-binary.tar.gz from \
                   https://www.cs.toronto.edu/~kriz/cifar.html, 170 MB)";
-    let folder = real::below_root(data_root, &[FOLDER], remedy)?;
+    let folder = root::below_root(data_root, &[FOLDER], remedy)?;
     let files = (1..=5).map(|number| folder.join(format!("data_batch_{number}.bin")));
     let found: Vec<PathBuf> = files.filter(|path| path.exists()).collect();
     if found.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn read(paths: &[PathBuf], images: usize) -> Result<Vec<u8>> {
         if left == 0 {
             break;
         }
-        let bytes = fs::read(path).map_err(|error| real::unreadable(path, &error))?;
+        let bytes = fs::read(path).map_err(|error| root::unreadable(path, &error))?;
         if bytes.is_empty() || bytes.len() % RECORD != 0 {
             return Err(Error::new(format!(
                 "{} has {} bytes, which is no whole number of CIFAR-10 records of {RECORD} bytes: the file is truncated \

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, Result};
 
-use super::real;
+use super::root;
 
 const DENSE: usize = 13;
 const COLUMNS: usize = 1 + DENSE + 26;
@@ -17,16 +17,16 @@ const COLUMNS: usize = 1 + DENSE + 26;
 pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
     let remedy = "unpack the Criteo display advertising data (`train.txt`, or the small `dac_sample.txt` of \
                   dac_sample.tar.gz, https://huggingface.co/datasets/Recommenders/criteo)";
-    Ok(vec![real::below_root(data_root, &["criteo/train.txt", "criteo/dac_sample.txt"], remedy)?])
+    Ok(vec![root::below_root(data_root, &["criteo/train.txt", "criteo/dac_sample.txt"], remedy)?])
 }
 
 /// The dense numbers of the first lines.
 pub(super) fn read(path: &Path, rows: usize) -> Result<Vec<u8>> {
-    let file = File::open(path).map_err(|error| real::unreadable(path, &error))?;
+    let file = File::open(path).map_err(|error| root::unreadable(path, &error))?;
     let mut field = Vec::with_capacity(rows * DENSE * 4);
     let mut lines = 0;
     for line in BufReader::new(file).lines().take(rows) {
-        let line = line.map_err(|error| real::unreadable(path, &error))?;
+        let line = line.map_err(|error| root::unreadable(path, &error))?;
         lines += 1;
         let wrong = |what: String| Error::new(format!("{}, line {lines}: {what}", path.display()));
         let columns: Vec<&str> = line.split('\t').collect();

@@ -56,7 +56,7 @@ impl Generator {
             }
             (Dtype::I32, Values::Below(bound)) => {
                 for number in bytes.as_chunks_mut().0 {
-                    *number = (self.below(bound) as i32).to_le_bytes();
+                    *number = self.below(bound).cast_signed().to_le_bytes();
                 }
             }
             (Dtype::I64, Values::Below(bound)) => {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use weighbridge::FieldKind;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The version of the format. It is part of the directory's name too, so versions lie side by side.
+/// The version of the format, and of the generators: raise it when either changes. It is part of the directory's name, so
+/// that no data of an older kind are taken for new ones.
 pub(super) const FORMAT: u32 = 1;
 
 /// The file as it is written.
@@ -17,7 +18,7 @@ pub(super) struct Manifest {
     pub(super) elements: usize,
     /// The fields, in order.
     pub(super) fields: Vec<FieldEntry>,
-    /// `xxh3-128` over all fields: kinds, count and contents.
+    /// `xxh3-128` over all fields: kinds, count, contents, constants.
     pub(super) digest: String,
 }
 
@@ -45,15 +46,22 @@ pub struct Normalisation {
     pub scale: Vec<f32>,
 }
 
+impl Normalisation {
+    fn bits(&self) -> Vec<u32> {
+        self.mean.iter().chain(&self.scale).map(|x| x.to_bits()).collect()
+    }
+}
+
 impl Manifest {
     /// Puts the fields together.
     pub(super) fn new(elements: usize, fields: Vec<FieldEntry>) -> Self {
-        let mut text = String::new();
-        for FieldEntry { kind, digest, .. } in &fields {
-            text +=
-                &format!("{}\0{}\0{:?}\0{elements}\0{digest}\n", kind.name, kind.dtype.name(), kind.shape);
-        }
-        Self { format: FORMAT, elements, fields, digest: hex(xxh3_128(text.as_bytes())) }
+        let line = |FieldEntry { kind, digest, normalisation, .. }: &FieldEntry| {
+            let constants = normalisation.as_ref().map(Normalisation::bits);
+            let (name, dtype, shape) = (&kind.name, kind.dtype.name(), &kind.shape);
+            format!("{name}\0{dtype}\0{shape:?}\0{elements}\0{digest}\0{constants:?}\n")
+        };
+        let text: Vec<String> = fields.iter().map(line).collect();
+        Self { format: FORMAT, elements, fields, digest: hex(xxh3_128(text.concat().as_bytes())) }
     }
 }
 

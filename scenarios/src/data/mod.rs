@@ -14,6 +14,7 @@ mod criteo;
 mod generate;
 mod manifest;
 mod real;
+mod root;
 mod set;
 mod spec;
 mod statistics;

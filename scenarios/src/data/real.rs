@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
-use weighbridge::{Error, Result};
+use weighbridge::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::root::unreadable;
 use super::{DataSpec, Origin, cifar10, criteo, text};
 
 /// The files of a real data set, in the order in which they are read.
@@ -28,12 +30,12 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
 impl Files {
     /// Tells one state of the files from another: paths, lengths, modification times.
     pub(super) fn fingerprint(&self) -> Result<String> {
-        let mut seen = String::new();
-        for path in &self.paths {
+        let state = |path: &PathBuf| {
             let facts = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-            let modified = facts.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-            seen += &format!("{}\0{}\0{modified:?}\n", path.display(), facts.len());
-        }
+            let modified = facts.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            Ok(format!("{}\0{}\0{modified:?}\n", path.display(), facts.len()))
+        };
+        let seen: String = self.paths.iter().map(state).collect::<Result<_>>()?;
         let name = match self.origin {
             Origin::Text => "text",
             Origin::Cifar10 => "cifar10",
@@ -54,24 +56,4 @@ impl Files {
         }?;
         Ok(vec![field])
     }
-}
-
-/// The first of these that exists below the data root; else a skip with `remedy`, which says what to fetch.
-pub(super) fn below_root(data_root: Option<&Path>, names: &[&str], remedy: &str) -> Result<PathBuf> {
-    let Some(root) = data_root else {
-        let place = names.join("` or `<root>/");
-        return Err(weighbridge::skip(format!(
-            "no directory of real data is named: {remedy}, so that `<root>/{place}` exists, and name <root> with \
-             --data-root or WEIGHBRIDGE_DATA_ROOT"
-        )));
-    };
-    names.iter().map(|name| root.join(name)).find(|path| path.exists()).ok_or_else(|| {
-        let places: Vec<String> = names.iter().map(|name| root.join(name).display().to_string()).collect();
-        weighbridge::skip(format!("{} is absent: {remedy} there", places.join(" or ")))
-    })
-}
-
-/// A file that should be readable and is not.
-pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(format!("failed to read {}: {error}", path.display()))
 }

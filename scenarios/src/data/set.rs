@@ -58,7 +58,7 @@ impl DataSet {
         &self.fields[field].path
     }
 
-    /// Digest of everything in it: field kinds, count, contents.
+    /// Digest of everything in it: field kinds, count, contents, constants of `Normalize`.
     pub fn digest(&self) -> &str {
         &self.digest
     }

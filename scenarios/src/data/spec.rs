@@ -106,16 +106,16 @@ impl DataSpec {
 
     /// A name for people and file systems: fields, shapes, count. `suffix` says what else tells it apart.
     pub(super) fn name(&self, suffix: &str) -> String {
-        let mut name = String::new();
-        for FieldSpec { kind, values } in &self.fields {
+        let field = |FieldSpec { kind, values }: &FieldSpec| {
             let shape: Vec<String> = kind.shape.iter().map(usize::to_string).collect();
             let values = match values {
                 Values::Below(bound) => format!("below{bound}"),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };
-            name += &format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"));
-        }
-        format!("{name}{}-{suffix}", self.elements)
+            format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))
+        };
+        let fields: String = self.fields.iter().map(field).collect();
+        format!("{fields}{}-{suffix}", self.elements)
     }
 }

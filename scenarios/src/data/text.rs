@@ -12,7 +12,7 @@ use std::process::Command;
 
 use weighbridge::{Error, Result, skip};
 
-use super::{VOCABULARY, real};
+use super::{VOCABULARY, root};
 
 /// No more text than this is read.
 const LIMIT: u64 = 64 << 20;
@@ -42,7 +42,7 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
         if field.len() >= wanted || left == 0 {
             break;
         }
-        let bytes = fs::read(path).map_err(|error| real::unreadable(path, &error))?;
+        let bytes = fs::read(path).map_err(|error| root::unreadable(path, &error))?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|error| Error::new(format!("{} is no UTF-8 text: {error}", path.display())))?;
         let text = &text[..text.floor_char_boundary(left)];
@@ -72,7 +72,7 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
 
 /// The id of a word.
 fn token(word: &str) -> i32 {
-    (crc32fast::hash(word.as_bytes()) % VOCABULARY) as i32
+    (crc32fast::hash(word.as_bytes()) % VOCABULARY).cast_signed()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn rust_documentation() -> Result<PathBuf> {
 
 /// Gathers text files in sorted order until they are large enough. Links are not followed: they may lead in circles.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>, size: &mut u64) -> Result<()> {
-    let unreadable = |error| real::unreadable(folder, &error);
+    let unreadable = |error| root::unreadable(folder, &error);
     let mut entries: Vec<_> =
         fs::read_dir(folder).map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_word_is_its_crc_modulo_the_vocabulary() {
-        assert_eq!(token("123456789"), (0xcbf4_3926_u32 % 32_000) as i32); // the check value of CRC-32
+        assert_eq!(token("123456789"), (0xcbf4_3926_u32 % 32_000).cast_signed()); // the check value of CRC-32
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! IO-1: the same records from memory, from a file read whole, from a file read bit by bit.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -19,8 +20,9 @@ use crate::prelude::*;
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
-#[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn source_backends(
+#[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
+fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
@@ -35,9 +37,9 @@ pub fn source_backends(
     bencher.load(loader, &pipeline(variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: Access, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+fn needs(variant: &Access, workers: &usize) -> Needs {
+    pipeline(*variant).workers(*workers).needs()
 }
 
 fn pipeline(access: Access) -> PipelineSpec {

@@ -1,5 +1,6 @@
 //! NLP-1: rows of tokens, as they are.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,8 +13,9 @@ use crate::prelude::*;
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The ticket must show no transform, owned batches, and `tokens` as `i32`.
-#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn token_rows(
+#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
+fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
@@ -27,7 +29,7 @@ pub fn token_rows(
     bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Tokens, workers: usize) -> Needs {
-    PipelineSpec::tokens(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+fn needs(variant: &Tokens, workers: &usize) -> Needs {
+    PipelineSpec::tokens(variant).workers(*workers).needs()
 }

@@ -1,5 +1,6 @@
 //! PR-2: random transforms that give the same bytes in every run.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,8 +16,9 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
-#[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn determinism(
+#[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
+fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(small = Repeated { runs: 2, epochs: 2 }, full = Repeated { runs: 3, epochs: 5 })]
@@ -30,9 +32,9 @@ pub fn determinism(
     Ok(())
 }
 
-/// What a point needs.
-pub fn needs(_variant: Repeated, workers: usize) -> Needs {
-    pipeline().workers(workers).needs()
+/// What a point needs, for the plan.
+fn needs(_variant: &Repeated, workers: &usize) -> Needs {
+    pipeline().workers(*workers).needs()
 }
 
 /// How often the same is done.
@@ -42,13 +44,6 @@ pub struct Repeated {
     pub runs: usize,
     /// Epochs of each.
     pub epochs: u64,
-}
-
-impl Repeated {
-    /// What the pipeline needs at least.
-    pub fn needs(self) -> Needs {
-        needs(self, 0)
-    }
 }
 
 fn pipeline() -> PipelineSpec {

@@ -1,5 +1,6 @@
 //! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,8 +13,9 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
 /// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
-#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn dense_table(
+#[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
+fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
@@ -27,9 +29,9 @@ pub fn dense_table(
     bencher.load(loader, &pipeline(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Table, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+fn needs(variant: &Table, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
 }
 
 fn pipeline(variant: &Table) -> PipelineSpec {

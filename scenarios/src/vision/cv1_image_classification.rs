@@ -1,5 +1,6 @@
 //! CV-1: images to normalised float batches.
 
+use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,8 +13,9 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type.
-#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact)]
-pub fn image_classification(
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact,
+    needs = needs)]
+fn image_classification(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
@@ -28,9 +30,9 @@ pub fn image_classification(
     bencher.load(loader, &pipeline(&variant).workers(workers))
 }
 
-/// What a point needs.
-pub fn needs(variant: &Images, workers: usize) -> Needs {
-    pipeline(variant).workers(workers).needs()
+/// What a point needs, for the plan.
+fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -9,6 +9,6 @@ mod transform;
 mod variants;
 
 pub use draw::{Draw, Draws};
-pub use spec::{Access, Needs, PipelineSpec, Shard};
+pub use spec::{Access, PipelineSpec, Shard};
 pub use transform::Transform;
 pub use variants::{Images, Table, Tokens};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Error, FieldKind, Result};
+use weighbridge::{Error, FieldKind, Needs, Result};
 
 use super::Transform;
 use crate::data::DataSpec;
@@ -148,11 +148,10 @@ impl PipelineSpec {
         let batches = 1 + 2 * self.workers as u64; // what a worker prepares ahead
         let in_flight = batches * self.batch_size as u64 * (source + output) as u64;
         let copies = match self.access {
-            Access::Memory => 1,
-            Access::FileEager => 2, // the copy, and the map that set-up checks
-            Access::FileStreaming => 1,
+            Access::Memory | Access::FileStreaming => 1, // the map that set-up checks
+            Access::FileEager => 2,                      // and the copy
         };
-        Needs { bytes: data * copies + in_flight, batch: self.batch_size as u64 }
+        Needs { memory: data * copies + in_flight, batch: self.batch_size as u64 }
     }
 
     /// Follows every field through the transforms and tells each touch; gives the fields as they come out.
@@ -235,15 +234,6 @@ impl FromStr for Shard {
     }
 }
 
-/// What a pipeline needs of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// Memory: the data, and the batches under way.
-    pub bytes: u64,
-    /// Elements in a batch.
-    pub batch: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,8 +277,8 @@ mod tests {
     #[test]
     fn the_needs_hold_the_data_and_the_batches() {
         let needs = images().map(Transform::Normalize).needs();
-        assert_eq!(needs, Needs { bytes: 10 * 192 + 4 * (192 + 4 * 192), batch: 4 });
-        assert!(images().workers(2).needs().bytes > images().needs().bytes);
+        assert_eq!(needs, Needs { memory: 10 * 192 + 4 * (192 + 4 * 192), batch: 4 });
+        assert!(images().workers(2).needs().memory > images().needs().memory);
     }
 
     #[test]

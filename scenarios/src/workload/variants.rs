@@ -1,6 +1,6 @@
 //! What variants of scenarios differ in: small descriptions, from which a pipeline follows.
 
-use super::{Needs, PipelineSpec};
+use super::PipelineSpec;
 use crate::data::{DataSpec, Origin};
 
 /// Square `u8` images with three channels.
@@ -21,11 +21,6 @@ impl Images {
     /// The first images of CIFAR-10.
     pub const fn cifar10(elements: usize, batch_size: usize) -> Self {
         Self { elements, side: 32, batch_size, origin: Some(Origin::Cifar10) }
-    }
-
-    /// What a pipeline over them needs at least.
-    pub fn needs(&self) -> Needs {
-        PipelineSpec::images(self).needs()
     }
 }
 
@@ -48,11 +43,6 @@ impl Tokens {
     pub const fn real_text(elements: usize, length: usize, batch_size: usize) -> Self {
         Self { elements, length, batch_size, origin: Some(Origin::Text) }
     }
-
-    /// What a pipeline over them needs at least.
-    pub fn needs(&self) -> Needs {
-        PipelineSpec::tokens(self).needs()
-    }
 }
 
 /// Rows of `f32` features.
@@ -73,11 +63,6 @@ impl Table {
     /// The first rows of the Criteo click log: its 13 dense columns.
     pub const fn criteo(elements: usize, batch_size: usize) -> Self {
         Self { elements, features: 13, batch_size, origin: Some(Origin::Criteo) }
-    }
-
-    /// What a pipeline over them needs at least.
-    pub fn needs(&self) -> Needs {
-        PipelineSpec::table(self).needs()
     }
 }
 

@@ -92,7 +92,7 @@ impl Maker {
             let to = batch.first_mut(field, elements.len());
             match self.style {
                 Style::StepByStep => {
-                    chain.run(block, from, staging.first_mut(chain.staging(elements.len())), to)
+                    chain.run(block, from, staging.first_mut(chain.staging(elements.len())), to);
                 }
                 Style::Fused => chain.run_fused(block, from, staging.first_mut(chain.staging(1)), to),
             }

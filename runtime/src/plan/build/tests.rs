@@ -1,0 +1,248 @@
+//! Plans over a registry of fixtures.
+
+use weighbridge_macros::{adapter, scenario};
+
+use super::*;
+use crate::bencher::{Bencher, Result};
+use crate::plan::{Isolation, Order, Profiles};
+use crate::registry::Needs;
+
+trait Loader {}
+
+#[derive(Default)]
+struct Plain;
+
+#[adapter(name = "Reference", tier = 0, crate = crate)]
+impl Loader for Plain {}
+
+#[derive(Default)]
+struct Fused;
+
+#[adapter(name = "Reference (fused)", crate = crate)]
+impl Loader for Fused {}
+
+#[derive(Default)]
+struct Absent;
+
+fn absent() -> Availability {
+    Availability::Missing {
+        reason: "no module grain".into(),
+        install: "cargo xtask peers install grain".into(),
+    }
+}
+
+#[adapter(name = "Google Grain", probe = absent, crate = crate)]
+impl Loader for Absent {}
+
+fn needs(_: &u32, batch: &u64) -> Needs {
+    Needs { memory: batch << 20, batch: *batch }
+}
+
+/// Images.
+#[scenario(id = "CV-1", sets = ["gate"], needs = needs, crate = crate)]
+fn images(
+    _: &mut Bencher,
+    _: &mut dyn Loader,
+    #[sweep(small = 1, medium = 2)] _variant: u32,
+    #[sweep(64)] _batch: u64,
+) {
+}
+
+fn fits(_: &u32, workers: &u64) -> Result<(), String> {
+    if *workers > 4 { Err(format!("{workers} workers need more cores")) } else { Ok(()) }
+}
+
+/// Depths.
+#[scenario(id = "PC-1", sets = ["gate", "deep"], filter = fits, crate = crate)]
+fn depths(
+    _: &mut Bencher,
+    _: &mut dyn Loader,
+    #[sweep(all, depth_1 = 1, depth_2 = 2, depth_5 = 5)] _variant: u32,
+    #[sweep(0, 2)] _workers: u64,
+) {
+}
+
+/// A heavy cousin of CV-1.
+#[scenario(id = "HCV-1", sets = ["heavy"], filter = odd, crate = crate)]
+fn heavy(_: &mut Bencher, #[sweep(1, 2, 3, 4)] _n: u32) {}
+
+fn odd(n: &u32) -> bool {
+    n % 2 == 1
+}
+
+fn request(profile: &str) -> Request {
+    Request {
+        profile: Profiles::load(None).unwrap().get(profile).unwrap(),
+        filters: Vec::new(),
+        exact: false,
+        skip: Vec::new(),
+        scenarios: Vec::new(),
+        adapters: Vec::new(),
+        set: None,
+        profile_set: true,
+        params: Vec::new(),
+        seed: 42,
+        order: Order::Shuffled,
+        isolation: Isolation::Repeat,
+        available_memory: 10 << 30,
+        probe: true,
+        smoke: false,
+        verify: true,
+    }
+}
+
+fn params(texts: &[&str]) -> Vec<Param> {
+    texts.iter().map(|text| Param::parse(text).unwrap()).collect()
+}
+
+fn planned(request: &Request) -> Plan {
+    build(&Registry::collect().unwrap(), request).unwrap()
+}
+
+fn names(plan: &Plan) -> Vec<String> {
+    plan.cases.iter().map(|case| case.id.to_string()).collect()
+}
+
+fn refused(request: &Request) -> String {
+    build(&Registry::collect().unwrap(), request).unwrap_err().to_string()
+}
+
+#[test]
+fn a_plain_run_takes_the_profiles_set_with_its_pins_and_says_what_it_leaves_out() {
+    let plan = planned(&request("ci_cpu"));
+    let expected = [
+        "CV-1/small/batch=64/Reference",
+        "CV-1/small/batch=64/Reference (fused)",
+        "PC-1/depth_1/workers=0/Reference",
+        "PC-1/depth_1/workers=0/Reference (fused)",
+    ];
+    assert_eq!(names(&plan), expected);
+    let left: Vec<(&str, usize)> =
+        plan.left_out.iter().map(|(id, points, _)| (id.as_str(), *points)).collect();
+    assert_eq!(left, [("CV-1", 1), ("PC-1", 5)]);
+}
+
+#[test]
+fn an_adapter_that_is_not_installed_is_skipped_with_the_command_that_installs_it() {
+    let plan = planned(&request("ci_cpu"));
+    let skip = &plan.skips[0];
+    assert_eq!(skip.id.adapter.as_deref(), Some("Google Grain"));
+    assert!(
+        skip.why.contains("no module grain") && skip.why.contains("cargo xtask peers install grain"),
+        "{}",
+        skip.why
+    );
+    let unasked = planned(&Request { probe: false, ..request("ci_cpu") });
+    assert!(unasked.skips.is_empty(), "a listing asks nobody");
+}
+
+#[test]
+fn params_replace_an_axis_and_all_means_every_value() {
+    let all = Request {
+        params: params(&["PC-1.variant=all", "workers=0,2"]),
+        scenarios: vec!["PC-1".into()],
+        ..request("ci_cpu")
+    };
+    assert_eq!(planned(&all).measured(), 3 * 2 * 2);
+    let own =
+        Request { params: params(&["batch=8,0008,9"]), scenarios: vec!["CV-1".into()], ..request("ci_cpu") };
+    let names = names(&planned(&own));
+    assert_eq!(names.len(), 2 * 2, "0008 is 8: {names:?}");
+}
+
+#[test]
+fn a_filter_skips_with_its_reason_or_drops_and_is_counted() {
+    let request_ =
+        Request { params: params(&["workers=2,9"]), scenarios: vec!["PC-1".into()], ..request("ci_cpu") };
+    let plan = planned(&request_);
+    assert!(plan.skips.iter().any(|skip| skip.why == "9 workers need more cores"), "{:?}", plan.skips);
+    let heavy = planned(&Request { set: Some("heavy".into()), ..request("ci_cpu") });
+    assert_eq!((heavy.measured(), heavy.dropped), (2, vec![("HCV-1".to_owned(), 2)]));
+}
+
+#[test]
+fn what_is_too_large_for_the_profile_is_a_recorded_skip() {
+    let large = Request {
+        params: params(&["batch=64,257,4000"]),
+        scenarios: vec!["CV-1".into()],
+        available_memory: 100 << 20,
+        ..request("ci_cpu")
+    };
+    let plan = planned(&large);
+    assert!(plan.cases.is_empty());
+    let whys: Vec<&str> = plan.skips.iter().map(|skip| skip.why.as_str()).collect();
+    assert!(whys.contains(&"its batch size 257 is above the limit 256 of profile `ci_cpu`"), "{whys:?}");
+    assert!(
+        whys.contains(&"it needs about 64 MiB of memory, and profile `ci_cpu` allows 60 MiB here"),
+        "{whys:?}"
+    );
+}
+
+#[test]
+fn a_named_scenario_runs_whatever_the_profiles_set_holds() {
+    for request in [
+        Request { scenarios: vec!["hcv-1".into()], ..request("ci_cpu") },
+        Request { filters: vec!["HCV-1".into()], ..request("ci_cpu") },
+    ] {
+        assert_eq!(planned(&request).measured(), 2);
+    }
+    let part = planned(&Request { filters: vec!["CV".into()], ..request("ci_cpu") });
+    assert!(part.cases.iter().all(|case| case.id.scenario == "CV-1"), "part of a name stays inside the set");
+}
+
+#[test]
+fn a_set_that_nobody_is_in_runs_all_from_a_profile_and_is_an_error_when_named() {
+    let plan = planned(&request("tpu_v5e"));
+    assert_eq!(plan.notes, ["no scenario here is in the set `tpu` of profile `tpu_v5e`: all run"]);
+    let ids: std::collections::BTreeSet<&str> =
+        plan.cases.iter().map(|case| case.id.scenario.as_str()).collect();
+    assert_eq!(ids.len(), 3);
+    let error = refused(&Request { set: Some("gaet".into()), ..request("ci_cpu") });
+    assert_eq!(error, "no set is called `gaet`; did you mean `gate`?");
+}
+
+#[test]
+fn the_reference_is_verified_even_if_it_was_not_selected() {
+    let fused = Request {
+        adapters: vec!["reference (fused)".into()],
+        scenarios: vec!["CV-1".into()],
+        ..request("ci_cpu")
+    };
+    let plan = planned(&fused);
+    let measured: Vec<bool> = plan.cases.iter().map(|case| case.measured).collect();
+    assert_eq!((names(&plan).len(), measured), (2, vec![true, false]));
+    assert_eq!(plan.rounds()[0], [1, 0], "the reference first");
+    assert_eq!(plan.rounds()[1], [0]);
+}
+
+#[test]
+fn mistakes_name_the_nearest_right_thing() {
+    let with = |change: fn(&mut Request)| {
+        let mut request = request("ci_cpu");
+        change(&mut request);
+        refused(&request)
+    };
+    assert_eq!(
+        with(|r| r.scenarios = vec!["CV1".into()]),
+        "no scenario is called `CV1`; did you mean `CV-1`?"
+    );
+    assert_eq!(
+        with(|r| r.adapters = vec!["Refrence".into()]),
+        "no adapter is called `Refrence`; did you mean `Reference`?"
+    );
+    assert_eq!(
+        with(|r| r.params = params(&["wrokers=2"])),
+        "no axis is called `wrokers`; did you mean `workers`?"
+    );
+    let bad = with(|r| r.params = params(&["workers=two"]));
+    assert!(bad.starts_with("axis `workers` does not take `two`:"), "{bad}");
+}
+
+#[test]
+fn a_value_that_one_scenario_takes_is_a_skip_for_another_that_has_the_axis() {
+    let plan = planned(&Request { params: params(&["variant=medium"]), ..request("ci_cpu") });
+    assert!(plan.cases.iter().all(|case| case.id.scenario == "CV-1"));
+    assert!(
+        plan.skips.iter().any(|skip| skip.id.scenario == "PC-1" && skip.id.to_string().contains("medium"))
+    );
+}

@@ -1,0 +1,122 @@
+//! The plan itself: a value that is printed, run, and compared with when a run is taken up again.
+
+use std::time::Duration;
+
+use super::{CaseId, Isolation, Order};
+use crate::bencher::Limits;
+use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
+use crate::stats::SplitMix64;
+
+/// One case that will run.
+#[derive(Clone, Debug)]
+pub struct PlannedCase {
+    /// Which case.
+    pub id: CaseId,
+    /// Its scenario.
+    pub scenario: &'static ScenarioEntry,
+    /// Its adapter.
+    pub adapter: Option<&'static AdapterEntry>,
+    /// The version of the system behind the adapter.
+    pub version: Option<String>,
+    /// Whether it is measured; a reference that was not selected only runs to be compared with.
+    pub measured: bool,
+}
+
+impl PlannedCase {
+    /// Whether the case has work that is compared, so that it needs a verifying repeat.
+    pub fn is_verified(&self) -> bool {
+        self.scenario.equivalence() != Equivalence::None
+    }
+
+    /// Whether it is what others of its scenario and point are compared with.
+    pub fn is_reference(&self) -> bool {
+        self.adapter.is_some_and(|adapter| adapter.tier == 0)
+    }
+
+    /// Whether `reference` is what this case is compared with.
+    pub fn compares_with(&self, reference: &Self) -> bool {
+        reference.is_reference()
+            && self.id.scenario == reference.id.scenario
+            && self.id.point == reference.id.point
+    }
+}
+
+/// A case that will not run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skip {
+    /// Which case: without an adapter when the point itself is skipped.
+    pub id: CaseId,
+    /// Why.
+    pub why: String,
+}
+
+/// What will be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The profile's name.
+    pub profile: String,
+    /// The cases, in the order of listings.
+    pub cases: Vec<PlannedCase>,
+    /// What is skipped, and why.
+    pub skips: Vec<Skip>,
+    /// Points that a filter dropped, per scenario.
+    pub dropped: Vec<(String, usize)>,
+    /// Points that were left out, per scenario, and the flag that runs them.
+    pub left_out: Vec<(String, usize, String)>,
+    /// Things to say before the run.
+    pub notes: Vec<String>,
+    /// Measured repeats of each case.
+    pub repeats: u32,
+    /// Limits of each repeat.
+    pub limits: Limits,
+    /// The longest that a repeat may take.
+    pub timeout: Duration,
+    /// How much memory a repeat's processes may have, in bytes.
+    pub memory: u64,
+    /// The seed of order, data and draws.
+    pub seed: u64,
+    /// In which order cases run within a round.
+    pub order: Order,
+    /// How repeats are isolated.
+    pub isolation: Isolation,
+    /// Whether each case runs once, on as little as possible.
+    pub smoke: bool,
+    /// Whether there is a verifying round.
+    pub verify: bool,
+}
+
+/// What a repeat costs beside its measured time: process, set-up, warm-up. A guess until it has been seen.
+const SET_UP: Duration = Duration::from_millis(250);
+
+impl Plan {
+    /// The cases of each round, in order. Round 0 is the verifying one, references first.
+    pub fn rounds(&self) -> Vec<Vec<usize>> {
+        let verified = |reference: bool| {
+            let takes = move |case: &PlannedCase| case.is_verified() && case.is_reference() == reference;
+            (0..self.cases.len()).filter(move |index| takes(&self.cases[*index]))
+        };
+        let verifying =
+            if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
+        let measured: Vec<usize> =
+            (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
+        let round = |number: u32| {
+            let mut order = measured.clone();
+            if self.order == Order::Shuffled {
+                SplitMix64::new(self.seed ^ (u64::from(number) << 32)).shuffle(&mut order);
+            }
+            order
+        };
+        std::iter::once(verifying).chain((1..=self.repeats).map(round)).collect()
+    }
+
+    /// About how long it will take.
+    pub fn estimate(&self) -> Duration {
+        let repeats: usize = self.rounds().iter().map(Vec::len).sum();
+        (self.limits.min_time.mul_f64(1.2) + SET_UP) * repeats as u32
+    }
+
+    /// How many cases are measured.
+    pub fn measured(&self) -> usize {
+        self.cases.iter().filter(|case| case.measured).count()
+    }
+}

@@ -1,0 +1,88 @@
+//! What the plan is asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Param, Profile};
+
+/// What was asked for, after it was understood.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The budget.
+    pub profile: Profile,
+    /// Positional filters; a case needs one of them, if there are any.
+    pub filters: Vec<String>,
+    /// Whether filters must match whole names.
+    pub exact: bool,
+    /// Filters of cases that are not to run.
+    pub skip: Vec<String>,
+    /// Scenarios named one by one.
+    pub scenarios: Vec<String>,
+    /// Adapters named one by one.
+    pub adapters: Vec<String>,
+    /// A named set; must exist.
+    pub set: Option<String>,
+    /// Whether the profile's own set holds when nothing else is named.
+    pub profile_set: bool,
+    /// Values that replace those of axes.
+    pub params: Vec<Param>,
+    /// The seed of order, data and draws.
+    pub seed: u64,
+    /// In which order cases run within a round.
+    pub order: Order,
+    /// How repeats are isolated.
+    pub isolation: Isolation,
+    /// Memory to be had on this machine, in bytes: the smaller of free memory and container limit.
+    pub available_memory: u64,
+    /// Whether adapters are asked if they are installed. A listing does not ask.
+    pub probe: bool,
+    /// Whether each case runs once, on as little as possible.
+    pub smoke: bool,
+    /// Whether work is verified: an unmeasured repeat of each case that has work to compare.
+    pub verify: bool,
+}
+
+/// In which order cases run within a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Drawn anew for each round from the run's seed, so that drift of the machine falls on all alike.
+    Shuffled,
+    /// As listed, for debugging.
+    Declared,
+}
+
+/// What shares a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Nothing: a fresh process for every repeat.
+    Repeat,
+    /// The repeats of one case.
+    Case,
+    /// All repeats of the run.
+    Run,
+    /// Everything, the harness too.
+    None,
+}
+
+impl Order {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shuffled => "shuffled",
+            Self::Declared => "declared",
+        }
+    }
+}
+
+impl Isolation {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Repeat => "repeat",
+            Self::Case => "case",
+            Self::Run => "run",
+            Self::None => "none",
+        }
+    }
+}

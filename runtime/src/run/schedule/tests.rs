@@ -1,0 +1,277 @@
+//! Scheduling with an executor that has no processes and no time.
+
+use super::*;
+use crate::bencher::{Limits, Ticket, Work};
+use crate::metric::Observation;
+use crate::plan::{Isolation, Order};
+use crate::registry::{Contract, Keep, Location, Point, ScenarioEntry};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Answers without processes and without time.
+struct Mock<'a> {
+    asked: Vec<(String, u32)>,
+    answer: &'a dyn Fn(&str, u32) -> Option<Outcome>,
+    round: HashMap<String, u32>,
+    held: Vec<String>,
+}
+
+impl Executor for Mock<'_> {
+    fn run(&mut self, _case: usize, ask: &Ask, _last: bool) -> Ended {
+        let number = match ask.purpose {
+            Purpose::Verify => 0,
+            _ => {
+                let round = self.round.entry(ask.scenario.clone()).or_default();
+                *round += 1;
+                *round
+            }
+        };
+        self.asked.push((ask.scenario.clone(), number));
+        Ended {
+            outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.held.clone())),
+            start: None,
+            slot: Duration::from_millis(1),
+            tree: None,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            alive: false,
+        }
+    }
+}
+
+fn measured() -> Outcome {
+    Outcome::Measured { seen: Box::default(), work: None }
+}
+
+fn failed() -> Outcome {
+    let failure =
+        Failure { how: How::Panic, phase: Phase::Timed, detail: String::new(), stderr: String::new() };
+    Outcome::Failed(failure)
+}
+
+fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
+    Box::leak(Box::new(ScenarioEntry {
+        id,
+        category: "",
+        description: "",
+        sets: &[],
+        equivalence: Some(equivalence),
+        contract: None::<Contract>,
+        location: Location { file: "", line: 0, module: "" },
+        axes: Vec::new,
+        keep: |_| Keep::Yes,
+        needs: None,
+        run: |_, _, _| Ok(()),
+    }))
+}
+
+fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
+    let case = |id: &&'static str| PlannedCase {
+        id: CaseId { scenario: (*id).to_owned(), point: Point::default(), adapter: None },
+        scenario: entry(id, Equivalence::None),
+        adapter: None,
+        version: None,
+        measured: true,
+    };
+    Plan {
+        profile: "test".into(),
+        cases: ids.iter().map(case).collect(),
+        skips: Vec::new(),
+        dropped: Vec::new(),
+        left_out: Vec::new(),
+        notes: Vec::new(),
+        repeats,
+        limits: Limits::SMOKE,
+        timeout: Duration::from_secs(1),
+        memory: 1 << 30,
+        seed: 42,
+        order,
+        isolation: Isolation::Repeat,
+        smoke: false,
+        verify: true,
+    }
+}
+
+fn run(
+    plan: &Plan,
+    finished: &[(CaseId, Repeat)],
+    answer: &dyn Fn(&str, u32) -> Option<Outcome>,
+) -> (Ending, Vec<(String, u32)>) {
+    let mut mock = Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new() };
+    let nowhere = |_: &CaseId| PathBuf::from("/nonexistent");
+    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    let task =
+        Task { plan, finished, hashes: &nowhere, scratch: &scratch, budget: None, interrupted: &NEVER };
+    let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
+    (ending, mock.asked)
+}
+
+#[test]
+fn rounds_are_outside_and_cases_inside() {
+    let (ending, asked) = run(&plan(&["a", "b"], 2, Order::Declared), &[], &|_, _| Some(measured()));
+    let expected: Vec<(String, u32)> =
+        [("a", 1), ("b", 1), ("a", 2), ("b", 2)].iter().map(|(id, number)| ((*id).into(), *number)).collect();
+    assert_eq!((ending, asked), (Ending::Complete, expected));
+}
+
+#[test]
+fn rounds_are_shuffled_from_the_seed_each_in_its_own_way() {
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let rounds = plan(&ids, 3, Order::Shuffled).rounds();
+    assert_eq!(rounds, plan(&ids, 3, Order::Shuffled).rounds());
+    assert_ne!(rounds[1], rounds[2]);
+    assert_ne!(rounds, Plan { seed: 43, ..plan(&ids, 3, Order::Shuffled) }.rounds());
+}
+
+#[test]
+fn a_failed_case_does_not_stop_the_run_and_is_not_tried_again() {
+    let answer = |id: &str, _| Some(if id == "a" { failed() } else { measured() });
+    let (ending, asked) = run(&plan(&["a", "b"], 3, Order::Declared), &[], &answer);
+    assert_eq!(ending, Ending::Complete);
+    assert_eq!(asked.iter().filter(|(id, _)| id == "a").count(), 1);
+    assert_eq!(asked.iter().filter(|(id, _)| id == "b").count(), 3);
+}
+
+#[test]
+fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
+    let plan = plan(&["a", "b"], 2, Order::Declared);
+    let repeat = |number, outcome| Repeat {
+        number,
+        purpose: Purpose::Measure,
+        slot: 0,
+        start: None,
+        tree: None,
+        outcome,
+    };
+    let finished =
+        [(plan.cases[0].id.clone(), repeat(1, measured())), (plan.cases[1].id.clone(), repeat(1, failed()))];
+    let (_, asked) = run(&plan, &finished, &|_, _| Some(measured()));
+    assert_eq!(asked, [("a".to_owned(), 1)], "one repeat of a is left, and b failed before");
+}
+
+#[test]
+fn an_interrupted_repeat_is_told_to_nobody() {
+    let plan = plan(&["a", "b"], 2, Order::Declared);
+    let mut mock = Mock {
+        asked: vec![],
+        answer: &|id, _| (id == "a").then(measured),
+        round: HashMap::new(),
+        held: vec![],
+    };
+    let nowhere = |_: &CaseId| PathBuf::new();
+    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    let task = Task {
+        plan: &plan,
+        finished: &[],
+        hashes: &nowhere,
+        scratch: &scratch,
+        budget: None,
+        interrupted: &NEVER,
+    };
+    let mut ended = 0;
+    let ending = go(&task, &mut mock, &mut |event| {
+        ended += usize::from(matches!(event, Event::RepeatEnded { .. }));
+        Ok::<(), ()>(())
+    });
+    assert_eq!((ending, ended), (Ok(Ending::Interrupted), 1));
+}
+
+#[test]
+fn an_interrupt_between_two_repeats_ends_the_run() {
+    let plan = plan(&["a"], 5, Order::Declared);
+    let interrupted = AtomicBool::new(false);
+    let answer = |_: &str, number| {
+        interrupted.store(number == 2, Ordering::Relaxed);
+        Some(measured())
+    };
+    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![] };
+    let nowhere = |_: &CaseId| PathBuf::new();
+    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    let task = Task {
+        plan: &plan,
+        finished: &[],
+        hashes: &nowhere,
+        scratch: &scratch,
+        budget: None,
+        interrupted: &interrupted,
+    };
+    let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
+    assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
+}
+
+#[test]
+fn an_error_of_the_sink_ends_the_run() {
+    let plan = plan(&["a"], 2, Order::Declared);
+    let mut mock =
+        Mock { asked: vec![], answer: &|_, _| Some(measured()), round: HashMap::new(), held: vec![] };
+    let nowhere = |_: &CaseId| PathBuf::new();
+    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    let task = Task {
+        plan: &plan,
+        finished: &[],
+        hashes: &nowhere,
+        scratch: &scratch,
+        budget: None,
+        interrupted: &NEVER,
+    };
+    let ending = go(&task, &mut mock, &mut |event| match event {
+        Event::RepeatEnded { .. } => Err("disk full"),
+        _ => Ok(()),
+    });
+    assert_eq!(ending, Err("disk full"));
+    assert_eq!(mock.asked.len(), 1);
+}
+
+#[test]
+fn elements_that_the_reference_never_delivered_fail_the_repeat() {
+    static REFERENCE: crate::registry::AdapterEntry = adapter("reference", 0);
+    static OTHER: crate::registry::AdapterEntry = adapter("other", 1);
+    let mut plan = plan(&["a", "a"], 1, Order::Declared);
+    for (case, adapter) in plan.cases.iter_mut().zip([&REFERENCE, &OTHER]) {
+        case.id.adapter = Some(adapter.name.to_owned());
+        case.adapter = Some(adapter);
+        case.scenario = entry("a", Equivalence::Exact);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hashes");
+    std::fs::write(&file, [5u128, 7].iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>())
+        .unwrap();
+    let hashes = |_: &CaseId| file.clone();
+    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    let task = Task {
+        plan: &plan,
+        finished: &[],
+        hashes: &hashes,
+        scratch: &scratch,
+        budget: None,
+        interrupted: &NEVER,
+    };
+    let check = |held: &[u128], ticket: Ticket| {
+        let held: Vec<String> = held.iter().map(|hash| format!("{hash:032x}")).collect();
+        let work = Work { ticket, ..Work::default() };
+        let outcome = Outcome::Measured { seen: Box::<Observation>::default(), work: Some(work) };
+        Progress::new(&task).check_work(&task, &plan.cases[1], outcome, &held)
+    };
+    assert!(matches!(check(&[7, 5], Ticket::default()), Outcome::Measured { .. }));
+    let Outcome::Failed(failure) = check(&[7, 6, 8], Ticket::default()) else {
+        panic!("strangers must fail")
+    };
+    assert_eq!(failure.how, How::Work);
+    assert!(failure.detail.starts_with("2 of 3 elements"), "{}", failure.detail);
+    let declared = Ticket { unequal: Some("crops otherwise".into()), ..Ticket::default() };
+    assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
+}
+
+const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry {
+    crate::registry::AdapterEntry {
+        name,
+        tier,
+        contract: Contract { id: std::any::TypeId::of::<dyn Send>, name: "Send" },
+        description: "",
+        unequal: None,
+        version: "1",
+        location: Location { file: "", line: 0, module: "" },
+        make: || Ok(Box::new(())),
+        probe: None,
+    }
+}
