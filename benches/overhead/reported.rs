@@ -4,7 +4,7 @@ use crate::table::{median, print as print_table, time};
 use crate::{Result, bodies, criterion_side, divan_side, weighbridge_side};
 
 /// Each is asked this often, in turn, so that drift of the machine falls on all alike.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 const WHO: [&str; 6] = [
     "by hand, 1e8 iterations",

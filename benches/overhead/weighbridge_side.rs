@@ -1,6 +1,5 @@
 //! The bodies as scenarios, and the program as a bench target of ours.
 
-use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -22,7 +21,7 @@ fn empty(bencher: &mut Bencher) {
 /// Eight dependent multiplications.
 #[scenario(id = "FEW-1", category = "Overhead")]
 fn few(bencher: &mut Bencher) {
-    bencher.iter(|| few_ns(black_box(42)));
+    bencher.iter(few_ns());
 }
 
 /// A body that notes when it was called.
