@@ -1,0 +1,158 @@
+//! Reading and comparing two runs of 1,000 cases.
+
+use std::time::{Duration, Instant};
+
+use weighbridge::Observation;
+use weighbridge::data::{
+    Agreement, AxisValue, Baseline, BaselineName, Baselines, CaseId, CaseRecord, CaseStatus, Direction,
+    Environment, Estimate, Layout, Limits, MetricRecord, Outcome, Planned, Point, Policy, Purpose, Reading,
+    Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
+};
+
+use crate::Result;
+use crate::table::{median, print as print_table, time};
+
+const CASES: usize = 1000;
+const REPEATS: u32 = 7;
+const METRICS: usize = 16;
+const SAMPLES: u64 = 500;
+const ROUNDS: usize = 5;
+
+/// Prints how long it takes to read two runs and to judge the one by the other; and the same with a baseline file, as
+/// the commands do it.
+pub fn print() -> Result<()> {
+    let data = tempfile::tempdir()?;
+    let runs = Runs::new(Layout::new(data.path()));
+    let (old, new) = (run(1_795_000_000), run(1_795_100_000));
+    write(&runs, &old)?;
+    write(&runs, &new)?;
+    let baselines = Baselines::new(Layout::new(data.path()));
+    let name: BaselineName = "main".parse()?;
+    baselines.set(&name, &old)?;
+    let machine = old.manifest.environment.machine_id();
+
+    let mut took = [const { Vec::new() }; 2];
+    for _ in 0..ROUNDS {
+        took[0].push(timed(|| {
+            let baseline = Baseline::promote("main", &runs.load(&old.manifest.id)?);
+            compare(&runs, &baseline, &new.manifest.id)
+        })?);
+        took[1].push(timed(|| {
+            let stored = baselines.find(&machine, &old.manifest.suite, &name)?;
+            compare(&runs, &stored.baseline, &new.manifest.id)
+        })?);
+    }
+    println!(
+        "reading and comparing two runs of {CASES} cases, {METRICS} metrics, {REPEATS} repeats of {SAMPLES} samples; median of \
+         {ROUNDS} (to be under 1 s)"
+    );
+    let rows = ["two runs", "baseline and run"].iter().zip(&took).map(|(what, took)| {
+        let most = took.iter().copied().fold(0.0, f64::max);
+        vec![(*what).to_owned(), time(median(took)), time(most)]
+    });
+    print_table(&["", "median", "longest"], &rows.collect::<Vec<_>>());
+    Ok(())
+}
+
+fn compare(runs: &Runs, baseline: &Baseline, candidate: &RunId) -> Result<usize> {
+    let candidate = runs.load(candidate)?;
+    let history = runs.history(baseline, &candidate.manifest.id, 20)?;
+    Ok(judge(baseline, &candidate, &history, &Policy::default()).rows.len())
+}
+
+fn timed(mut work: impl FnMut() -> Result<usize>) -> Result<f64> {
+    let start = Instant::now();
+    let rows = work()?;
+    let took = start.elapsed().as_nanos() as f64;
+    if rows == CASES { Ok(took) } else { Err(format!("{rows} cases were compared").into()) }
+}
+
+fn write(runs: &Runs, run: &RunRecord) -> Result<()> {
+    let id = &run.manifest.id;
+    runs.create(&RunManifest { status: RunStatus::Running, ..run.manifest.clone() })?;
+    for case in &run.cases {
+        for repeat in &case.repeats {
+            runs.journal(id, &case.id, repeat)?;
+        }
+        runs.write_case(id, case)?;
+    }
+    Ok(runs.write_manifest(&run.manifest)?)
+}
+
+fn run(started: u64) -> RunRecord {
+    let id = |depth: usize| {
+        let value = AxisValue { axis: "depth".into(), text: depth.to_string(), labelled: false, debug: None };
+        CaseId { scenario: "MANY-1".into(), point: Point(vec![value]), adapter: Some("Reference".into()) }
+    };
+    let manifest = RunManifest {
+        id: RunId::new(started, 7),
+        suite: "overhead/records".into(),
+        started,
+        command: vec!["records".into(), "--bench".into()],
+        profile: "quick".into(),
+        requested_platform: "cpu".into(),
+        active_backend: "cpu".into(),
+        seed: 42,
+        planned: Planned {
+            cases: (0..CASES).map(id).collect(),
+            repeats: REPEATS,
+            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
+            timeout: 60,
+            isolation: "repeat".into(),
+            order: "shuffled".into(),
+        },
+        status: RunStatus::Complete,
+        resumed: false,
+        environment: Environment {
+            machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
+            ..Environment::default()
+        },
+        load_at_end: None,
+    };
+    let cases = manifest.planned.cases.iter().map(|id| case(id.clone(), started)).collect();
+    RunRecord { manifest, cases }
+}
+
+fn case(id: CaseId, salt: u64) -> CaseRecord {
+    let values: Vec<f64> = (1..=REPEATS).map(|at| 1e-3 * (1.0 + f64::from(at) / 100.0)).collect();
+    let metric = |at: usize| MetricRecord {
+        name: if at == 0 { "wall_time".to_owned() } else { format!("metric_{at}") },
+        unit: Unit::SECONDS,
+        direction: Direction::Lower,
+        values: values.iter().copied().map(Reading::Value).collect(),
+        estimate: Some(Estimate {
+            median: median(&values),
+            interval: values.first().copied().zip(values.last().copied()),
+            n: values.len(),
+        }),
+    };
+    CaseRecord {
+        id,
+        category: "Pipelines".into(),
+        description: "A chain of cheap transforms.".into(),
+        tier: Some(0),
+        version: None,
+        status: CaseStatus::Measured,
+        headline: "wall_time".into(),
+        metrics: (0..METRICS).map(metric).collect(),
+        median_repeat: Some(REPEATS / 2 + 1),
+        work: Some(Work::default()),
+        agreement: Agreement::Reference,
+        warnings: Vec::new(),
+        repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
+    }
+}
+
+fn repeat(number: u32, salt: u64) -> Repeat {
+    let samples: Vec<u64> = (0..SAMPLES).map(|at| 1_000_000 + (at * 7919 + salt) % 10_007).collect();
+    let wall = samples.iter().sum();
+    let seen = Observation { samples, iterations_per_sample: 1, passes: 1, wall, ..Observation::default() };
+    Repeat {
+        number,
+        purpose: Purpose::Measure,
+        slot: wall + 1_000_000,
+        start: Some(900_000),
+        tree: None,
+        outcome: Outcome::Measured { seen: Box::new(seen), work: Some(Work::default()) },
+    }
+}
