@@ -20,7 +20,7 @@ fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
         assert!(first.all().contains(expected), "{expected} is missing: {}", first.all());
     }
     assert!(
-        first.stderr.contains("left out: 1 point of SUM-1; --param SUM-1.len=all runs all"),
+        first.stderr.contains("left out: 1 point of SUM-1; --param SUM-1.len=all runs them too"),
         "{}",
         first.all()
     );

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::region::Regions;
 use super::{Content, Error, Kept, Limits, Phase, Purpose, Result, Ticket, Work};
@@ -61,6 +62,8 @@ pub struct Bencher {
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
     phase: Cell<Option<Phase>>,
+    /// Time that the collectors of `measure` blocks have cost so far: no block and no sample has it.
+    pub(super) collecting: Cell<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,6 +102,7 @@ impl Bencher {
             regions: RefCell::default(),
             per_iteration: Cell::default(),
             phase: Cell::default(),
+            collecting: Cell::default(),
         }
     }
 

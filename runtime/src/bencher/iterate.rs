@@ -24,14 +24,11 @@ impl Bencher {
     #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
     pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
         self.run_body(u64::MAX, |windows, clock, iterations| {
-            windows.open();
-            let start = clock.now();
-            for _ in 0..iterations {
-                black_box(body());
-            }
-            let end = clock.now();
-            windows.close();
-            end - start
+            self.timed(windows, clock, || {
+                for _ in 0..iterations {
+                    black_box(body());
+                }
+            })
         });
     }
 
@@ -42,15 +39,13 @@ impl Bencher {
         self.run_body(MOST_INPUTS, |windows, clock, iterations| {
             inputs.extend((0..iterations).map(|_| setup()));
             results.reserve(iterations as usize); // so that no push below allocates
-            windows.open();
-            let start = clock.now();
-            for input in inputs.drain(..) {
-                results.push(black_box(body(input)));
-            }
-            let end = clock.now();
-            windows.close();
+            let took = self.timed(windows, clock, || {
+                for input in inputs.drain(..) {
+                    results.push(black_box(body(input)));
+                }
+            });
             results.clear();
-            end - start
+            took
         });
     }
 
@@ -102,13 +97,14 @@ impl Bencher {
         let mut plan = self.begin(u64::MAX);
         while let Some(iterations) = plan.next(self) {
             plan.windows.open();
+            let collecting = self.collecting.get();
             let start = plan.clock.now();
             for _ in 0..iterations {
                 black_box(body().await);
             }
             let end = plan.clock.now();
             plan.windows.close();
-            plan.took(end - start);
+            plan.took((end - start).saturating_sub(self.collecting.get() - collecting));
         }
         self.end(plan);
     }
@@ -126,6 +122,19 @@ impl Bencher {
             plan.took(took);
         }
         self.end(plan);
+    }
+
+    /// The timed region of a block of iterations: the work between two readings of the clock, less what the
+    /// collectors of `measure` blocks in it cost.
+    #[inline]
+    fn timed(&self, windows: &mut Windows, clock: &crate::device::Clock, block: impl FnOnce()) -> Duration {
+        let collecting = self.collecting.get();
+        windows.open();
+        let start = clock.now();
+        block();
+        let end = clock.now();
+        windows.close();
+        (end - start).saturating_sub(self.collecting.get() - collecting)
     }
 
     fn begin(&self, most: u64) -> Sampling {

@@ -113,6 +113,9 @@ impl Args {
             };
             args.set(flag, value)?;
         }
+        if args.quick && args.profile.as_deref().is_some_and(|profile| profile != "quick") {
+            return Err(UsageError("--quick is a profile too: name it or --profile, not both".to_owned()));
+        }
         Ok(args)
     }
 
@@ -309,6 +312,7 @@ mod tests {
             ("--budget -1", "a number of seconds above 0"),
             ("--platform npu", "cpu, gpu, tpu"),
             ("--param workers", "axis=value"),
+            ("--quick --profile ci_cpu", "not both"),
         ] {
             let error = parse(line, &[]).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");

@@ -7,7 +7,8 @@ use super::{Context, Error, Exit, resume};
 use crate::compare::{Comparison, Policy, judge};
 use crate::plan::{CaseId, Plan};
 use crate::record::{
-    Baseline, Build, CaseRecord, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
+    Baseline, Build, CaseRecord, CaseStatus, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus,
+    assemble_run,
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
@@ -33,6 +34,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    terminal.remark(&report::machine(&environment));
     let baseline = named_baseline(context, &baselines, &environment)?;
     let previous = last_run(&runs, &suite.name(), plan);
 
@@ -82,7 +84,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if args.bencher_lines {
         terminal.answer(&report::bencher_lines(&record));
     }
-    let mut exit = measured_exit(&record, ending);
+    let mut exit = measured_exit(&record, ending, &policy);
     if let Some(baseline) = baseline {
         let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
@@ -240,7 +242,12 @@ fn policy(context: &Context<'_>) -> Policy {
 }
 
 /// The exit code of the measuring alone.
-fn measured_exit(record: &RunRecord, ending: Ending) -> Exit {
-    let exit = if record.cases.iter().any(CaseRecord::has_failed) { Exit::Failed } else { Exit::Fine };
+fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
+    let some = |takes: fn(&CaseRecord) -> bool| record.cases.iter().any(takes);
+    let mut exit = if some(CaseRecord::has_failed) { Exit::Failed } else { Exit::Fine };
+    // A budget that was too small leaves questions open, which is no success.
+    if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
+        exit = exit.or(Exit::Inconclusive);
+    }
     if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
 }

@@ -14,7 +14,8 @@ pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
     let manifest = Runs::new(Layout::new(suite.data(today.data.as_deref()))).manifest(&id)?;
     let line = manifest.command.iter().skip(1).map(OsString::from);
-    let then = Args::parse(line, |_| None)?;
+    // The twins of flags are among the variables that the manifest keeps.
+    let then = Args::parse(line, |name| manifest.environment.variables.get(name).cloned())?;
     Ok(Args {
         resume: today.resume.clone(),
         seed: Some(manifest.seed),

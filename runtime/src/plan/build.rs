@@ -162,10 +162,10 @@ fn add_scenario(
     let whole: usize = axes.iter().map(|axis| axis.values.len()).product();
     if points.len() < whole {
         let narrowed =
-            axes.iter().find(|axis| chosen(scenario.id, axis, request).0.len() < axis.values.len());
-        let flag =
-            narrowed.map_or_else(String::new, |axis| format!("--param {}.{}=all", scenario.id, axis.name));
-        plan.left_out.push((scenario.id.to_owned(), whole - points.len(), flag));
+            axes.iter().filter(|axis| chosen(scenario.id, axis, request).0.len() < axis.values.len());
+        let flags: Vec<String> =
+            narrowed.map(|axis| format!("--param {}.{}=all", scenario.id, axis.name)).collect();
+        plan.left_out.push((scenario.id.to_owned(), whole - points.len(), flags.join(" ")));
     }
     let mut dropped = 0;
     for point in points {

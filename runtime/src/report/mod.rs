@@ -3,6 +3,7 @@
 //! Takes plans, events, records and comparisons; hands on text, or writes it to the terminal.
 
 mod change;
+mod machine;
 mod plan;
 mod progress;
 pub mod quantity;
@@ -11,6 +12,7 @@ mod table;
 mod terminal;
 
 pub use change::{changes, verdicts};
+pub use machine::machine;
 pub use plan::{details, header, skips};
 pub use progress::Progress;
 pub use summary::summary;

@@ -35,7 +35,10 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
         line(&mut text, note);
     }
     for (scenario, points, flag) in &plan.left_out {
-        line(&mut text, &format!("left out: {} of {scenario}; {flag} runs all", counted(*points, "point")));
+        line(
+            &mut text,
+            &format!("left out: {} of {scenario}; {flag} runs them too", counted(*points, "point")),
+        );
     }
     for (scenario, points) in &plan.dropped {
         line(&mut text, &format!("dropped by the filter of {scenario}: {}", counted(*points, "point")));
@@ -122,7 +125,7 @@ profile ci_cpu: 0 cases, 7 repeats of 20 batches after 3 of warm-up, at least 50
 isolation: one process for the whole run
 order: as declared, so drift of the machine does not fall on all cases alike
 a note
-left out: 6 points of PC-1; --param PC-1.variant=all runs all
+left out: 6 points of PC-1; --param PC-1.variant=all runs them too
 dropped by the filter of CV-1: 3 points
 ";
         assert_eq!(header(&plan(), 1, 2), expected);

@@ -173,8 +173,16 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
         };
         format!("{}: {whose}: {warning}\n", terminal.paint(Style::Yellow, "warning"))
     };
-    said.iter().map(line).collect()
+    let hidden = said.len().saturating_sub(MOST_WARNINGS);
+    let mut text: String = said.iter().take(MOST_WARNINGS).map(line).collect();
+    if hidden > 0 {
+        writeln!(text, "... and {hidden} warnings more, in the records of the cases").expect(FITS);
+    }
+    text
 }
+
+/// More would push the table off the screen on a noisy machine.
+const MOST_WARNINGS: usize = 6;
 
 /// Every metric of every measured case: what `--verbose` adds.
 pub fn metrics(run: &RunRecord) -> String {
