@@ -39,6 +39,8 @@ use proc_macro::TokenStream;
 /// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
 /// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `shape` or `none`. Without it `exact` for a scenario with a contract, and `none` for others. |
 /// | `filter = path` | A function that says which points are run; see below. |
+/// | `needs = path` | A function of all axes, by reference, that gives the `Needs` of a point; what the profile does not allow is a planned skip. |
+/// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |
 /// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
 /// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
 ///

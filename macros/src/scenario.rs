@@ -18,6 +18,7 @@ const KEYS: &[Key] = &[
     Key { name: "equivalence", example: "equivalence = approx(1e-5)" },
     Key { name: "filter", example: "filter = makes_sense" },
     Key { name: "needs", example: "needs = memory_and_batch" },
+    Key { name: "describe", example: "describe = what_a_point_does" },
     Key { name: "worker_threads", example: "worker_threads = 2" },
     Key { name: "crate", example: "crate = weighbridge" },
 ];
@@ -33,6 +34,7 @@ struct Model {
     equivalence: Option<TokenStream>,
     filter: Option<Expr>,
     needs: Option<Expr>,
+    describe: Option<Expr>,
     worker_threads: Option<LitInt>,
     is_async: bool,
     bencher: Type,
@@ -72,6 +74,7 @@ impl Model {
         let equivalence = check_equivalence(&options, &mut errors);
         let filter = options.path("filter", &mut errors);
         let needs = options.path("needs", &mut errors);
+        let describe = options.path("describe", &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
         let runtime = options.runtime(&mut errors);
         let Parameters { bencher, rest: parameters } = Parameters::check(signature, &mut errors);
@@ -91,6 +94,7 @@ impl Model {
             equivalence,
             filter,
             needs,
+            describe,
             worker_threads,
             is_async: signature.asyncness.is_some(),
             bencher,
@@ -119,7 +123,9 @@ impl Model {
             (quote!(__wb::Vec::new), TokenStream::new())
         };
         let (keep, keep_function) = self.keep(swept);
-        let (needs, needs_function) = self.needs(swept);
+        let (needs, needs_function) = Self::told(self.needs.as_ref(), "needs", &quote!(__wb::Needs), swept);
+        let (describe, describe_function) =
+            Self::told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             Parameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             Parameter::Swept(_) => None,
@@ -138,6 +144,7 @@ impl Model {
                 #axes_function
                 #keep_function
                 #needs_function
+                #describe_function
                 #run
                 __wb::submit! {
                     __wb::ScenarioEntry {
@@ -151,6 +158,7 @@ impl Model {
                         axes: #axes,
                         keep: #keep,
                         needs: #needs,
+                        describe: #describe,
                         run: __run,
                     }
                 }
@@ -216,19 +224,25 @@ impl Model {
         (quote!(__keep), function)
     }
 
-    /// The function that says what a point needs of the machine.
-    fn needs<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> (TokenStream, TokenStream) {
-        let Some(needs) = &self.needs else { return (quote!(__wb::Option::None), TokenStream::new()) };
+    /// A function of the author's that tells something of a point, as the registry calls it: by the point.
+    fn told<'a, S: Iterator<Item = &'a Swept>>(
+        teller: Option<&Expr>,
+        what: &str,
+        result: &TokenStream,
+        swept: impl Fn() -> S,
+    ) -> (TokenStream, TokenStream) {
+        let Some(teller) = teller else { return (quote!(__wb::Option::None), TokenStream::new()) };
         let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+        let name = format_ident!("__{what}");
         let function = quote! {
-            fn __needs(__point: &__wb::Point) -> __wb::Option<__wb::Needs> {
-                fn __needed(__point: &__wb::Point) -> __wb::Result<__wb::Needs, __wb::Error> {
-                    __wb::Result::Ok(#needs(#(&#taken),*))
+            fn #name(__point: &__wb::Point) -> __wb::Option<#result> {
+                fn __told(__point: &__wb::Point) -> __wb::Result<#result, __wb::Error> {
+                    __wb::Result::Ok(#teller(#(&#taken),*))
                 }
-                __needed(__point).ok()
+                __told(__point).ok()
             }
         };
-        (quote!(__wb::Option::Some(__needs)), function)
+        (quote!(__wb::Option::Some(#name)), function)
     }
 }
 

@@ -4,6 +4,7 @@ pub use std::any::{Any, TypeId};
 pub use std::boxed::Box;
 pub use std::option::Option;
 pub use std::result::Result;
+pub use std::string::String;
 pub use std::vec::Vec;
 
 pub use inventory::submit;

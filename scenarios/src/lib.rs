@@ -29,3 +29,18 @@ pub mod prelude {
     };
     pub use crate::workload::{Access, Images, PipelineSpec, Table, Tokens};
 }
+
+/// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guide/adapters.md")]
+    struct Adapters;
+    #[doc = include_str!("../../docs/guide/first-scenario.md")]
+    struct FirstScenario;
+    #[doc = include_str!("../../docs/guide/sweeps.md")]
+    struct Sweeps;
+    #[doc = include_str!("../../docs/record-format.md")]
+    struct RecordFormat;
+}

@@ -1,13 +1,6 @@
 //! The downstream crate is built, benched and judged.
 
-use crate::external::{Bench, Ran, cargo, root};
-
-/// `cargo xtask ARGS` over the bench's data directory.
-pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
-    let mut command = std::process::Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask", "--"]).args(args);
-    Ran::of(command.arg("--data").arg(bench.data()).current_dir(root()).env_remove("GITHUB_ACTIONS"))
-}
+use crate::external::{Bench, Ran, cargo, xtask};
 
 #[test]
 fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
@@ -94,4 +87,13 @@ fn every_way_of_sharing_a_process_gives_a_whole_run() {
         let ran = bench.run(&["--quick", "--measurement-time", "0.002", "--isolation", isolation]);
         assert_eq!(ran.code, Some(0), "{isolation}: {}", ran.all());
     }
+}
+
+#[test]
+fn cargo_hands_the_exit_code_on_unless_it_is_told_not_to_fail_fast() {
+    let wrong = ["--bench", "sorting", "--", "--param", "len=many"];
+    let plain = Ran::of(&mut cargo(&[&["bench"], &wrong[..]].concat()));
+    assert_eq!(plain.code, Some(2), "{}", plain.all());
+    let all = Ran::of(&mut cargo(&[&["bench", "--no-fail-fast"], &wrong[..]].concat()));
+    assert_eq!(all.code, Some(101), "{}", all.all());
 }

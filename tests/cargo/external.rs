@@ -27,7 +27,7 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// Takes our own settings and those of the caller's terminal out of a command's environment.
-fn clean(command: &mut Command) {
+pub(crate) fn clean(command: &mut Command) {
     for (name, _) in std::env::vars() {
         if name.starts_with("WEIGHBRIDGE_") || name.starts_with("GITHUB_") {
             command.env_remove(name);
@@ -36,14 +36,19 @@ fn clean(command: &mut Command) {
     command.env("CARGO_TERM_COLOR", "never").env_remove("RUST_BACKTRACE");
 }
 
+/// What cargo says of a build, message by message.
+pub(crate) fn json_messages(command: &mut Command) -> Vec<Value> {
+    let output = command.stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "it must build: {command:?}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// Paths of the bench binaries by target.
 static BINARIES: LazyLock<Vec<(String, PathBuf)>> = LazyLock::new(|| {
-    let output =
-        cargo(&["bench", "--no-run", "--message-format=json"]).stderr(Stdio::inherit()).output().unwrap();
-    assert!(output.status.success(), "the downstream crate must build");
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let messages = json_messages(&mut cargo(&["bench", "--no-run", "--message-format=json"]));
     let binaries: Vec<_> = messages
+        .iter()
         .filter(|message| message["target"]["kind"][0] == "bench")
         .filter_map(|message| {
             Some((message["target"]["name"].as_str()?.into(), message["executable"].as_str()?.into()))
@@ -111,6 +116,21 @@ impl Bench {
     }
 }
 
+/// `cargo xtask ARGS` over the bench's data directory.
+pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
+    Ran::of(&mut xtask_command(bench, args))
+}
+
+/// The same, not yet run.
+pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask", "--"]).args(args);
+    command.current_dir(root()).stdin(Stdio::null());
+    clean(&mut command);
+    command.env("WEIGHBRIDGE_DATA", bench.data());
+    command
+}
+
 /// The end of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -130,11 +150,4 @@ impl Ran {
     pub(crate) fn all(&self) -> String {
         format!("exit {:?}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.stdout, self.stderr)
     }
-}
-
-/// Whether a process runs whose command line has this argument.
-pub(crate) fn runs_with_argument(argument: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|part| part == argument.as_bytes()))
 }

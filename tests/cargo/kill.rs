@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, Ran, xtask};
 
 const ARGS: &[&str] = &["SORT-1", "SUM-1", "--quick", "--measurement-time", "0.002", "--repeats", "4"];
 
@@ -101,7 +101,7 @@ fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
     let run = bench.runs().pop().unwrap();
     let resumed = bench.run(&["--resume", &run]);
     assert!(resumed.stdout.contains("resumed"), "{}", resumed.all());
-    let promoted = crate::downstream::xtask(&bench, &["baseline", "set", "main", "--run", &run]);
+    let promoted = xtask(&bench, &["baseline", "set", "main", "--run", &run]);
     assert_ne!(promoted.code, Some(0), "{}", promoted.all());
     assert!(promoted.stderr.contains("taken up again"), "{}", promoted.all());
 }

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::downstream::xtask;
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, Ran, xtask};
 
 const ARGS: &[&str] = &["SUM-1", "--quick", "--measurement-time", "0.002"];
 
@@ -105,4 +104,21 @@ fn a_run_id_with_dots_and_slashes_is_exit_2() {
     assert!(ran.stderr.contains("no run id"), "{}", ran.all());
     let shown = xtask(&bench, &["runs", "show", "../../../etc"]);
     assert_eq!(shown.code, Some(2), "{}", shown.all());
+}
+
+#[test]
+fn a_manifest_that_does_not_name_its_platforms_is_not_taken() {
+    let bench = Bench::new("sorting");
+    assert_eq!(bench.run(ARGS).code, Some(0));
+    let file = bench.only_run().join("run.json");
+    let whole: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    for field in ["requested_platform", "active_backend"] {
+        let mut manifest = whole.clone();
+        manifest["record"].as_object_mut().unwrap().remove(field).unwrap();
+        fs::write(&file, manifest.to_string()).unwrap();
+        let listed = xtask(&bench, &["runs", "list"]);
+        assert!(listed.stderr.contains(&format!("missing field `{field}`")), "{}", listed.all());
+        let shown = xtask(&bench, &["runs", "show", &bench.runs()[0]]);
+        assert_ne!(shown.code, Some(0), "{}", shown.all());
+    }
 }

@@ -60,6 +60,7 @@ pub struct Bencher {
     pub(super) regions: RefCell<Regions>,
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
+    phase: Cell<Option<Phase>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +98,7 @@ impl Bencher {
             state: RefCell::default(),
             regions: RefCell::default(),
             per_iteration: Cell::default(),
+            phase: Cell::default(),
         }
     }
 
@@ -202,9 +204,12 @@ impl Bencher {
         Ok(Yield { seen, work, hashes })
     }
 
-    /// Tells that the repeat passes into this phase.
+    /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and wakes the
+    /// parent.
     pub(crate) fn enter(&self, phase: Phase) {
-        (self.settings.on_phase)(phase);
+        if self.phase.replace(Some(phase)) != Some(phase) {
+            (self.settings.on_phase)(phase);
+        }
     }
 
     /// Counts a measured body; the second one is refused in [`Bencher::finish`].
@@ -218,6 +223,18 @@ impl Bencher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phase_is_told_once_however_many_passes_it_has() {
+        let told = std::rc::Rc::new(RefCell::new(Vec::new()));
+        let tells = told.clone();
+        let on_phase = Box::new(move |phase| tells.borrow_mut().push(phase));
+        let bencher = Bencher::new(Settings { on_phase, ..Settings::new(Purpose::Measure, Limits::SMOKE) });
+        for phase in [Phase::WarmUp, Phase::Timed, Phase::Timed, Phase::TearDown, Phase::TearDown] {
+            bencher.enter(phase);
+        }
+        assert_eq!(*told.borrow(), [Phase::WarmUp, Phase::Timed, Phase::TearDown]);
+    }
 
     #[test]
     fn a_metric_that_is_no_number_is_left_out_and_said() {

@@ -34,12 +34,12 @@ impl Bencher {
             regions.open.join("/")
         };
         let resident = collectors.contains(&Collector::Memory).then(resident_memory);
-        let usage = collectors.contains(&Collector::Usage).then(Usage::now);
+        let usage = collectors.contains(&Collector::Usage).then(Usage::opening);
         // The clock starts last and stops first: what the other collectors cost is not in it.
         let start = self.settings.clock.now();
         let value = block();
         let wall = self.settings.clock.now() - start;
-        let usage = usage.map(|before| Usage::now() - before);
+        let usage = usage.map(|before| Usage::closing() - before);
         let memory_change = resident.map(|before| {
             match before.and_then(|before| Ok(resident_memory()? as f64 - before as f64)) {
                 Ok(change) => Reading::Value(change),

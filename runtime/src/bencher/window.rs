@@ -20,7 +20,7 @@ impl Windows {
 
     /// Opens a window. The clock is read last.
     pub(super) fn open(&mut self) {
-        let usage = Usage::now();
+        let usage = Usage::opening();
         self.opened = Some((usage, self.clock.now()));
     }
 
@@ -31,7 +31,7 @@ impl Windows {
 
     /// Closes the window at a moment that has just been read.
     pub(super) fn close_at(&mut self, end: Duration) {
-        let usage = Usage::now();
+        let usage = Usage::closing();
         if let Some((before, start)) = self.opened.take() {
             self.wall += end - start;
             self.usage += usage - before;

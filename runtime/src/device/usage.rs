@@ -3,8 +3,8 @@
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use nix::sys::resource::{self as sys, UsageWho, getrusage};
+use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// Counters of the whole process (all its threads), or a difference of two readings.
@@ -49,21 +49,43 @@ impl Usage {
         own: 0,
     };
 
-    /// Reads the counters now: two system calls' worth, so outside any timed window.
-    pub fn now() -> Self {
-        let (moved, own) = moved().unzip();
-        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail");
-        let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    /// Reads the counters at the beginning of a window: what costs most first, the processor time last.
+    pub fn opening() -> Self {
+        let moved = moved();
+        let counted = counted();
+        Self::of(processor_time(), counted, moved)
+    }
+
+    /// Reads the counters at the end of a window: the processor time first, what costs most last.
+    pub fn closing() -> Self {
+        let cpu = processor_time();
+        let counted = counted();
+        Self::of(cpu, counted, moved())
+    }
+
+    fn of(cpu: Duration, counted: sys::Usage, moved: Option<(Moved, u64)>) -> Self {
+        let (moved, own) = moved.unzip();
         Self {
-            cpu: Duration::from_micros(time as u64),
-            minor_faults: usage.minor_page_faults() as u64,
-            major_faults: usage.major_page_faults() as u64,
-            voluntary_switches: usage.voluntary_context_switches() as u64,
-            involuntary_switches: usage.involuntary_context_switches() as u64,
+            cpu,
+            minor_faults: counted.minor_page_faults() as u64,
+            major_faults: counted.major_page_faults() as u64,
+            voluntary_switches: counted.voluntary_context_switches() as u64,
+            involuntary_switches: counted.involuntary_context_switches() as u64,
             moved,
             own: own.unwrap_or(0),
         }
     }
+}
+
+/// Time that all threads of this process have been on a processor: `CLOCK_PROCESS_CPUTIME_ID`, in nanoseconds, where
+/// `getrusage` has microseconds.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every process has this clock");
+    time.into()
+}
+
+fn counted() -> sys::Usage {
+    getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail")
 }
 
 /// The counters, and how many bytes it took to read them.
@@ -113,14 +135,14 @@ mod tests {
     #[test]
     fn reading_the_counters_is_not_counted() {
         // Tests that run beside this one may read too: once nobody did, the difference is nothing.
-        let pairs = (0..10_000).map(|_| (Usage::now(), Usage::now()));
+        let pairs = (0..10_000).map(|_| (Usage::opening(), Usage::closing()));
         let mut moved = pairs.filter_map(|(first, second)| (second - first).moved);
         assert!(moved.any(|moved| moved == Moved::default()));
     }
 
     #[test]
     fn touching_fresh_memory_counts_as_minor_faults_and_work_as_cpu_time() {
-        let before = Usage::now();
+        let before = Usage::opening();
         let pages = std::hint::black_box(vec![1u8; 16 << 20]);
         let mut sum = 0u64;
         for round in 0..40 {
@@ -129,7 +151,7 @@ mod tests {
                 .fold(sum, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte) + round));
         }
         std::hint::black_box(sum);
-        let used = Usage::now() - before;
+        let used = Usage::closing() - before;
         assert!(used.minor_faults > 0, "{used:?}");
         assert!(used.cpu > Duration::ZERO, "{used:?}");
     }

@@ -1,11 +1,13 @@
 //! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::args::ListFormat;
 use crate::metric::{Direction, Metric};
 use crate::plan::Plan;
-use crate::registry::{Registry, ScenarioEntry};
+use crate::registry::{Axis, AxisValue, Point, Registry, ScenarioEntry};
 
 /// The listing of the plan's cases in this format.
 pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> String {
@@ -32,9 +34,13 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
             text.push_str(&format!("{category}\n"));
         }
         text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
-        for axis in (scenario.axes)() {
+        let axes = (scenario.axes)();
+        for axis in &axes {
             let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
             text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
+            for (value, description) in described(scenario, &axes, axis) {
+                text.push_str(&format!("  {:width$}      {value}: {description}\n", ""));
+            }
         }
     }
     text.push_str(&format!(
@@ -43,6 +49,18 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
         plan.cases.len()
     ));
     text
+}
+
+/// What each variant of a labelled axis does, the other axes at their first value, where the author says.
+fn described(scenario: &ScenarioEntry, axes: &[Axis], axis: &Axis) -> Vec<(String, String)> {
+    let Some(describe) = scenario.describe.filter(|_| axis.is_labelled()) else { return Vec::new() };
+    let point = |value: &AxisValue| {
+        let first = |other: &Axis| {
+            if other.name == axis.name { Some(value.clone()) } else { other.values.first().cloned() }
+        };
+        Point(axes.iter().filter_map(first).collect())
+    };
+    axis.values.iter().filter_map(|value| Some((value.text.clone(), describe(&point(value))?))).collect()
 }
 
 fn selected(plan: &Plan, scenario: &ScenarioEntry) -> bool {
@@ -57,10 +75,12 @@ fn json(registry: &Registry, plan: &Plan) -> Value {
         .iter()
         .filter(|scenario| selected(plan, scenario))
         .map(|scenario| {
-            let axes: Vec<Value> = (scenario.axes)()
-                .iter()
-                .map(|axis| json!({ "name": axis.name, "all": axis.all, "values": axis.values }))
-                .collect();
+            let axes = (scenario.axes)();
+            let axis = |axis: &Axis| {
+                let descriptions: BTreeMap<String, String> = described(scenario, &axes, axis).into_iter().collect();
+                json!({ "name": axis.name, "all": axis.all, "values": axis.values, "descriptions": descriptions })
+            };
+            let axes: Vec<Value> = axes.iter().map(axis).collect();
             json!({
                 "id": scenario.id,
                 "category": scenario.category,

@@ -25,7 +25,7 @@ use error::Error;
 use request::{Mode, request};
 
 use crate::metric::METRICS;
-use crate::plan;
+use crate::plan::{self, Isolation};
 use crate::registry::Registry;
 use crate::report::Terminal;
 use crate::run::{CHILD_FLAG, serve};
@@ -83,6 +83,11 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     };
     let settings = settings(suite)?;
     let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    // A process cannot safely change its own environment, which is where scenarios look for the folder.
+    if request.isolation == Isolation::None && args.data_root != env::var("WEIGHBRIDGE_DATA_ROOT").ok() {
+        let why = "--data-root reaches child processes alone: without them set WEIGHBRIDGE_DATA_ROOT instead";
+        return Err(args::UsageError(why.to_owned()).into());
+    }
     let plan = plan::build(&registry, &request)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let context = Context { suite, args, terminal, interrupted: interrupted.clone() };

@@ -220,6 +220,7 @@ mod tests {
             axes: Vec::new,
             keep: Keep::always,
             needs: None,
+            describe: None,
             run: |_, _, _| Ok(()),
         }
     }

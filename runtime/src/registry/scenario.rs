@@ -31,6 +31,8 @@ pub struct ScenarioEntry {
     pub keep: fn(&Point) -> Keep,
     /// What a point needs of the machine, where the author says so; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Needs>>,
+    /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by listings.
+    pub describe: Option<fn(&Point) -> Option<String>>,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: Run,
 }

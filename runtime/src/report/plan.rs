@@ -82,3 +82,58 @@ fn counted(count: usize, what: &str) -> String {
 fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("a String takes all that is written");
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bencher::Limits;
+    use crate::plan::{CaseId, Skip};
+    use crate::registry::Point;
+
+    fn plan() -> Plan {
+        let id =
+            CaseId { scenario: "CV-2".into(), point: Point::default(), adapter: Some("Google Grain".into()) };
+        Plan {
+            profile: "ci_cpu".into(),
+            cases: Vec::new(),
+            skips: vec![Skip { id, why: "not installed".into() }],
+            dropped: vec![("CV-1".into(), 3)],
+            left_out: vec![("PC-1".into(), 6, "--param PC-1.variant=all".into())],
+            notes: vec!["a note".into()],
+            repeats: 7,
+            limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500) },
+            timeout: Duration::from_mins(5),
+            memory: 8 << 30,
+            seed: 42,
+            order: Order::Declared,
+            isolation: Isolation::Run,
+            smoke: false,
+            verify: true,
+        }
+    }
+
+    #[test]
+    fn the_header_says_budget_order_notes_what_is_left_out_and_what_was_dropped() {
+        let expected = "\
+weighbridge: 1 scenario and 2 adapters found
+profile ci_cpu: 0 cases, 7 repeats of 20 batches after 3 of warm-up, at least 500ms each; seed 42; about 0s
+isolation: one process for the whole run
+order: as declared, so drift of the machine does not fall on all cases alike
+a note
+left out: 6 points of PC-1; --param PC-1.variant=all runs all
+dropped by the filter of CV-1: 3 points
+";
+        assert_eq!(header(&plan(), 1, 2), expected);
+    }
+
+    #[test]
+    fn a_dry_run_ends_with_skips_and_limits() {
+        let expected = "\
+skipped: CV-2/Google Grain: not installed
+limits: 5m00s a repeat, 8192 MiB of memory
+";
+        assert_eq!(details(&plan()), expected);
+    }
+}

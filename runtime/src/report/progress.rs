@@ -8,6 +8,9 @@ use crate::run::{Ending, Event, Outcome};
 /// At most this often is the line drawn.
 const LEAST: Duration = Duration::from_millis(100);
 
+/// A line that is longer than the terminal is wide cannot be drawn over; nearly all are wider than this.
+const NARROWEST: usize = 79;
+
 /// Shows a run as it goes on.
 #[derive(Debug)]
 pub struct Progress {
@@ -36,8 +39,8 @@ impl Progress {
                 let left = clock(*remaining);
                 if self.terminal.live {
                     if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LEAST) {
-                        self.terminal
-                            .redraw(&format!("[{finished:>4}/{}] {case}  {what}  {left} left", self.repeats));
+                        let line = format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats);
+                        self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
                         self.drawn = Some(Instant::now());
                     }
                 } else if self.round != Some(*number) {

@@ -210,3 +210,62 @@ pub fn bencher_lines(run: &RunRecord) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixtures;
+
+    /// A run of one scenario and point through adapters that took these times.
+    fn run(adapters: &[(&str, [f64; 7])]) -> RunRecord {
+        let case = |(name, values): &(&str, [f64; 7])| {
+            let id = CaseId { adapter: Some((*name).to_owned()), ..fixtures::case_id(1) };
+            let mut case = fixtures::case(id, values, 1);
+            case.metrics[0].estimate = crate::record::Estimate::of(values);
+            case
+        };
+        RunRecord { cases: adapters.iter().map(case).collect(), ..fixtures::run(1, 0) }
+    }
+
+    fn shown(run: &RunRecord) -> String {
+        table(run, &Changes::new(), Terminal::detect(Some(false), true))
+    }
+
+    const FAST: [f64; 7] = [1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06];
+
+    #[test]
+    fn adapters_are_ranked_and_a_tie_is_called_a_tie() {
+        let near = FAST.map(|value| value + 0.03);
+        let slow = FAST.map(|value| value * 2.0);
+        let expected = "
+PC-1/depth=1  A chain of cheap transforms.
+  fast  1.03 s  [1.00 .. 1.06 s]  best
+  near  1.06 s  [1.03 .. 1.09 s]  tie (1.03x)
+  slow  2.06 s  [2.00 .. 2.12 s]  2.00x slower
+";
+        assert_eq!(shown(&run(&[("slow", slow), ("near", near), ("fast", FAST)])), expected);
+    }
+
+    #[test]
+    fn what_did_other_work_stands_apart_and_is_never_ranked() {
+        let mut run = run(&[("plain", FAST.map(|value| value * 2.0)), ("wrong", FAST)]);
+        run.cases[1].agreement = Agreement::Differs(vec!["elements: 2, the reference has 3".into()]);
+        let shown = shown(&run);
+        let line = |name: &str| shown.lines().find(|line| line.starts_with(&format!("  {name}"))).unwrap();
+        assert!(line("wrong").ends_with("not ranked") && !line("plain").contains("slower"), "{shown}");
+        let apart = "unequal work: PC-1/depth=1/wrong: elements: 2, the reference has 3";
+        assert!(shown.contains(apart), "{shown}");
+    }
+
+    #[test]
+    fn a_failed_case_stands_below_the_table_with_how_it_failed() {
+        let mut run = run(&[("plain", FAST), ("broken", FAST)]);
+        run.cases[1].status = CaseStatus::Failed("repeat 1 panicked in the set-up: no disk".into());
+        let shown = shown(&run);
+        assert!(
+            shown.contains("\nfailed: PC-1/depth=1/broken: repeat 1 panicked in the set-up: no disk\n"),
+            "{shown}"
+        );
+        assert_eq!(shown.matches("broken").count(), 1, "{shown}");
+    }
+}

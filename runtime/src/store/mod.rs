@@ -22,4 +22,4 @@ pub use runs::{Broken, Listing, Runs};
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;

@@ -21,7 +21,7 @@ use crate::prelude::*;
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -40,6 +40,11 @@ fn source_backends(
 /// What a point needs, for the plan.
 fn needs(variant: &Access, workers: &usize) -> Needs {
     pipeline(*variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Access, workers: &usize) -> String {
+    pipeline(*variant).workers(*workers).describe()
 }
 
 fn pipeline(access: Access) -> PipelineSpec {

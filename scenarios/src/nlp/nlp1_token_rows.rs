@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The ticket must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -32,4 +32,9 @@ fn token_rows(
 /// What a point needs, for the plan.
 fn needs(variant: &Tokens, workers: &usize) -> Needs {
     PipelineSpec::tokens(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Tokens, workers: &usize) -> String {
+    PipelineSpec::tokens(variant).workers(*workers).describe()
 }

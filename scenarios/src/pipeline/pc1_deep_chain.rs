@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// opening the pipeline. The ticket must show as many transforms as the depth says; it alone can, from depth 20 on: by then
 /// the chain has brought every number to 0.99, so the content of deeper batches is the same.
 #[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -38,6 +38,11 @@ fn deep_chain(
 /// What a point needs, for the plan.
 fn needs(variant: &Depth, workers: &usize) -> Needs {
     variant.pipeline().workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Depth, workers: &usize) -> String {
+    variant.pipeline().workers(*workers).describe()
 }
 
 /// How many transforms.

@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -35,6 +35,11 @@ fn determinism(
 /// What a point needs, for the plan.
 fn needs(_variant: &Repeated, workers: &usize) -> Needs {
     pipeline().workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(_variant: &Repeated, workers: &usize) -> String {
+    pipeline().workers(*workers).describe()
 }
 
 /// How often the same is done.

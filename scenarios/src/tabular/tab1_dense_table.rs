@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
 /// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
 #[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -32,6 +32,11 @@ fn dense_table(
 /// What a point needs, for the plan.
 fn needs(variant: &Table, workers: &usize) -> Needs {
     pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Table, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
 }
 
 fn pipeline(variant: &Table) -> PipelineSpec {

@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type.
 #[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs)]
+    needs = needs, describe = describe)]
 fn image_classification(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -33,6 +33,11 @@ fn image_classification(
 /// What a point needs, for the plan.
 fn needs(variant: &Images, workers: &usize) -> Needs {
     pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -140,6 +140,25 @@ impl PipelineSpec {
         Ok(())
     }
 
+    /// The pipeline in a line: elements and fields, batch size, transforms in order, seeds.
+    pub fn describe(&self) -> String {
+        let field = |kind: &FieldKind| {
+            let shape: Vec<String> = kind.shape.iter().map(ToString::to_string).collect();
+            format!("{} {} [{}]", kind.name, kind.dtype.name(), shape.join("x"))
+        };
+        let fields: Vec<String> = self.source.fields.iter().map(|source| field(&source.kind)).collect();
+        let transforms: Vec<String> = self.transforms.iter().map(ToString::to_string).collect();
+        let transforms =
+            if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
+        format!(
+            "{} elements of {}, batch {}, {transforms}, seed {}",
+            self.source.elements,
+            fields.join(" + "),
+            self.batch_size,
+            self.seed
+        )
+    }
+
     /// What the pipeline needs, for a plan to judge by before anything is made.
     pub fn needs(&self) -> Needs {
         let output: usize = self.walk(|_, _| {}).iter().map(size).sum();
@@ -240,6 +259,14 @@ mod tests {
 
     fn images() -> PipelineSpec {
         PipelineSpec::new(DataSpec::images(10, 8, 3), 4)
+    }
+
+    #[test]
+    fn a_description_has_size_shape_type_batch_transforms_and_seed() {
+        let spec = images().map(Transform::Normalize).map(Transform::CastToFloat32).seed(7);
+        let description = spec.describe();
+        assert!(description.ends_with("batch 4, Normalize > CastToFloat32, seed 7"), "{description}");
+        assert!(description.starts_with("10 elements of image u8 [8x8x3]"), "{description}");
     }
 
     #[test]

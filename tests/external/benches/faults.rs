@@ -143,4 +143,11 @@ fn good(bencher: &mut Bencher) {
     bencher.elements(numbers.len()).iter(|| numbers.iter().sum::<u64>());
 }
 
+/// Blocks within blocks, and a value of the author's own.
+#[scenario(id = "BLOCKS-1")]
+fn blocks(bencher: &mut Bencher) {
+    bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
+    bencher.metric("size", 17.0, Unit::BYTES, Direction::Information);
+}
+
 weighbridge::main!();

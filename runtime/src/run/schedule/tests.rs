@@ -61,6 +61,7 @@ fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
         axes: Vec::new,
         keep: |_| Keep::Yes,
         needs: None,
+        describe: None,
         run: |_, _, _| Ok(()),
     }))
 }

@@ -1,0 +1,57 @@
+//! What pages say of the catalogue: its scenarios, its sets, and what is planned of them.
+
+use std::process::{Command, Stdio};
+
+use crate::commands::SUITE;
+use crate::external::{Ran, clean, root};
+
+/// The suite of this workspace with these arguments, planning alone.
+fn suite(args: &[&str]) -> Ran {
+    let mut command = Command::new(&*SUITE);
+    command.args(args).args(["--bench", "--dry-run"]).current_dir(root()).stdin(Stdio::null());
+    clean(&mut command);
+    let ran = Ran::of(&mut command);
+    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.all());
+    ran
+}
+
+#[test]
+fn the_listing_has_every_scenario_with_its_description_and_axes() {
+    let listing = suite(&["--list"]).stdout;
+    for id in ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"] {
+        let line = listing.lines().find(|line| line.trim_start().starts_with(id));
+        let words = line.unwrap_or_else(|| panic!("{id} is missing: {listing}")).split_whitespace().count();
+        assert!(words > 3, "{id} has no description: {listing}");
+    }
+    assert_eq!(listing.matches("variant: ").count(), 6, "{listing}");
+}
+
+#[test]
+fn pc_1_plans_seven_depths_for_each_adapter() {
+    let plan = suite(&["PC-1", "--param", "variant=all"]).stdout;
+    for depth in [1, 2, 5, 10, 20, 50, 100] {
+        for adapter in ["Reference", "Reference (fused)"] {
+            let case = format!("  PC-1/depth_{depth}/workers=0/{adapter}\n");
+            assert_eq!(plan.matches(&case).count(), 1, "{case}: {plan}");
+        }
+    }
+    assert_eq!(plan.matches("PC-1/").count(), 14, "{plan}");
+}
+
+#[test]
+fn the_gate_set_and_the_canonical_set_can_be_named() {
+    for set in ["gate", "canonical"] {
+        let plan = suite(&["--set", set]).stdout;
+        for id in ["CV-1/", "IO-1/", "NLP-1/", "PC-1/", "PR-2/", "TAB-1/"] {
+            assert!(plan.contains(id), "{set}: {plan}");
+        }
+    }
+}
+
+#[test]
+fn the_header_of_a_run_prints_warm_up_batches_and_repeats() {
+    let said = suite(&["--profile", "ci_cpu"]).stderr;
+    assert!(said.contains("7 repeats of 20 batches after 3 of warm-up, at least 500ms each"), "{said}");
+    let said = suite(&["--repeats", "4", "--warmup", "9"]).stderr;
+    assert!(said.contains("4 repeats of 20 batches after 9 of warm-up"), "{said}");
+}

@@ -1,0 +1,184 @@
+//! Every command on a page is run, in order, on a data directory of the page's own.
+//!
+//! A block of `sh` is run in the crate `tests/external`, for real, under the profile `quick`. A block of `sh suite` is
+//! about the catalogue, whose runs take minutes: it is planned and not run. A comment `# exit 3` behind a command says
+//! how it ends; without one it ends with 0.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use crate::external::{Bench, Ran, clean, json_messages, root, xtask, xtask_command};
+use crate::page::{Block, Page, page, pages};
+
+/// A command on a page.
+#[derive(Debug, PartialEq)]
+struct Line {
+    /// `NAME=value` before it.
+    variables: Vec<(String, String)>,
+    words: Vec<String>,
+    exit: i32,
+}
+
+impl Line {
+    /// Reads a line of a block; `None` where it is empty or a comment.
+    fn parse(line: &str) -> Option<Self> {
+        let (mut words, mut word, mut quote, mut comment) = (Vec::new(), None::<String>, None, "");
+        for (at, letter) in line.char_indices() {
+            match (letter, quote) {
+                (letter, Some(open)) if letter == open => quote = None,
+                ('\'' | '"', None) => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                ('#', None) if word.is_none() => {
+                    comment = &line[at..];
+                    break;
+                }
+                (' ', None) => words.extend(word.take()),
+                (letter, _) => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        assert!(quote.is_none(), "a quote is never closed in {line}");
+        let exit = comment.split("exit ").nth(1).map_or(0, |rest| {
+            let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..digits].parse().expect("a number follows `exit`")
+        });
+        let is_variable =
+            |word: &&String| word.contains('=') && word.starts_with(|c: char| c.is_ascii_uppercase());
+        let variables: Vec<(String, String)> = words
+            .iter()
+            .take_while(is_variable)
+            .filter_map(|word| word.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let words = words.split_off(variables.len());
+        (!words.is_empty()).then_some(Self { variables, words, exit })
+    }
+}
+
+/// The commands of a block: all lines of `sh`, the steps of `yaml`.
+fn lines(block: &Block<'_>) -> Vec<Line> {
+    let step = |line| str::trim_start(line).trim_start_matches("- ").strip_prefix("run: ");
+    match block.info {
+        "sh" | "sh suite" => block.text.lines().filter_map(Line::parse).collect(),
+        "yaml" => block.text.lines().filter_map(step).filter_map(Line::parse).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The suite of this workspace, built as tests are: enough to list and to plan.
+pub(crate) static SUITE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--workspace", "--no-run", "--bench", "suite", "--message-format=json"]);
+    let messages = json_messages(command.current_dir(root()).stdin(Stdio::null()));
+    let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
+    built.expect("the suite is built").into()
+});
+
+/// Runs a command as it stands on a page.
+fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
+    let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["cargo", "bench"] => measure(line, &[], suite, bench),
+        ["cargo", "bench", "--", ref args @ ..] => measure(line, args, suite, bench),
+        // A bench target without `--bench` is what `cargo test` runs.
+        ["cargo", "test", "--benches"] => Ran::of(&mut bench.bare(&[])),
+        ["cargo", "nextest", "run", "--benches", ..] => {
+            Ran::of(&mut bench.bare(&["--list", "--format", "terse"]))
+        }
+        // Ourselves: what must hold is that CI runs it.
+        ["cargo", "test", "--workspace"] => {
+            let ci = xtask(bench, &["ci", "--dry-run"]);
+            assert!(ci.stdout.contains("$ cargo test --workspace\n"), "{}", ci.all());
+            ci
+        }
+        ["cargo", "xtask", "ci"] => xtask(bench, &["ci", "--dry-run"]),
+        // These write into the workspace, so their words alone are checked.
+        ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
+            xtask(bench, &[&words[2..], &["--help"]].concat())
+        }
+        ["cargo", "xtask", ref args @ ..] => loosely(&mut xtask_command(bench, &stand_in(args, ""))),
+        _ => panic!("no test knows how to run {words:?}"),
+    }
+}
+
+/// `cargo bench -- ARGS`.
+fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
+    let last = bench.runs().pop().unwrap_or_default();
+    let args = stand_in(args, &last);
+    let mut command = if suite {
+        let mut command = Command::new(&*SUITE);
+        command.args(args).arg("--bench").current_dir(root()).stdin(Stdio::null());
+        clean(&mut command);
+        command.env("WEIGHBRIDGE_DRY_RUN", "1");
+        command
+    } else {
+        bench.command(&[&args, &["--quick", "--measurement-time", "0.005"][..]].concat())
+    };
+    loosely(command.envs(line.variables.clone()))
+}
+
+/// The arguments of a page as a test can use them: the last run where a page says RUN, a budget that a quick run spends,
+/// a threshold that no quick run passes.
+fn stand_in<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
+    let before = std::iter::once("").chain(args.iter().copied());
+    let stand_in = |(before, arg)| match (before, arg) {
+        (_, "RUN") => last,
+        ("--budget", _) => "0.05",
+        ("--threshold", _) => LOOSE,
+        (_, arg) => arg,
+    };
+    before.zip(args.iter().copied()).map(stand_in).collect()
+}
+
+/// A threshold that noise does not pass.
+const LOOSE: &str = "900%";
+
+/// Runs a command that may judge. A quick run says little about time: what is checked is that the command does its part.
+fn loosely(command: &mut Command) -> Ran {
+    Ran::of(command.env("WEIGHBRIDGE_THRESHOLD", LOOSE).env("WEIGHBRIDGE_INCONCLUSIVE", "pass"))
+}
+
+fn check(page: &Page) {
+    let bench = Bench::new("sorting");
+    for block in page.blocks() {
+        for line in lines(&block) {
+            let suite = block.info == "sh suite";
+            let ran = run(&line, suite, &bench);
+            let expected = if suite { 0 } else { line.exit };
+            let at = format!("{}:{}", page.path.display(), block.line);
+            assert_eq!(ran.code, Some(expected), "{at}: {line:?}: {}", ran.all());
+        }
+    }
+}
+
+#[test]
+fn every_command_on_a_page_is_run_and_ends_as_the_page_says() {
+    let mut seen = 0;
+    for page in pages() {
+        check(&page);
+        seen += page.blocks().iter().map(|block| lines(block).len()).sum::<usize>();
+    }
+    assert!(seen > 20, "only {seen} commands were found");
+}
+
+#[test]
+fn the_readme_has_the_two_commands() {
+    let readme = page("README.md");
+    let all: Vec<Line> = readme.blocks().iter().flat_map(lines).collect();
+    for command in ["cargo bench", "cargo test --workspace"] {
+        assert!(all.contains(&Line::parse(command).unwrap()), "{command}");
+    }
+}
+
+#[test]
+fn a_line_is_read_as_a_shell_reads_it() {
+    let line = Line::parse("A=1 cargo bench -- \"x y\" 'z' --a=b   # exit 3: it is slower").unwrap();
+    assert_eq!(line.variables, [("A".to_owned(), "1".to_owned())]);
+    assert_eq!(line.words, ["cargo", "bench", "--", "x y", "z", "--a=b"]);
+    assert_eq!(line.exit, 3);
+    assert_eq!(Line::parse("# nothing"), None);
+    assert!(Path::new(env!("CARGO")).exists());
+}
