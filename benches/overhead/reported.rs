@@ -6,8 +6,9 @@ use crate::{Result, bodies, criterion_side, divan_side, weighbridge_side};
 /// Each is asked this often, in turn, so that drift of the machine falls on all alike.
 const ROUNDS: usize = 3;
 
-const WHO: [&str; 6] = [
+const WHO: [&str; 7] = [
     "by hand, 1e8 iterations",
+    "by hand, results hidden",
     "weighbridge, in process",
     "weighbridge, in children",
     "criterion",
@@ -28,7 +29,8 @@ pub fn print() -> Result<Vec<f64>> {
             let children = weighbridge_side::in_children(name)?;
             starts.extend(children.starts);
             let figures = [
-                bodies::by_hand(name),
+                bodies::by_hand(name, false),
+                bodies::by_hand(name, true),
                 weighbridge_side::in_process(name)?,
                 children.reported,
                 criterion[body],
