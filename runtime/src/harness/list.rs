@@ -1,6 +1,6 @@
 //! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -16,14 +16,13 @@ pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> Stri
             plan.cases.iter().map(|case| format!("{}: benchmark\n", case.id.slug())).collect()
         }
         ListFormat::Pretty => pretty(registry, plan),
-        ListFormat::Json => format!("{:#}\n", json(registry, plan)),
+        ListFormat::Json => format!("{}\n", json(registry, plan)),
     }
 }
 
 /// Scenarios with their descriptions by category, then how many cases they make.
 fn pretty(registry: &Registry, plan: &Plan) -> String {
-    let mut scenarios: Vec<&ScenarioEntry> =
-        registry.scenarios().iter().copied().filter(|s| selected(plan, s)).collect();
+    let mut scenarios = selected(registry, plan);
     scenarios.sort_by_key(|scenario| scenario.category);
     let width = scenarios.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -63,17 +62,17 @@ fn described(scenario: &ScenarioEntry, axes: &[Axis], axis: &Axis) -> Vec<(Strin
     axis.values.iter().filter_map(|value| Some((value.text.clone(), describe(&point(value))?))).collect()
 }
 
-fn selected(plan: &Plan, scenario: &ScenarioEntry) -> bool {
-    plan.cases.iter().any(|case| case.id.scenario == scenario.id)
-        || plan.skips.iter().any(|skip| skip.id.scenario == scenario.id)
+/// The scenarios that the plan has cases or skips of, by id.
+fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
+    let cases = plan.cases.iter().map(|case| case.id.scenario.as_str());
+    let ids: BTreeSet<&str> = cases.chain(plan.skips.iter().map(|skip| skip.id.scenario.as_str())).collect();
+    registry.scenarios().iter().copied().filter(|scenario| ids.contains(scenario.id)).collect()
 }
 
 /// Scenarios, axes, adapters and cases, for programs.
 fn json(registry: &Registry, plan: &Plan) -> Value {
-    let scenarios: Vec<Value> = registry
-        .scenarios()
+    let scenarios: Vec<Value> = selected(registry, plan)
         .iter()
-        .filter(|scenario| selected(plan, scenario))
         .map(|scenario| {
             let axes = (scenario.axes)();
             let axis = |axis: &Axis| {
