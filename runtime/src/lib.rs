@@ -2,6 +2,11 @@
 //!
 //! The stages, in the order in which data flows; imports point up:
 
+#[cfg(not(unix))]
+compile_error!(
+    "weighbridge measures on Unix alone: a child's standard input is a socket there, and a process group ends as one"
+);
+
 mod device;
 mod metric;
 mod stats;
