@@ -50,7 +50,9 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
         on_phase,
     });
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
-    bencher.enter(Phase::TearDown);
+    if ran.is_ok() {
+        bencher.enter(Phase::TearDown); // an error is told in the phase that it comes from
+    }
     drop(adapter);
     ran?;
     let mut result = bencher.finish()?;
@@ -104,4 +106,76 @@ pub(super) fn read_hashes(file: &Path) -> io::Result<Vec<u128>> {
         .chunks_exact(16)
         .map(|hash| u128::from_le_bytes(hash.try_into().expect("chunks of 16")))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_macros::scenario;
+
+    use super::*;
+    use crate::bencher::{Limits, skip};
+    use crate::registry::Point;
+
+    #[scenario(id = "REPEAT-ERROR", crate = crate)]
+    fn fails(_: &mut Bencher) -> Result<(), Error> {
+        Err(Error::new("no data"))
+    }
+
+    #[scenario(id = "REPEAT-LATE-ERROR", crate = crate)]
+    fn fails_late(bencher: &mut Bencher) -> Result<(), Error> {
+        bencher.iter(|| ());
+        Err(Error::new("digests differ"))
+    }
+
+    #[scenario(id = "REPEAT-SKIP", crate = crate)]
+    fn skips(_: &mut Bencher) -> Result<(), Error> {
+        Err(skip("no such device"))
+    }
+
+    #[scenario(id = "REPEAT-PANIC", crate = crate)]
+    fn panics(bencher: &mut Bencher) {
+        bencher.iter(|| panic!("planted"));
+    }
+
+    fn run(scenario: &str) -> Answer {
+        execute(
+            &Ask {
+                scenario: scenario.to_owned(),
+                point: Point::default(),
+                adapter: None,
+                purpose: Purpose::Smoke,
+                limits: Limits::SMOKE,
+                seed: 42,
+                hold_seed: 1,
+                scratch: std::env::temp_dir().join("weighbridge-no-such-scratch"),
+                memory: None,
+                hashes: None,
+            },
+            |_| {},
+        )
+    }
+
+    fn failure(scenario: &str) -> (How, Phase, String) {
+        match run(scenario) {
+            Answer::Failed(failure) => (failure.how, failure.phase, failure.detail),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_in_the_phase_that_it_comes_from() {
+        assert_eq!(failure("REPEAT-ERROR"), (How::Error, Phase::SetUp, "no data".to_owned()));
+        assert_eq!(failure("REPEAT-LATE-ERROR"), (How::Error, Phase::TearDown, "digests differ".to_owned()));
+    }
+
+    #[test]
+    fn a_panic_is_caught_and_a_skip_is_no_failure() {
+        assert_eq!(failure("REPEAT-PANIC"), (How::Panic, Phase::WarmUp, "planted".to_owned()));
+        assert_eq!(run("REPEAT-SKIP"), Answer::Skipped("no such device".to_owned()));
+    }
+
+    #[test]
+    fn a_scenario_that_this_binary_has_not_is_named() {
+        assert!(failure("NO-SUCH").2.contains("no scenario `NO-SUCH`"));
+    }
 }

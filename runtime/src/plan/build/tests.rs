@@ -196,7 +196,8 @@ fn a_set_that_nobody_is_in_runs_all_from_a_profile_and_is_an_error_when_named() 
     assert_eq!(plan.notes, ["no scenario here is in the set `tpu` of profile `tpu_v5e`: all run"]);
     let ids: std::collections::BTreeSet<&str> =
         plan.cases.iter().map(|case| case.id.scenario.as_str()).collect();
-    assert_eq!(ids.len(), 3);
+    // Other tests of this binary register scenarios too.
+    assert!(["CV-1", "HCV-1", "PC-1"].iter().all(|id| ids.contains(id)), "{ids:?}");
     let error = refused(&Request { set: Some("gaet".into()), ..request("ci_cpu") });
     assert_eq!(error, "no set is called `gaet`; did you mean `gate`?");
 }
