@@ -6,6 +6,10 @@ use crate::external::Bench;
 
 /// Runs the planted fault in all four phases beside a case that behaves.
 fn check(fault: &str, how: &str, more: &[&str]) {
+    check_under("quick", fault, how, more);
+}
+
+fn check_under(profile: &str, fault: &str, how: &str, more: &[&str]) {
     let bench = Bench::new("faults");
     let param = format!("FAULT-1.fault={fault}");
     let mut args = vec![
@@ -15,7 +19,8 @@ fn check(fault: &str, how: &str, more: &[&str]) {
         &param,
         "--param",
         "FAULT-1.place=all",
-        "--quick",
+        "--profile",
+        profile,
         "--repeats",
         "1",
         "--timeout",
@@ -70,7 +75,7 @@ fn an_endless_loop_is_ended_at_its_deadline_in_every_phase() {
 
 #[test]
 fn allocating_without_end_is_stopped_at_the_limit_in_every_phase() {
-    check("allocate", "memory", &["--profile", "small"]);
+    check_under("small", "allocate", "memory", &[]);
 }
 
 #[test]

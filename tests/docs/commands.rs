@@ -115,7 +115,9 @@ fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
         command.env("WEIGHBRIDGE_DRY_RUN", "1");
         command
     } else {
-        bench.command(&[&args, &["--quick", "--measurement-time", "0.005"][..]].concat())
+        // A profile that the page names is run as it is; else the quick one.
+        let quick: &[&str] = if args.contains(&"--profile") { &[] } else { &["--quick"] };
+        bench.command(&[&args, quick, &["--measurement-time", "0.005"][..]].concat())
     };
     loosely(command.envs(line.variables.clone()))
 }

@@ -98,13 +98,15 @@ impl Bencher {
         while let Some(iterations) = plan.next(self) {
             plan.windows.open();
             let collecting = self.collecting.get();
+            let before = plan.windows.wall;
             let start = plan.clock.now();
             for _ in 0..iterations {
                 black_box(body().await);
             }
             let end = plan.clock.now();
             plan.windows.close();
-            plan.took((end - start).saturating_sub(self.collecting.get() - collecting));
+            let took = (end - start).saturating_sub(self.collecting.get() - collecting);
+            plan.took(took, plan.windows.wall - before);
         }
         self.end(plan);
     }
@@ -118,8 +120,9 @@ impl Bencher {
     ) {
         let mut plan = self.begin(most);
         while let Some(iterations) = plan.next(self) {
+            let before = plan.windows.wall;
             let took = sample(&mut plan.windows, &plan.clock, iterations);
-            plan.took(took);
+            plan.took(took, plan.windows.wall - before);
         }
         self.end(plan);
     }
@@ -156,6 +159,7 @@ impl Bencher {
             warmup: 0,
             samples: Vec::new(),
             measured: Duration::ZERO,
+            spent: Duration::ZERO,
         }
     }
 
@@ -194,6 +198,7 @@ struct Sampling {
     warmup: u64,
     samples: Vec<u64>,
     measured: Duration,
+    spent: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -218,15 +223,17 @@ impl Sampling {
         if self.step == Step::Measure
             && !self.samples.is_empty()
             && whole_passes
-            && self.measured >= self.limits.min_time
+            && self.spent >= self.limits.min_time
         {
             self.step = Step::Done;
         }
         (self.step != Step::Done).then_some(self.iterations)
     }
 
-    /// Takes in how long the sample took.
-    fn took(&mut self, time: Duration) {
+    /// Takes in how long the sample took, and how long its window was open. The window is longer where collectors of
+    /// `measure` blocks ran in it: that is no part of the sample, but it is time that the run takes.
+    fn took(&mut self, time: Duration, window: Duration) {
+        let spent = time.max(window);
         match self.step {
             Step::First => {
                 self.first = Some(time);
@@ -238,11 +245,12 @@ impl Sampling {
                     (false, false) => Step::WarmUp,
                 };
             }
-            Step::Calibrate => self.calibrate(time),
+            Step::Calibrate => self.calibrate(spent),
             Step::WarmUp => self.warmup += 1,
             Step::Measure => {
                 self.samples.push(time.as_nanos() as u64);
                 self.measured += time;
+                self.spent += spent;
             }
             Step::Done => {}
         }
@@ -370,6 +378,16 @@ mod tests {
         twice.iter(|| ());
         twice.iter(|| ());
         assert!(twice.finish().unwrap_err().to_string().contains("more than one body"));
+    }
+
+    #[test]
+    fn collectors_that_cost_more_than_the_body_do_not_stretch_the_run() {
+        let limits = Limits { warmup: 0, batches: 2, min_time: Duration::from_millis(2) };
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+        bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
+        let seen = bencher.finish().unwrap().seen;
+        // A block is about a millisecond of all that happens in it; reading counters twice takes microseconds.
+        assert!(seen.iterations_per_sample < 2000, "{}", seen.iterations_per_sample);
     }
 
     #[test]
