@@ -99,6 +99,8 @@ fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
     let ran = bench.run(&[ARGS, &["--budget", "0.05"]].concat());
     assert!(ran.stderr.contains("the budget is spent"), "{}", ran.all());
     let run = bench.runs().pop().unwrap();
+    let changed = bench.run(&["--resume", &run, "--repeats", "9"]);
+    assert_eq!(changed.code, Some(2), "another plan is refused: {}", changed.all());
     let resumed = bench.run(&["--resume", &run]);
     assert!(resumed.stdout.contains("resumed"), "{}", resumed.all());
     let promoted = xtask(&bench, &["baseline", "set", "main", "--run", &run]);

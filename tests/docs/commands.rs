@@ -115,9 +115,13 @@ fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
         command.env("WEIGHBRIDGE_DRY_RUN", "1");
         command
     } else {
-        // A profile that the page names is run as it is; else the quick one.
-        let quick: &[&str] = if args.contains(&"--profile") { &[] } else { &["--quick"] };
-        bench.command(&[&args, quick, &["--measurement-time", "0.005"][..]].concat())
+        // A profile that the page names is run as it is, and a run that is taken up again has the plan that it had.
+        let more: &[&str] = match () {
+            () if args.contains(&"--resume") => &[],
+            () if args.contains(&"--profile") => &["--measurement-time", "0.005"],
+            () => &["--quick", "--measurement-time", "0.005"],
+        };
+        bench.command(&[&args, more].concat())
     };
     loosely(command.envs(line.variables.clone()))
 }

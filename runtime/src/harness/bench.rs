@@ -94,6 +94,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         baselines.set(&name, &record)?;
         terminal.remark(&format!("saved as baseline `{name}`"));
     }
+    if ending != Ending::Complete {
+        terminal.remark(&format!("go on with: cargo bench --bench {} -- --resume {id}", suite.target));
+    }
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
     terminal.answer(&report::summary(&record, exit.code()));
     Ok(exit)

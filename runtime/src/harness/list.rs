@@ -43,7 +43,7 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
         }
     }
     text.push_str(&format!(
-        "{} scenarios, {} cases at their default points\n",
+        "scenarios: {}, cases at their default points: {}\n",
         scenarios.len(),
         plan.cases.len()
     ));

@@ -11,26 +11,47 @@ use crate::store::{Layout, Runs};
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what is shown
 /// are today's.
 pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error> {
+    refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
     let manifest = Runs::new(Layout::new(suite.data(today.data.as_deref()))).manifest(&id)?;
     let line = manifest.command.iter().skip(1).map(OsString::from);
     // The twins of flags are among the variables that the manifest keeps.
     let then = Args::parse(line, |name| manifest.environment.variables.get(name).cloned())?;
-    Ok(Args {
+    Ok(Args { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
+}
+
+/// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over. Variables of
+/// the environment are not: they may well be the same as then.
+fn refuse_other_flags() -> Result<(), Error> {
+    let typed = Args::parse(std::env::args_os().skip(1), |_| None)?;
+    let allowed = Args { bench: typed.bench, ..of_today(&typed, Args::default()) };
+    if typed == allowed {
+        return Ok(());
+    }
+    let why = "--resume takes its plan from the run: what selects or measures cannot be given beside it";
+    Err(super::args::UsageError(why.to_owned()).into())
+}
+
+/// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged and shown.
+fn of_today(today: &Args, then: Args) -> Args {
+    Args {
         resume: today.resume.clone(),
-        seed: Some(manifest.seed),
         data: today.data.clone(),
+        data_root: today.data_root.clone().or(then.data_root.clone()),
         budget: today.budget,
+        no_lock: today.no_lock,
+        dry_run: today.dry_run,
         save_baseline: today.save_baseline.clone(),
+        baseline: today.baseline.clone(),
+        baseline_lenient: today.baseline_lenient.clone(),
+        threshold: today.threshold,
+        inconclusive_passes: today.inconclusive_passes,
+        allow_different_machine: today.allow_different_machine,
         color: today.color,
         quiet: today.quiet,
         verbose: today.verbose,
-        no_lock: today.no_lock,
-        dry_run: today.dry_run,
-        bench: true,
-        test: false,
         ..then
-    })
+    }
 }
 
 /// Refuses to go on with a run that is whole, of another suite, or of another plan.

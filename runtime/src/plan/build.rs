@@ -159,14 +159,7 @@ fn add_scenario(
     for (value, why) in refused {
         plan.skips.push(Skip { id: case(scenario, &Point(vec![value]), None), why });
     }
-    let whole: usize = axes.iter().map(|axis| axis.values.len()).product();
-    if points.len() < whole {
-        let narrowed =
-            axes.iter().filter(|axis| chosen(scenario.id, axis, request).0.len() < axis.values.len());
-        let flags: Vec<String> =
-            narrowed.map(|axis| format!("--param {}.{}=all", scenario.id, axis.name)).collect();
-        plan.left_out.push((scenario.id.to_owned(), whole - points.len(), flags.join(" ")));
-    }
+    note_left_out(plan, scenario.id, &axes, request);
     let mut dropped = 0;
     for point in points {
         match (scenario.keep)(&point) {
@@ -177,6 +170,21 @@ fn add_scenario(
     }
     if dropped > 0 {
         plan.dropped.push((scenario.id.to_owned(), dropped));
+    }
+}
+
+/// Notes how many of the author's points do not run though nobody asked for others, and the flags that run them.
+fn note_left_out(plan: &mut Plan, scenario: &str, axes: &[Axis], request: &Request) {
+    let asked = |axis: &Axis| request.params.iter().any(|param| param.is_for(scenario, axis.name));
+    let taken = |axis: &Axis| chosen(scenario, axis, request).0.len();
+    let open = || axes.iter().filter(|axis| !asked(axis));
+    let whole: usize = open().map(|axis| axis.values.len()).product();
+    let run: usize = open().map(&taken).product();
+    if run < whole {
+        let narrowed = open().filter(|axis| taken(axis) < axis.values.len());
+        let flags: Vec<String> =
+            narrowed.map(|axis| format!("--param {scenario}.{}=all", axis.name)).collect();
+        plan.left_out.push((scenario.to_owned(), whole - run, flags.join(" ")));
     }
 }
 

@@ -1,12 +1,14 @@
 //! What can be wrong with a request before anything runs.
 
+use std::collections::BTreeSet;
+
 use strsim::jaro_winkler;
 
 /// Why no plan can be made: the user's mistake, said with the nearest right thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A name that nothing bears.
-    #[error("no {what} is called `{name}`{}", hint(.nearest.as_deref()))]
+    #[error("no {what} is called `{name}`{}", hint(.nearest.as_deref(), known))]
     Unknown {
         /// What was looked for: `scenario`, `adapter`, `set`, `profile`, `axis`.
         what: &'static str,
@@ -14,6 +16,8 @@ pub enum Error {
         name: String,
         /// What was probably meant.
         nearest: Option<String>,
+        /// All that could have been meant.
+        known: Vec<String>,
     },
     /// A value that its axis does not take.
     #[error("axis `{axis}` does not take `{value}`: {why}")]
@@ -65,12 +69,25 @@ pub enum Error {
 impl Error {
     /// The error that no `what` bears `name`, with the nearest of `known`.
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::Unknown { what, name: name.to_owned(), nearest: nearest(name, known).map(str::to_owned) }
+        let known: BTreeSet<&str> = known.into_iter().collect();
+        let nearest = nearest(name, known.iter().copied()).map(str::to_owned);
+        let known = known.into_iter().map(str::to_owned).collect();
+        Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 }
 
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+/// Names that are told when none of them is near.
+const MOST_NAMES: usize = 12;
+
+fn hint(nearest: Option<&str>, known: &[String]) -> String {
+    match (nearest, known) {
+        (Some(name), _) => format!("; did you mean `{name}`?"),
+        (None, []) => String::new(),
+        (None, known) => {
+            let more = if known.len() > MOST_NAMES { ", ..." } else { "" };
+            format!("; there is {}{more}", known[..known.len().min(MOST_NAMES)].join(", "))
+        }
+    }
 }
 
 /// The name that is most like `name`, if any is like it at all: seven letters of ten agree.
@@ -96,5 +113,7 @@ mod tests {
         assert_eq!(nearest("zzzzz", known), None);
         let error = Error::unknown("adapter", "Refrence", known);
         assert_eq!(error.to_string(), "no adapter is called `Refrence`; did you mean `Reference`?");
+        let error = Error::unknown("scenario", "zzzzz", ["CV-1", "NLP-1"]);
+        assert_eq!(error.to_string(), "no scenario is called `zzzzz`; there is CV-1, NLP-1");
     }
 }

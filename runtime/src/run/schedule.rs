@@ -202,7 +202,7 @@ impl Progress {
             return outcome;
         }
         let detail = format!(
-            "{strangers} of {} elements in held-back batches are not among the reference's",
+            "{strangers} of {} elements that were looked at are not among the reference's",
             held.len()
         );
         Outcome::Failed(Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })

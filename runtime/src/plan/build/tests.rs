@@ -123,6 +123,13 @@ fn a_plain_run_takes_the_profiles_set_with_its_pins_and_says_what_it_leaves_out(
 }
 
 #[test]
+fn points_that_were_asked_for_are_not_said_to_be_left_out() {
+    let asked =
+        Request { params: params(&["HCV-1.n=7"]), scenarios: vec!["HCV-1".into()], ..request("ci_cpu") };
+    assert_eq!(planned(&asked).left_out, []);
+}
+
+#[test]
 fn an_adapter_that_is_not_installed_is_skipped_with_the_command_that_installs_it() {
     let plan = planned(&request("ci_cpu"));
     let skip = &plan.skips[0];
