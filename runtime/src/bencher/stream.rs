@@ -194,11 +194,8 @@ impl Run {
         let mut last = clock.now();
         while item < items {
             // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
-            let next = source.next()?;
-            source.ready()?;
-            let now = clock.now();
-            let Some(count) = next else {
-                // The end of the data is no item: close the window at the last stamp's far side, go back, go on.
+            let Some(count) = source.next()? else {
+                // The end of the data is no item: close the window at the last stamp, go back, go on.
                 self.windows.close_at(last);
                 if rewound {
                     return Err(empty());
@@ -209,6 +206,8 @@ impl Run {
                 last = clock.now();
                 continue;
             };
+            source.ready()?;
+            let now = clock.now();
             rewound = false;
             self.samples.push((now - last).as_nanos() as u64);
             self.counted.elements += count.elements;

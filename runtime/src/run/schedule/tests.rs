@@ -107,6 +107,13 @@ fn run(
     (ending, mock.asked)
 }
 
+/// A task that keeps no hashes, has no scratch and no budget.
+fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> Task<'a> {
+    let hashes = &|_: &CaseId| PathBuf::from("/nonexistent");
+    let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
+    Task { plan, finished, hashes, scratch, budget: None, interrupted }
+}
+
 #[test]
 fn rounds_are_outside_and_cases_inside() {
     let (ending, asked) = run(&plan(&["a", "b"], 2, Order::Declared), &[], &|_, _| Some(measured()));
@@ -159,16 +166,7 @@ fn an_interrupted_repeat_is_told_to_nobody() {
         round: HashMap::new(),
         held: vec![],
     };
-    let nowhere = |_: &CaseId| PathBuf::new();
-    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task {
-        plan: &plan,
-        finished: &[],
-        hashes: &nowhere,
-        scratch: &scratch,
-        budget: None,
-        interrupted: &NEVER,
-    };
+    let task = task(&plan, &[], &NEVER);
     let mut ended = 0;
     let ending = go(&task, &mut mock, &mut |event| {
         ended += usize::from(matches!(event, Event::RepeatEnded { .. }));
@@ -186,16 +184,7 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
         Some(measured())
     };
     let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![] };
-    let nowhere = |_: &CaseId| PathBuf::new();
-    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task {
-        plan: &plan,
-        finished: &[],
-        hashes: &nowhere,
-        scratch: &scratch,
-        budget: None,
-        interrupted: &interrupted,
-    };
+    let task = task(&plan, &[], &interrupted);
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
     assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
 }
@@ -205,16 +194,7 @@ fn an_error_of_the_sink_ends_the_run() {
     let plan = plan(&["a"], 2, Order::Declared);
     let mut mock =
         Mock { asked: vec![], answer: &|_, _| Some(measured()), round: HashMap::new(), held: vec![] };
-    let nowhere = |_: &CaseId| PathBuf::new();
-    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task {
-        plan: &plan,
-        finished: &[],
-        hashes: &nowhere,
-        scratch: &scratch,
-        budget: None,
-        interrupted: &NEVER,
-    };
+    let task = task(&plan, &[], &NEVER);
     let ending = go(&task, &mut mock, &mut |event| match event {
         Event::RepeatEnded { .. } => Err("disk full"),
         _ => Ok(()),

@@ -1,4 +1,5 @@
-//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders compute 0.3 of each batch's rows twice.
+//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders make 0.3 times as many rows again
+//! beside each batch: rows of the opposite side of the epoch, since those of the batch itself would come from the cache.
 //!
 //! It is real work, the read of the rows included, so that a comparison has a true regression to find.
 
@@ -6,7 +7,7 @@ use weighbridge::{Error, Result};
 
 const VARIABLE: &str = "WEIGHBRIDGE_SLOWDOWN";
 
-/// How much is made twice.
+/// How much is made beside each batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slowdown {
     share: f64,
