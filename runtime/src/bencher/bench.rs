@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::region::Regions;
-use super::{Content, Error, Kept, Limits, Phase, Purpose, Result, Ticket, Work};
+use super::{Content, Error, Kept, Limits, Pace, PerIteration, Phase, Purpose, Result, Ticket, Work};
 use crate::device::{Clock, peak_memory};
 use crate::metric::{Custom, Direction, Observation, Reading, Unit};
 
@@ -26,6 +26,10 @@ pub struct Settings {
     pub clock: Clock,
     /// Told when the repeat passes into another phase, never inside a timed window.
     pub on_phase: Box<dyn Fn(Phase)>,
+    /// Says how many iterations each block of a body has; without it the limits do. A stream has no blocks.
+    pub pace: Option<Box<dyn Pace>>,
+    /// The share of a body's iterations that is run again and not counted: 0.02 plants a slowdown of 2 %.
+    pub inject: f64,
 }
 
 impl Settings {
@@ -39,6 +43,8 @@ impl Settings {
             scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
             clock: Clock::monotonic(),
             on_phase: Box::new(|_| {}),
+            pace: None,
+            inject: 0.0,
         }
     }
 }
@@ -64,13 +70,16 @@ pub struct Bencher {
     phase: Cell<Option<Phase>>,
     /// Time that the collectors of `measure` blocks have cost so far: no block and no sample has it.
     pub(super) collecting: Cell<Duration>,
+    pub(super) pace: RefCell<Option<Paced>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PerIteration {
-    pub(super) elements: u64,
-    pub(super) bytes: u64,
-    pub(super) flops: u64,
+/// The pace from outside, in a cell of its own: the bencher is shared by all that nests in it.
+pub(super) struct Paced(pub(super) Box<dyn Pace>);
+
+impl fmt::Debug for Paced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Paced")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -95,8 +104,10 @@ pub struct Yield {
 
 impl Bencher {
     /// A bencher for one repeat.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(mut settings: Settings) -> Self {
+        let pace = settings.pace.take().map(Paced);
         Self {
+            pace: RefCell::new(pace),
             settings,
             state: RefCell::default(),
             regions: RefCell::default(),

@@ -4,14 +4,15 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use super::bench::PerIteration;
+use super::bench::Paced;
+use super::inject::Inject;
 use super::window::Windows;
-use super::{Bencher, Limits, Phase, Purpose};
-use crate::metric::Taken;
+use super::{Bencher, Limits, PerIteration, Phase, Purpose};
+use crate::metric::{Block, Taken};
 
 /// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks at
 /// most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
-const BLOCK: Duration = Duration::from_millis(1);
+pub(crate) const BLOCK: Duration = Duration::from_millis(1);
 
 /// A sample is at least this many steps of the clock.
 const RESOLUTIONS: u32 = 200;
@@ -98,15 +99,13 @@ impl Bencher {
         while let Some(iterations) = plan.next(self) {
             plan.windows.open();
             let collecting = self.collecting.get();
-            let before = plan.windows.wall;
             let start = plan.clock.now();
             for _ in 0..iterations {
                 black_box(body().await);
             }
             let end = plan.clock.now();
             plan.windows.close();
-            let took = (end - start).saturating_sub(self.collecting.get() - collecting);
-            plan.took(took, plan.windows.wall - before);
+            plan.took((end - start).saturating_sub(self.collecting.get() - collecting));
         }
         self.end(plan);
     }
@@ -120,9 +119,8 @@ impl Bencher {
     ) {
         let mut plan = self.begin(most);
         while let Some(iterations) = plan.next(self) {
-            let before = plan.windows.wall;
             let took = sample(&mut plan.windows, &plan.clock, iterations);
-            plan.took(took, plan.windows.wall - before);
+            plan.took(took);
         }
         self.end(plan);
     }
@@ -146,12 +144,18 @@ impl Bencher {
         self.mute_regions(true);
         let clock = self.settings.clock.clone();
         let block = BLOCK.max(clock.resolution() * RESOLUTIONS);
+        let once = self.settings.purpose == Purpose::Verify;
+        let pace = self.pace.borrow_mut().take().filter(|_| first && !once);
         Sampling {
             limits: self.settings.limits,
             step: if first { Step::First } else { Step::Done },
-            once: self.settings.purpose == Purpose::Verify,
+            once,
+            pace,
+            ready: false,
+            inject: if once { Inject::default() } else { Inject::new(self.settings.inject) },
             block,
             most,
+            repeated: (0, 0),
             iterations: 1,
             windows: Windows::new(clock.clone()),
             clock,
@@ -168,6 +172,12 @@ impl Bencher {
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
         let seen = &mut self.state.borrow_mut().seen;
+        if plan.inject.is_on() {
+            let (more, of) = plan.repeated;
+            let share = more as f64 / of.max(1) as f64 * 100.0;
+            seen.notes
+                .push(format!("a slowdown was planted: {more} of {of} iterations ran twice, {share:.2} %"));
+        }
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = plan.iterations;
         seen.passes = plan.samples.len() as u64 / plan.limits.batches.max(1);
@@ -189,8 +199,15 @@ struct Sampling {
     step: Step,
     /// Verifying repeats run the body once and measure nothing.
     once: bool,
+    pace: Option<Paced>,
+    /// Whether the pace has been told that blocks can start.
+    ready: bool,
+    inject: Inject,
+    /// Iterations that the planted slowdown repeated, and of how many.
+    repeated: (u64, u64),
     block: Duration,
     most: u64,
+    /// Iterations that the next sample counts for.
     iterations: u64,
     windows: Windows,
     clock: crate::device::Clock,
@@ -207,6 +224,8 @@ enum Step {
     Calibrate,
     WarmUp,
     Measure,
+    /// Blocks as somebody outside asks for them.
+    Paced,
     Done,
 }
 
@@ -227,13 +246,31 @@ impl Sampling {
         {
             self.step = Step::Done;
         }
-        (self.step != Step::Done).then_some(self.iterations)
+        if let (Step::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
+            if !std::mem::replace(&mut self.ready, true) {
+                bencher.enter(Phase::Timed);
+                pace.ready(bencher.per_iteration.get());
+            }
+            match pace.next() {
+                Some(iterations) => self.iterations = iterations.clamp(1, self.most),
+                None => self.step = Step::Done,
+            }
+        }
+        match self.step {
+            Step::Done => None,
+            Step::First => Some(1),
+            _ => {
+                let more = self.inject.more(self.iterations);
+                self.repeated = (self.repeated.0 + more, self.repeated.1 + self.iterations);
+                Some(self.iterations + more)
+            }
+        }
     }
 
-    /// Takes in how long the sample took, and how long its window was open. The window is longer where collectors of
-    /// `measure` blocks ran in it: that is no part of the sample, but it is time that the run takes.
-    fn took(&mut self, time: Duration, window: Duration) {
-        let spent = time.max(window);
+    /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks ran in
+    /// it: that is no part of the sample, but it is time that the run takes.
+    fn took(&mut self, time: Duration) {
+        let spent = time.max(Duration::from_nanos(self.windows.last.wall));
         match self.step {
             Step::First => {
                 self.first = Some(time);
@@ -241,6 +278,7 @@ impl Sampling {
                 let blocks = self.limits.min_time > Duration::ZERO;
                 self.step = match (self.once, blocks) {
                     (true, _) => Step::Done,
+                    _ if self.pace.is_some() => Step::Paced,
                     (false, true) => Step::Calibrate,
                     (false, false) => Step::WarmUp,
                 };
@@ -252,20 +290,32 @@ impl Sampling {
                 self.measured += time;
                 self.spent += spent;
             }
+            Step::Paced => {
+                let block =
+                    Block { iterations: self.iterations, wall: time.as_nanos() as u64, ..self.windows.last };
+                if let Some(Paced(pace)) = &mut self.pace {
+                    pace.took(block);
+                }
+            }
             Step::Done => {}
         }
     }
 
-    /// Grows the block at most tenfold a step until a sample fills half of it, then scales to fill it.
     fn calibrate(&mut self, time: Duration) {
-        let share = self.block.as_nanos() as f64 / time.as_nanos().max(1) as f64;
-        let scaled = (self.iterations as f64 * share.min(10.0)).round().max(1.0) as u64;
-        let settled = share <= 2.0 || self.iterations >= self.most;
-        self.iterations = scaled.min(self.most);
-        if settled {
+        let (iterations, settled) = grow(self.iterations, time, self.block);
+        self.iterations = iterations.max(self.inject.least()).min(self.most);
+        if settled || iterations >= self.most {
             self.step = Step::WarmUp;
         }
     }
+}
+
+/// How many iterations to try after a block of so many took this long, and whether that settles it: the number grows
+/// at most tenfold a step until a block fills half of what it should, then it is scaled to fill it.
+pub(crate) fn grow(iterations: u64, took: Duration, block: Duration) -> (u64, bool) {
+    let share = block.as_nanos() as f64 / took.as_nanos().max(1) as f64;
+    let scaled = (iterations as f64 * share.min(10.0)).round().max(1.0) as u64;
+    (scaled, share <= 2.0)
 }
 
 #[cfg(test)]
@@ -368,6 +418,60 @@ mod tests {
             }
         });
         assert_eq!(bencher.finish().unwrap().seen.samples.len(), 2);
+    }
+
+    /// Asks for these blocks, one after the other, and keeps what it is told.
+    #[derive(Default)]
+    struct Script {
+        asks: Vec<u64>,
+        work: std::rc::Rc<std::cell::Cell<PerIteration>>,
+        blocks: std::rc::Rc<std::cell::RefCell<Vec<Block>>>,
+    }
+
+    impl crate::bencher::Pace for Script {
+        fn ready(&mut self, work: PerIteration) {
+            self.work.set(work);
+        }
+
+        fn next(&mut self) -> Option<u64> {
+            self.asks.pop()
+        }
+
+        fn took(&mut self, block: Block) {
+            self.blocks.borrow_mut().push(block);
+        }
+    }
+
+    #[test]
+    fn a_paced_body_runs_the_blocks_that_are_asked_for_and_no_others() {
+        let hand = ManualClock::default();
+        let script = Script { asks: vec![1, 400, 7], ..Script::default() };
+        let (work, blocks) = (script.work.clone(), script.blocks.clone());
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher =
+            Bencher::new(Settings { clock: hand.clock(), pace: Some(Box::new(script)), ..settings });
+        let mut calls = 0;
+        bencher.elements(3).iter(|| {
+            calls += 1;
+            hand.advance(Duration::from_micros(2));
+        });
+        assert!(bencher.finish().is_ok());
+        assert_eq!(calls, 1 + 7 + 400 + 1, "the first iteration, then the blocks");
+        assert_eq!(work.get().elements, 3);
+        let told: Vec<(u64, u64)> = blocks.borrow().iter().map(|b| (b.iterations, b.wall)).collect();
+        assert_eq!(told, [(7, 14_000), (400, 800_000), (1, 2_000)]);
+    }
+
+    #[test]
+    fn a_planted_slowdown_repeats_iterations_and_says_how_many() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), inject: 0.02, ..settings });
+        bencher.iter(|| hand.advance(Duration::from_micros(100)));
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.iterations_per_sample, 50, "so that every block holds a repeated one");
+        assert!(seen.samples.iter().all(|sample| *sample == 5_100_000), "{:?}", seen.samples);
+        assert!(seen.notes[0].ends_with("iterations ran twice, 2.00 %"), "{:?}", seen.notes);
     }
 
     #[test]

@@ -31,6 +31,12 @@ impl Bencher {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
+        if self.settings.inject > 0.0 {
+            return Err(Error::new(format!(
+                "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
+                super::INJECT
+            )));
+        }
         if self.settings.purpose == Purpose::Verify {
             return self.go_through(source);
         }

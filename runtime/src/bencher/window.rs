@@ -2,26 +2,30 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, Usage};
+use crate::device::{Clock, Usage, thread_time};
+use crate::metric::Block;
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
 #[derive(Debug)]
 pub(super) struct Windows {
     clock: Clock,
-    opened: Option<(Usage, Duration)>,
+    opened: Option<(Usage, Duration, Duration)>,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
+    /// What the last window saw, its iterations aside.
+    pub(super) last: Block,
 }
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, opened: None, wall: Duration::ZERO, usage: Usage::NONE }
+        Self { clock, opened: None, wall: Duration::ZERO, usage: Usage::NONE, last: Block::default() }
     }
 
     /// Opens a window. The clock is read last.
     pub(super) fn open(&mut self) {
         let usage = Usage::opening();
-        self.opened = Some((usage, self.clock.now()));
+        let thread = thread_time();
+        self.opened = Some((usage, thread, self.clock.now()));
     }
 
     /// Closes the window. The clock is read first.
@@ -31,10 +35,20 @@ impl Windows {
 
     /// Closes the window at a moment that has just been read.
     pub(super) fn close_at(&mut self, end: Duration) {
+        let thread_now = thread_time();
         let usage = Usage::closing();
-        if let Some((before, start)) = self.opened.take() {
+        if let Some((before, thread, start)) = self.opened.take() {
+            let used = usage - before;
             self.wall += end - start;
-            self.usage += usage - before;
+            self.last = Block {
+                iterations: 0,
+                wall: (end - start).as_nanos() as u64,
+                thread: thread_now.saturating_sub(thread).as_nanos() as u64,
+                cpu: used.cpu.as_nanos() as u64,
+                preemptions: used.involuntary_switches,
+                faults: used.minor_faults,
+            };
+            self.usage += used;
         }
     }
 }

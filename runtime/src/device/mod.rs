@@ -13,4 +13,4 @@ pub use clock::Clock;
 pub use clock::ManualClock;
 pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
-pub use usage::{Moved, Usage};
+pub use usage::{Moved, Usage, thread_time};

@@ -84,6 +84,15 @@ fn processor_time() -> Duration {
     time.into()
 }
 
+/// Time that the calling thread has been on a processor. Where the system has no such clock, that of the process.
+pub fn thread_time() -> Duration {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let clock = ClockId::CLOCK_THREAD_CPUTIME_ID;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let clock = ClockId::CLOCK_PROCESS_CPUTIME_ID;
+    clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
+}
+
 fn counted() -> sys::Usage {
     getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail")
 }

@@ -3,6 +3,7 @@
 //! The order of [`METRICS`] is the order in which people see them. To add one: a file, its `mod` line,
 //! its place in the list.
 
+mod block;
 mod cpu_time;
 mod first_item;
 mod io;
@@ -15,6 +16,7 @@ mod switches;
 mod throughput;
 mod wall_time;
 
+pub use block::Block;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 

@@ -4,14 +4,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::rc::Rc;
+use std::sync::mpsc::{self, Receiver};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{dup2_stdin, getpgrp};
 
-use super::protocol::{Ask, Say, VERSION, receive, send};
+use super::protocol::{Say, Tell, VERSION, receive, send};
 use super::repeat::execute;
+use crate::bencher::{Pace, PerIteration};
+use crate::metric::Block;
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
@@ -32,32 +35,63 @@ fn try_serve() -> io::Result<()> {
     // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
-    let asks = listen(socket.try_clone()?);
+    let told = Rc::new(listen(socket.try_clone()?));
     send(&mut &socket, &Say::Hello { version: VERSION })?;
-    for ask in asks {
+    while let Ok(tell) = told.recv() {
+        // What is left of the talk about an earlier repeat's blocks is no ask.
+        let Tell::Repeat(ask) = tell else { continue };
         limit_memory(ask.memory)?;
         let teller = socket.try_clone()?;
+        let pace = match ask.paced {
+            true => {
+                Some(Box::new(Paced { told: told.clone(), socket: socket.try_clone()? }) as Box<dyn Pace>)
+            }
+            false => None,
+        };
         // A parent that has gone is noticed by the guard.
-        let answer = execute(&ask, move |phase| drop(send(&mut &teller, &Say::Phase(phase))));
+        let answer = execute(&ask, move |phase| drop(send(&mut &teller, &Say::Phase(phase))), pace);
         io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
         send(&mut &socket, &Say::Done(Box::new(answer)))?;
     }
     Ok(())
 }
 
-/// Hands on what the parent asks. When the parent hangs up or dies, the whole process group ends at once: whatever the
+/// The parent's pace, as the body's bencher sees it.
+struct Paced {
+    told: Rc<Receiver<Tell>>,
+    socket: UnixStream,
+}
+
+impl Pace for Paced {
+    fn ready(&mut self, work: PerIteration) {
+        let _ = send(&mut self.socket, &Say::Ready(work)); // a parent that has gone is noticed by the guard
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        match self.told.recv() {
+            Ok(Tell::Block(iterations)) => Some(iterations),
+            Ok(Tell::End | Tell::Repeat(_)) | Err(_) => None,
+        }
+    }
+
+    fn took(&mut self, block: Block) {
+        let _ = send(&mut self.socket, &Say::Block(block));
+    }
+}
+
+/// Hands on what the parent says. When the parent hangs up or dies, the whole process group ends at once: whatever the
 /// subject is doing, and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
-fn listen(mut socket: UnixStream) -> mpsc::Receiver<Ask> {
-    let (sender, asks) = mpsc::channel();
+fn listen(mut socket: UnixStream) -> Receiver<Tell> {
+    let (sender, told) = mpsc::channel();
     std::thread::spawn(move || {
-        while let Ok(Some(ask)) = receive::<Ask>(&mut socket) {
-            if sender.send(ask).is_err() {
+        while let Ok(Some(tell)) = receive::<Tell>(&mut socket) {
+            if sender.send(tell).is_err() {
                 break;
             }
         }
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     });
-    asks
+    told
 }
 
 /// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit is on what

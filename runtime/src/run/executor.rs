@@ -83,7 +83,7 @@ pub(super) struct InProcess;
 impl Executor for InProcess {
     fn run(&mut self, _case: usize, ask: &Ask, _last: bool) -> Ended {
         let begun = Instant::now();
-        let (outcome, held) = execute(ask, |_| {}).into_outcome();
+        let (outcome, held) = execute(ask, |_| {}, None).into_outcome();
         ended(outcome, held, begun.elapsed())
     }
 }

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::protocol::{Answer, Ask, CHILD_FLAG, Frames, Say, VERSION, send};
+use super::protocol::{Answer, Ask, CHILD_FLAG, Frames, Say, Tell, VERSION, send};
 use super::{Failure, How, Outcome, TreeMemory};
-use crate::bencher::Phase;
+use crate::bencher::{PerIteration, Phase};
 use crate::device::ProcessTree;
+use crate::metric::Block;
 
 /// How often the parent looks at the memory and the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -97,11 +98,30 @@ impl Process {
     /// Asks for one repeat and waits for its end. If `last`, the process is ended too, and its output collected.
     pub(super) fn run(&mut self, ask: &Ask, watch: Watch<'_>, last: bool) -> Ended {
         let begun = if last { self.started } else { Instant::now() };
-        let mut seen = Seen { phase: Phase::SetUp, start: None, tree: None, begun };
-        // A child that died before it was asked is noticed when it is listened to.
-        let _ = send(&mut self.socket, ask);
+        let mut seen = Seen::since(begun);
+        self.ask(ask);
         let end = self.listen(watch, &mut seen);
-        let slot = begun.elapsed();
+        self.ended(end, &seen, watch, last)
+    }
+
+    /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end, if it
+    /// has none.
+    pub(super) fn open(mut self, ask: &Ask, watch: Watch<'_>) -> Result<Opened, Box<Ended>> {
+        let mut seen = Seen::since(self.started);
+        self.ask(ask);
+        match self.listen(watch, &mut seen) {
+            End::Ready(work) => Ok(Opened { process: self, seen, work }),
+            end => Err(Box::new(self.ended(end, &seen, watch, true))),
+        }
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        // A child that died before it was asked is noticed when it is listened to.
+        let _ = send(&mut self.socket, &Tell::Repeat(Box::new(ask.clone())));
+    }
+
+    fn ended(&mut self, end: End, seen: &Seen, watch: Watch<'_>, last: bool) -> Ended {
+        let slot = seen.begun.elapsed();
         // All that was asked for has been done when it answers: nothing is lost by ending it at once.
         let alive = !last && matches!(end, End::Answered(_));
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -109,7 +129,7 @@ impl Process {
             self.kill();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         }
-        let outcome = self.outcome(end, &seen, watch, &stderr);
+        let outcome = self.outcome(end, seen, watch, &stderr);
         Ended { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
     }
 
@@ -135,6 +155,8 @@ impl Process {
                             seen.start = Some(seen.begun.elapsed());
                         }
                     }
+                    Ok(Some(Say::Ready(work))) => return End::Ready(work),
+                    Ok(Some(Say::Block(block))) => return End::Block(block),
                     Ok(Some(Say::Done(answer))) => return End::Answered(answer),
                 }
             }
@@ -199,21 +221,16 @@ impl Process {
                 Answer::Measured { seen: observation, .. }
                     if u128::from(observation.wall) > seen.begun.elapsed().as_nanos() =>
                 {
-                    let claimed = observation.wall();
-                    let passed = seen.begun.elapsed();
-                    (
-                        fail(
-                            How::Clock,
-                            format!("it claims {claimed:?} of measured time, but {passed:?} passed"),
-                        ),
-                        vec![],
-                    )
+                    (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
                 }
                 Answer::Failed(failure) => {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
                 answer => answer.into_outcome(),
             },
+            End::Overclaimed { claimed, passed } => {
+                (fail(How::Clock, overclaimed(Duration::from_nanos(claimed), passed)), vec![])
+            }
             End::TimedOut => (fail(How::Timeout, format!("no answer after {:?}", watch.timeout)), vec![]),
             End::TooLarge(bytes) => {
                 let (bytes, limit) = (mebibytes(bytes), mebibytes(watch.memory));
@@ -223,6 +240,9 @@ impl Process {
                 )
             }
             End::Garbled(why) => (fail(How::Protocol, why), vec![]),
+            End::Ready(_) | End::Block(_) => {
+                (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
+            }
             End::Died => {
                 let how = match self.reap() {
                     Ok(status) => died(status, stderr),
@@ -242,6 +262,40 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
         let _ = self.reap();
+    }
+}
+
+fn overclaimed(claimed: Duration, passed: Duration) -> String {
+    format!("it claims {claimed:?} of measured time, but {passed:?} passed")
+}
+
+/// A child in a paced repeat, waiting for its next block.
+#[derive(Debug)]
+pub(super) struct Opened {
+    process: Process,
+    seen: Seen,
+    /// What one iteration does, as its author states it.
+    pub(super) work: PerIteration,
+}
+
+impl Opened {
+    /// Runs one block. A child that claims more time than has passed has failed.
+    pub(super) fn block(&mut self, iterations: u64, watch: Watch<'_>) -> Result<Block, Box<Ended>> {
+        let begun = Instant::now();
+        let _ = send(&mut self.process.socket, &Tell::Block(iterations)); // a death is noticed right below
+        let end = match self.process.listen(watch, &mut self.seen) {
+            End::Block(block) if u128::from(block.wall) <= begun.elapsed().as_nanos() => return Ok(block),
+            End::Block(block) => End::Overclaimed { claimed: block.wall, passed: begun.elapsed() },
+            end => end,
+        };
+        Err(Box::new(self.process.ended(end, &self.seen, watch, true)))
+    }
+
+    /// Lets the repeat go to its end.
+    pub(super) fn finish(mut self, watch: Watch<'_>) -> Ended {
+        let _ = send(&mut self.process.socket, &Tell::End);
+        let end = self.process.listen(watch, &mut self.seen);
+        self.process.ended(end, &self.seen, watch, true)
     }
 }
 
@@ -270,15 +324,25 @@ fn tail(bytes: &[u8]) -> String {
 /// Why listening ended.
 #[derive(Debug)]
 enum End {
+    /// A paced repeat has come to its blocks.
+    Ready(PerIteration),
+    /// A block has run.
+    Block(Block),
     Answered(Box<Answer>),
     Died,
     TimedOut,
     TooLarge(u64),
+    /// It claims more nanoseconds than have passed.
+    Overclaimed {
+        claimed: u64,
+        passed: Duration,
+    },
     Garbled(String),
     Interrupted,
 }
 
 /// What the parent saw while it listened.
+#[derive(Debug)]
 struct Seen {
     phase: Phase,
     start: Option<Duration>,
@@ -287,6 +351,10 @@ struct Seen {
 }
 
 impl Seen {
+    fn since(begun: Instant) -> Self {
+        Self { phase: Phase::SetUp, start: None, tree: None, begun }
+    }
+
     /// A process alone measures its own peak; the parent's samples matter when there are several.
     fn note(&mut self, bytes: u64, processes: usize) {
         if processes > 1 || self.tree.is_some() {

@@ -6,18 +6,29 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Failure, Outcome};
-use crate::bencher::{Limits, Phase, Purpose, Work};
-use crate::metric::Observation;
+use crate::bencher::{Limits, PerIteration, Phase, Purpose, Work};
+use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
 
 /// A frame longer than this is not one of ours.
 const LONGEST: u32 = 256 << 20;
+
+/// What the parent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Tell {
+    /// Run this repeat.
+    Repeat(Box<Ask>),
+    /// Run a block of so many iterations: to a paced repeat that has said that it is ready.
+    Block(u64),
+    /// No more blocks: go to the end of the repeat.
+    End,
+}
 
 /// What the parent asks for: one repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +53,8 @@ pub struct Ask {
     pub memory: Option<u64>,
     /// Where a verifying repeat writes the hashes of all elements, sorted.
     pub hashes: Option<PathBuf>,
+    /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
+    pub paced: bool,
 }
 
 /// What a child says.
@@ -51,6 +64,10 @@ pub(super) enum Say {
     Hello { version: u32 },
     /// The repeat has passed into this phase.
     Phase(Phase),
+    /// A paced repeat has come to its blocks.
+    Ready(PerIteration),
+    /// The block that was asked for has run.
+    Block(Block),
     /// The repeat has ended.
     Done(Box<Answer>),
 }

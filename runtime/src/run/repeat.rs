@@ -8,20 +8,20 @@ use std::{any::Any, cell::Cell, fs, io};
 
 use super::protocol::{Answer, Ask};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, Phase, Purpose, Settings, Yield};
+use crate::bencher::{Bencher, Error, INJECT, Pace, Phase, Purpose, Settings, Yield, read_share};
 use crate::device::Clock;
 use crate::registry::{find_adapter, find_scenario};
 
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
 /// A panic is caught and becomes an answer; what ends the process is the parent's to see.
-pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static) -> Answer {
+pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static, pace: Option<Box<dyn Pace>>) -> Answer {
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
     let on_phase = move |next| {
         now.set(next);
         tell(next);
     };
-    match catch_unwind(AssertUnwindSafe(|| attempt(ask, Box::new(on_phase)))) {
+    match catch_unwind(AssertUnwindSafe(|| attempt(ask, Box::new(on_phase), pace))) {
         Ok(Ok(result)) => answer(ask, result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
         Ok(Err(error)) => failed(How::Error, phase.get(), error.to_string()),
@@ -29,7 +29,7 @@ pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static) -> Answer {
     }
 }
 
-fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
+fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>, pace: Option<Box<dyn Pace>>) -> Result<Yield, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
     let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
@@ -48,6 +48,8 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
         scratch: ask.scratch.clone(),
         clock: Clock::monotonic(),
         on_phase,
+        pace,
+        inject: injected()?,
     });
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
     if ran.is_ok() {
@@ -61,6 +63,14 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>) -> Result<Yield, Error> {
         work.ticket.unequal.get_or_insert_with(|| unequal.to_owned());
     }
     Ok(result)
+}
+
+/// The slowdown that the environment asks to be planted.
+fn injected() -> Result<f64, Error> {
+    match std::env::var(INJECT) {
+        Ok(text) if !text.is_empty() => read_share(&text).map_err(Error::new),
+        _ => Ok(0.0),
+    }
 }
 
 fn answer(ask: &Ask, result: Yield) -> Answer {
@@ -150,8 +160,10 @@ mod tests {
                 scratch: std::env::temp_dir().join("weighbridge-no-such-scratch"),
                 memory: None,
                 hashes: None,
+                paced: false,
             },
             |_| {},
+            None,
         )
     }
 

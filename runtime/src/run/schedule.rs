@@ -105,6 +105,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
         scratch: (task.scratch)(&case.id, number),
         memory: Some(plan.memory),
         hashes: (number == 0).then(|| (task.hashes)(&case.id)),
+        paced: false,
     }
 }
 
