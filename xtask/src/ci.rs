@@ -149,7 +149,7 @@ fn judging() -> CompareBaseline {
         name: NAME.to_owned(),
         run: None,
         threshold: Some(WIDE),
-        inconclusive: Inconclusive::Pass,
+        inconclusive: Some(Inconclusive::Pass),
         markdown: None,
         format: Format::Table,
         suite: None,

@@ -47,9 +47,9 @@ pub(crate) struct CompareBaseline {
     /// The change that matters: `5%` or `0.05`.
     #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
     pub(crate) threshold: Option<f64>,
-    /// What an inconclusive comparison is.
-    #[arg(long, value_enum, default_value_t, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
-    pub(crate) inconclusive: Inconclusive,
+    /// What an inconclusive comparison is [default: as the settings say, else `fail`].
+    #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
+    pub(crate) inconclusive: Option<Inconclusive>,
     /// Also write the comparison to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
@@ -65,12 +65,11 @@ pub(crate) struct CompareBaseline {
 }
 
 /// What an inconclusive comparison is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Inconclusive {
     /// Exit 0.
     Pass,
     /// Exit 5.
-    #[default]
     Fail,
 }
 

@@ -8,6 +8,7 @@ mod summary_line;
 mod text;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -98,12 +99,7 @@ fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -
     }
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     remarks.extend(picked.remarks);
-    let policy = Policy {
-        threshold: args.threshold,
-        inconclusive_passes: args.inconclusive == Inconclusive::Pass,
-        allow_different_machine: args.allow_different_machine,
-        ..Policy::default()
-    };
+    let policy = policy(args, place)?;
     let explicit = args.run.is_some() || args.suite.is_some();
     let mut judged = Vec::new();
     for manifest in &picked.runs {
@@ -136,6 +132,24 @@ fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -
         )));
     }
     Ok(judged)
+}
+
+/// What the workspace's settings say of the gate, and the arguments over it.
+pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
+    let file = place.root.join(".config").join("weighbridge.toml");
+    let stated = match fs::read_to_string(&file) {
+        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
+        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
+    };
+    Ok(Policy {
+        threshold: args.threshold,
+        inconclusive_passes: args
+            .inconclusive
+            .map_or(stated.inconclusive_passes, |inconclusive| inconclusive == Inconclusive::Pass),
+        allow_different_machine: args.allow_different_machine,
+        ..stated
+    })
 }
 
 fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Policy) -> Result<Judged> {
