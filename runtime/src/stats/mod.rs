@@ -8,6 +8,7 @@ mod interval;
 mod quantile;
 mod random;
 mod rank;
+mod special;
 
 pub use dispersion::{coefficient_of_variation, modified_z_scores, robust_spread};
 pub use interval::median_interval;
