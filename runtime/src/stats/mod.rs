@@ -3,14 +3,28 @@
 //! Every function says in its comment where its formula comes from and what it does with no values.
 //! None panics on NaN: values are ordered by [`f64::total_cmp`].
 
+// A library has parts that wait for a caller; what nobody calls costs a bench binary nothing.
+#![cfg_attr(
+    not(test),
+    expect(dead_code, reason = "not every function has a caller outside of the tests yet")
+)]
+#![expect(unused_imports, reason = "as above")]
+
 mod dispersion;
 mod interval;
+mod multiple;
 mod quantile;
 mod random;
 mod rank;
+mod sequential;
+mod signed_rank;
+mod special;
 
 pub use dispersion::{coefficient_of_variation, modified_z_scores, robust_spread};
 pub use interval::median_interval;
+pub use multiple::{benjamini_hochberg, holm};
 pub use quantile::{median, quantile, sorted};
 pub use random::SplitMix64;
 pub use rank::shift;
+pub use sequential::{LOOKS, Look, crossing_probability};
+pub use signed_rank::{hodges_lehmann, signed_rank_p, walsh_interval, walsh_level, walsh_rank};
