@@ -138,7 +138,10 @@ fn a_metric_that_is_gated_beside_the_headline_can_fail_the_case() {
     };
     let policy = Policy {
         threshold: Some(0.05),
-        gate: Gate { metrics: Some(vec!["peak_memory".into()]), ..Gate::default() },
+        gate: crate::compare::Gate {
+            metrics: Some(vec!["peak_memory".into()]),
+            ..crate::compare::Gate::default()
+        },
         ..Policy::default()
     };
     let baseline = Baseline::promote("main", &run(1, vec![with(1.0)]));
