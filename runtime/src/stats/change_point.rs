@@ -43,7 +43,7 @@ pub struct ChangePoint {
 /// taken back until all are larger (so do Fleming and others, *Hunter*, 2023).
 ///
 /// Permutations end early once p is certain to be above the level. A stretch of n takes about n^2 steps a
-/// permutation and n^2 numbers of memory: for histories of some hundreds of commits. Empty for fewer than twice
+/// permutation: for histories of some hundreds of commits. Empty for fewer than twice
 /// `least_length` values, where all are equal, and where one is NaN or infinite: leave those out before.
 pub fn change_points(values: &[f64], change: Change) -> Vec<ChangePoint> {
     if values.iter().any(|value| !value.is_finite()) {
@@ -103,31 +103,40 @@ fn best_split(values: &[f64], least: usize) -> Option<(usize, f64)> {
     if count < 2 * least {
         return None;
     }
-    // sums[i * width + j]: of the distances between the first i and the first j.
-    let width = count + 1;
-    let mut sums = vec![0.0; width * width];
-    for i in 0..count {
-        let mut row = 0.0;
-        for j in 0..count {
-            row += (values[i] - values[j]).abs();
-            sums[(i + 1) * width + j + 1] = sums[i * width + j + 1] + row;
-        }
+    let mut inverse = vec![0.0; count + 1]; // dividing would take most of the time
+    for (i, inverse) in inverse.iter_mut().enumerate() {
+        *inverse = 1.0 / i as f64;
     }
+    // Distances count in both directions. `within[i]`: all among the first i values; `to_all[i]`: from the i-th to
+    // all before the current end.
+    let mut within = vec![0.0; count + 1];
+    let mut to_all = vec![0.0; count];
     let mut best = None;
     let mut largest = 0.0;
-    for end in 2 * least..=count {
-        let all = sums[end * width + end];
-        for at in least..=end - least {
-            let (first, second) = (at as f64, (end - at) as f64);
-            // Both directions of each pair are in the sums.
-            let left = sums[at * width + at];
-            let from_left = sums[at * width + end];
+    for end in 1..=count {
+        let newest = values[end - 1];
+        let mut to_newest = 0.0;
+        for i in 0..end - 1 {
+            let distance = (values[i] - newest).abs();
+            to_all[i] += distance;
+            to_newest += distance;
+        }
+        to_all[end - 1] = to_newest;
+        within[end] = within[end - 1] + 2.0 * to_newest;
+        let mut from_left = 0.0;
+        for at in 1..=end.saturating_sub(least) {
+            from_left += to_all[at - 1];
+            if at < least {
+                continue;
+            }
+            let (first, second) = (at, end - at);
+            let left = within[at];
             let across = from_left - left;
-            let right = all - 2.0 * from_left + left;
-            let energy = 2.0 * across / (first * second)
-                - left / (first * (first - 1.0))
-                - right / (second * (second - 1.0));
-            let size = energy * first * second / (first + second);
+            let right = within[end] - 2.0 * from_left + left;
+            let size = inverse[end]
+                * (2.0 * across
+                    - left * second as f64 * inverse[first - 1]
+                    - right * first as f64 * inverse[second - 1]);
             if size > largest {
                 largest = size;
                 best = Some((at, size));
