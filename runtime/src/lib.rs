@@ -87,6 +87,7 @@ pub mod data {
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
+    pub use crate::stats::{clopper_pearson, median, robust_spread};
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,

@@ -148,6 +148,7 @@ fn judging() -> CompareBaseline {
     CompareBaseline {
         name: Some(NAME.to_owned()),
         rebuild: None,
+        program: None,
         bench_args: Vec::new(),
         run: None,
         threshold: Some(WIDE),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, EnvironmentChange, MetricChange, Policy, Rounds, Tolerance, Verdict};
 use crate::plan::CaseId;
-use crate::record::{Difference, RunId};
+use crate::record::{Difference, Environment, RunId};
 
 /// A run held against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Comparison {
     pub baseline: Promoted,
     /// The run that is judged.
     pub candidate: RunId,
+    /// Where both sides of a duel were measured, with the candidate's commit and whether its tree was dirty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// What changed around the code: to be told before any row.
     pub environment_changes: Vec<EnvironmentChange>,
     /// Why nothing is judged, if nothing is.

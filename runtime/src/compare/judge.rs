@@ -21,6 +21,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         method: Method::Stored,
         baseline: Promoted { name: baseline.name.clone(), run: Some(baseline.run.clone()) },
         candidate: manifest.id.clone(),
+        environment: None,
         environment_changes: changes(baseline, manifest),
         refused: refusal(baseline, candidate, policy),
         failures: candidate.cases.iter().filter_map(failure).collect(),

@@ -127,7 +127,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
 const BACKEND: &str = "cpu";
 
 /// What this binary knows of its own build.
-fn build(context: &Context<'_>) -> Build {
+pub(super) fn build(context: &Context<'_>) -> Build {
     let suite = context.suite;
     let crates = [(suite.package, suite.version), ("weighbridge", env!("CARGO_PKG_VERSION"))];
     Build {

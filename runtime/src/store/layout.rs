@@ -141,6 +141,11 @@ impl Layout {
         self.data.join("rebuilds")
     }
 
+    /// What calibrations found.
+    pub fn calibrations(&self) -> PathBuf {
+        self.data.join("calibration")
+    }
+
     /// All baselines of this data directory.
     pub fn baselines(&self) -> PathBuf {
         self.data.join("baselines")

@@ -11,6 +11,7 @@ fn args(name: &str) -> CompareBaseline {
     CompareBaseline {
         name: Some(name.to_owned()),
         rebuild: None,
+        program: None,
         bench_args: Vec::new(),
         run: None,
         threshold: None,
@@ -60,7 +61,7 @@ fn half_the_speed_is_3_and_the_table_says_of_what() {
     let said = said(&with(&plain(2_000, 4.0e6, 12.0e6)), &args("main"));
     assert_eq!(said.exit, Exit::Regressed, "{}", said.text);
     let expected = "\
-toy/suite: run 19700101-003320-000007 against baseline `main` (run 19700101-001640-000007)
+toy/suite: run 19700101-003320-000007 against the stored baseline `main` (run 19700101-001640-000007)
 
 case                          metric           baseline            now   change  ";
     assert!(said.text.starts_with(expected), "{}", said.text);
