@@ -32,12 +32,12 @@ pub enum Error {
     /// A `--param` that is not `axis=value`.
     #[error("`--param {0}` is not of the form axis=value[,value...] or SCENARIO.axis=value")]
     Param(String),
-    /// A filter between slashes that is no regular expression.
-    #[error("the filter `/{filter}/` is no regular expression: {why}")]
+    /// A filter between slashes that cannot be a regular expression.
+    #[error("the filter `/{filter}/` cannot be an expression: {why}")]
     Filter {
         /// The expression.
         filter: String,
-        /// What the parser says.
+        /// What the parser says, or that there is none.
         why: String,
     },
     /// A settings file that cannot be understood.
