@@ -120,7 +120,7 @@ impl Profiles {
     /// # Errors
     /// When there is none, or it is written wrongly.
     pub fn get(&self, name: &str) -> Result<Profile, Error> {
-        let unknown = || Error::unknown("profile", name, self.0.keys().map(String::as_str));
+        let unknown = || Error::unknown("profile", name, &mut self.0.keys().map(String::as_str));
         let mut written = self.0.get(name).ok_or_else(unknown)?.clone();
         let mut seen = vec![name.to_owned()];
         // A profile of a workspace inherits from `ci_cpu` unless it says otherwise.
@@ -129,7 +129,7 @@ impl Profiles {
             if seen.contains(&parent) {
                 return Err(wrong(name, &format!("it inherits from itself through `{parent}`")));
             }
-            let missing = || Error::unknown("profile", &parent, self.0.keys().map(String::as_str));
+            let missing = || Error::unknown("profile", &parent, &mut self.0.keys().map(String::as_str));
             written = written.over(self.0.get(&parent).ok_or_else(missing)?.clone());
             seen.push(parent);
         }
