@@ -11,6 +11,7 @@ mod param;
 mod planned;
 mod profile;
 mod request;
+mod settings;
 
 pub use build::build;
 pub use case::CaseId;

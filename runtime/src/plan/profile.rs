@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Error;
+use super::{Error, settings};
 use crate::bencher::Limits;
 use crate::json::Reader;
 
@@ -108,8 +108,8 @@ impl Profiles {
     pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
         let mut all: BTreeMap<String, Written> = read(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
-            let settings = |why: String| Error::Settings { file: file.to_owned(), why };
-            let own: Workspace = read(text).map_err(settings)?;
+            let refused = |why: String| Error::Settings { file: file.to_owned(), why };
+            let own: Workspace = read(text).map_err(refused)?;
             all.extend(own.profile);
         }
         Ok(Self(all))
@@ -137,10 +137,8 @@ impl Profiles {
     }
 }
 
-/// TOML becomes a tree of values first, so that no type is read in a second way.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let tree = basic_toml::from_str(text).map_err(|error| error.to_string())?;
-    T::deserialize(Reader(tree)).map_err(|error| error.to_string())
+    T::deserialize(Reader(settings::parse(text)?)).map_err(|error| error.to_string())
 }
 
 fn wrong(profile: &str, why: &str) -> Error {
