@@ -7,6 +7,8 @@ compile_error!(
     "weighbridge measures on Unix alone: a child's standard input is a socket there, and a process group ends as one"
 );
 
+mod json;
+
 mod device;
 mod metric;
 mod stats;

@@ -84,8 +84,8 @@ impl Args {
     /// # Errors
     /// What is wrong, with the nearest right name.
     pub(super) fn parse(
-        line: impl IntoIterator<Item = OsString>,
-        variable: impl Fn(&str) -> Option<String>,
+        line: Vec<OsString>,
+        variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, UsageError> {
         let mut args = Self::default();
         for flag in FLAGS {
@@ -294,7 +294,7 @@ mod tests {
         let find = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Args::parse(line.split_whitespace().map(OsString::from), find)
+        Args::parse(line.split_whitespace().map(OsString::from).collect(), &find)
     }
 
     #[test]

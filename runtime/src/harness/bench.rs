@@ -1,5 +1,6 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
@@ -129,13 +130,15 @@ const BACKEND: &str = "cpu";
 /// What this binary knows of its own build.
 pub(super) fn build(context: &Context<'_>) -> Build {
     let suite = context.suite;
-    let crates = [(suite.package, suite.version), ("weighbridge", env!("CARGO_PKG_VERSION"))];
+    let mut crates = BTreeMap::new();
+    crates.insert(suite.package.to_owned(), suite.version.to_owned());
+    crates.insert("weighbridge".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     Build {
         rustc: None,
         debug_assertions: cfg!(debug_assertions),
         rust_flags: None,
         features: Vec::new(),
-        crates: crates.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect(),
+        crates,
     }
 }
 

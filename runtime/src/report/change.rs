@@ -18,7 +18,11 @@ pub fn changes(comparison: &Comparison) -> Changes {
         };
         Some((row.case.to_string(), format!("{text} since {}", comparison.baseline.name)))
     };
-    comparison.rows.iter().filter_map(words).collect()
+    let mut changes = Changes::new();
+    for (case, words) in comparison.rows.iter().filter_map(words) {
+        changes.insert(case, words);
+    }
+    changes
 }
 
 fn times(effect: Effect) -> String {

@@ -3,7 +3,6 @@
 //! Nothing here may change from one run to the next on an unchanged machine, or every run would be on a new
 //! one: free memory, frequencies and the kernel's version are kept elsewhere.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -98,20 +97,25 @@ fn caches(folder: &Path) -> Fact {
         let part = |name: &str| text(&index.join(name)).ok();
         Some(format!("L{} {} {}", part("level")?, part("type")?, part("size")?))
     };
-    // Sorted: the order of a directory is not.
-    let caches: BTreeSet<String> = entries.flatten().filter_map(|entry| describe(&entry.path())).collect();
-    Ok(caches.into_iter().collect::<Vec<_>>().join(", "))
+    Ok(sorted(entries.flatten().filter_map(|entry| describe(&entry.path())).collect()))
 }
 
 /// The policies that set the clock, each once.
 fn governors(cpus: &Path) -> Fact {
     let policies = fs::read_dir(cpus.join("cpufreq")).map_err(|_| "the kernel sets no clock here")?;
-    let found: BTreeSet<String> =
+    let found: Vec<String> =
         policies.flatten().filter_map(|policy| text(&policy.path().join("scaling_governor")).ok()).collect();
     if found.is_empty() {
         return Err("the kernel sets no clock here".into());
     }
-    Ok(found.into_iter().collect::<Vec<_>>().join(", "))
+    Ok(sorted(found))
+}
+
+/// Each once, in order: the order of a directory is none.
+fn sorted(mut found: Vec<String>) -> String {
+    found.sort_unstable();
+    found.dedup();
+    found.join(", ")
 }
 
 /// Whether processors may run above their nominal clock.

@@ -11,7 +11,7 @@ mod software;
 mod storage;
 mod variables;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -94,15 +94,16 @@ impl Environment {
 }
 
 fn between(here: &BTreeMap<String, String>, there: &BTreeMap<String, String>) -> Vec<Difference> {
-    let names: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
-    let differing = names.into_iter().filter(|name| here.get(*name) != there.get(*name));
-    differing
-        .map(|name| Difference {
-            what: name.clone(),
-            here: here.get(name).cloned(),
-            there: there.get(name).cloned(),
-        })
-        .collect()
+    let mut names: Vec<String> = here.keys().chain(there.keys()).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| here.get(name) != there.get(name));
+    let sides = |name: &String| (here.get(name).cloned(), there.get(name).cloned());
+    let difference = |what| {
+        let (here, there) = sides(&what);
+        Difference { what, here, there }
+    };
+    names.into_iter().map(difference).collect()
 }
 
 impl fmt::Display for Difference {
