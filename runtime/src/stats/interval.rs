@@ -1,8 +1,7 @@
 //! An interval for a median that assumes nothing of the distribution.
 
-use statrs::distribution::{Binomial, DiscreteCDF};
-
 use super::sorted;
+use super::special::binomial_cdf;
 
 /// The interval of the median between two order statistics, the k-th from below and the k-th from above, with
 /// the largest k that covers the true median in at least the share `level` of samples. It assumes only that
@@ -17,9 +16,14 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
         return None;
     }
     let count = values.len();
-    let heads = Binomial::new(0.5, count as u64).ok()?;
-    let covers = |k: &usize| 1.0 - 2.0 * heads.cdf(*k as u64 - 1) >= level;
-    let k = (1..=count / 2).take_while(covers).last()?;
+    let covers = |k: usize| 1.0 - 2.0 * binomial_cdf(k as u64 - 1, count as u64, 0.5) >= level;
+    let mut k = 0;
+    while k < count / 2 && covers(k + 1) {
+        k += 1;
+    }
+    if k == 0 {
+        return None;
+    }
     let sorted = sorted(values);
     Some((sorted[k - 1], sorted[count - k]))
 }

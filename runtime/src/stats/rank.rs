@@ -1,8 +1,7 @@
 //! How far one sample is shifted against another: Hodges and Lehmann's estimate with the interval of Mann and
 //! Whitney's test.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use super::special::normal_quantile;
 use super::{median, sorted};
 
 /// Up to this many pairs the null distribution is counted, above it is approximated. For two samples of 50
@@ -81,7 +80,7 @@ fn ways(n: usize, m: usize) -> Vec<f64> {
 fn approximate_cut(n: usize, m: usize, tail: f64) -> usize {
     let (n, m) = (n as f64, m as f64);
     let deviation = (n * m * (n + m + 1.0) / 12.0).sqrt();
-    (n * m / 2.0 + Normal::standard().inverse_cdf(tail) * deviation - 0.5).floor().max(-1.0) as usize + 1
+    (n * m / 2.0 + normal_quantile(tail) * deviation - 0.5).floor().max(-1.0) as usize + 1
 }
 
 #[cfg(test)]
