@@ -72,8 +72,9 @@ pub mod prelude {
 pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
     pub use crate::compare::{
-        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, GateOutcome, History,
-        Mark, MetricChange, Policy, Promoted, Refusal, Row, Tendency, Tolerance, Verdict, judge,
+        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
+        History, Mark, Method, MetricChange, Policy, Promoted, Refusal, Rounds, Row, Tendency, Tolerance,
+        Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};

@@ -146,10 +146,12 @@ impl Step {
 
 fn judging() -> CompareBaseline {
     CompareBaseline {
-        name: NAME.to_owned(),
+        name: Some(NAME.to_owned()),
+        rebuild: None,
+        bench_args: Vec::new(),
         run: None,
         threshold: Some(WIDE),
-        inconclusive: Inconclusive::Pass,
+        inconclusive: Some(Inconclusive::Pass),
         markdown: None,
         format: Format::Table,
         suite: None,

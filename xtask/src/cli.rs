@@ -40,16 +40,24 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CompareBaseline {
     /// The baseline's name.
-    pub(crate) name: String,
+    #[arg(required_unless_present = "rebuild")]
+    pub(crate) name: Option<String>,
+    /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
+    /// changes of 1 % and states its error rate.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine"])]
+    pub(crate) rebuild: Option<String>,
+    /// Arguments for the bench targets of `--rebuild`: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS", requires = "rebuild")]
+    pub(crate) bench_args: Vec<String>,
     /// The run to judge: an id, its start, or `latest`.
     #[arg(long)]
     pub(crate) run: Option<String>,
     /// The change that matters: `5%` or `0.05`.
     #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
     pub(crate) threshold: Option<f64>,
-    /// What an inconclusive comparison is.
-    #[arg(long, value_enum, default_value_t, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
-    pub(crate) inconclusive: Inconclusive,
+    /// What an inconclusive comparison is [default: as the settings say, else `fail`].
+    #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
+    pub(crate) inconclusive: Option<Inconclusive>,
     /// Also write the comparison to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
@@ -65,12 +73,11 @@ pub(crate) struct CompareBaseline {
 }
 
 /// What an inconclusive comparison is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Inconclusive {
     /// Exit 0.
     Pass,
     /// Exit 5.
-    #[default]
     Fail,
 }
 

@@ -21,6 +21,7 @@ pub use bench::{Bencher, Settings, Yield};
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};
 pub use error::{Error, Result, skip};
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
+pub(crate) use iterate::{BLOCK, grow};
 pub use limits::{Limits, Phase, Purpose};
 pub use pace::{Pace, PerIteration};
 pub use source::{Count, Each, Source};

@@ -46,6 +46,7 @@ impl Windows {
                 thread: thread_now.saturating_sub(thread).as_nanos() as u64,
                 cpu: used.cpu.as_nanos() as u64,
                 preemptions: used.involuntary_switches,
+                waits: used.voluntary_switches,
                 faults: used.minor_faults,
             };
             self.usage += used;

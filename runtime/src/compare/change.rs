@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Judgement, weigh};
 use super::{History, Policy, Tolerance, Verdict};
 use crate::metric::{Direction, Reading, Unit};
+use crate::plan::CaseId;
 use crate::record::{Estimate, MetricRecord};
 
 /// One metric of a case on both sides.
@@ -53,7 +54,7 @@ pub(super) struct Weighed {
 
 /// Weighs a metric that has a value on at least one side.
 pub(super) fn change(
-    case: &str,
+    case: &CaseId,
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
     history: &History,
@@ -62,22 +63,38 @@ pub(super) fn change(
     let metric = after.or(before)?;
     let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
     baseline.or(candidate)?;
-    let tolerance = Tolerance::new(policy, history.medians(case, &metric.name));
+    let tolerance = Tolerance::new(policy, &case.scenario, history.medians(case, &metric.name));
     let judgement = (metric.direction != Direction::Information)
         .then(|| weigh(&values(before), &values(after), metric.direction, tolerance));
-    let medians = baseline.zip(candidate).map(|(old, new)| (old.median, new.median));
-    let divisible = medians.filter(|(old, _)| *old != 0.0);
-    let change = MetricChange {
-        metric: metric.name.clone(),
-        unit: metric.unit.clone(),
-        direction: metric.direction,
-        baseline,
-        candidate,
-        change_percent: divisible.map(|(old, new)| (new - old) / old.abs() * 100.0),
-        ratio: divisible.map(|(old, new)| new / old),
-        tendency: tendency(judgement.as_ref(), baseline, candidate),
-    };
+    let tendency = tendency(judgement.as_ref(), baseline, candidate);
+    let change =
+        MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
     Some(Weighed { change, tolerance, judgement })
+}
+
+impl MetricChange {
+    /// What both sides have: the baseline first.
+    pub(super) fn new(
+        metric: &str,
+        unit: &Unit,
+        direction: Direction,
+        sides: [Option<Estimate>; 2],
+        tendency: Tendency,
+    ) -> Self {
+        let [baseline, candidate] = sides;
+        let medians = baseline.zip(candidate).map(|(old, new)| (old.median, new.median));
+        let divisible = medians.filter(|(old, _)| *old != 0.0);
+        Self {
+            metric: metric.to_owned(),
+            unit: unit.clone(),
+            direction,
+            baseline,
+            candidate,
+            change_percent: divisible.map(|(old, new)| (new - old) / old.abs() * 100.0),
+            ratio: divisible.map(|(old, new)| new / old),
+            tendency,
+        }
+    }
 }
 
 fn values(metric: Option<&MetricRecord>) -> Vec<f64> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, EnvironmentChange, MetricChange, Policy, Tolerance, Verdict};
+use super::{Effect, EnvironmentChange, MetricChange, Policy, Rounds, Tolerance, Verdict};
 use crate::plan::CaseId;
 use crate::record::{Difference, RunId};
 
@@ -13,6 +13,8 @@ use crate::record::{Difference, RunId};
 pub struct Comparison {
     /// `<package>/<bench target>` of the run.
     pub suite: String,
+    /// Which of the two methods spoke.
+    pub method: Method,
     /// The baseline.
     pub baseline: Promoted,
     /// The run that is judged.
@@ -29,13 +31,23 @@ pub struct Comparison {
     pub counts: Counts,
 }
 
+/// How a comparison was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// A run was held against a stored baseline.
+    Stored,
+    /// Both sides were measured in turns.
+    Duel,
+}
+
 /// Which baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promoted {
-    /// Its name.
+    /// Its name; in a duel the revision, program or adapter.
     pub name: String,
-    /// The run that was promoted.
-    pub run: RunId,
+    /// The run that was promoted; none in a duel.
+    pub run: Option<RunId>,
 }
 
 /// A case of the run that failed, or whose work does not verify.
@@ -64,6 +76,9 @@ pub struct Row {
     pub detectable: Option<f64>,
     /// What to know before believing the verdict.
     pub marks: Vec<Mark>,
+    /// The rounds of a duel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// All metrics that have a value on either side.
     pub metrics: Vec<MetricChange>,
 }
@@ -76,6 +91,10 @@ pub enum Mark {
     FirstRuns,
     /// Fewer than four repeats on a side: the interval is the range of all ratios.
     FewRepeats,
+    /// The machine was too busy for the wall clock: the CPU clock decided.
+    ByCpuClock,
+    /// Regressed past the level from which the policy warns.
+    Warning,
 }
 
 /// How many rows have which verdict.
@@ -140,7 +159,7 @@ impl Comparison {
             GateOutcome::Failed
         } else if self.refused.is_some() {
             GateOutcome::NothingToJudge
-        } else if self.counts.regressed > 0 {
+        } else if self.rows.iter().any(|row| row.fails(policy)) {
             GateOutcome::Regressed
         } else if undecided > 0 && !policy.inconclusive_passes {
             GateOutcome::Inconclusive
@@ -152,7 +171,7 @@ impl Comparison {
 
 impl Counts {
     /// Counts rows.
-    pub(super) fn of(rows: &[Row]) -> Self {
+    pub(crate) fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
         for row in rows {
             let count = match row.verdict {
@@ -176,8 +195,22 @@ impl Counts {
 }
 
 impl Row {
+    /// Marks a regression that is past the level from which one is to be warned of.
+    pub(super) fn warn(&mut self, policy: &Policy) {
+        let warned = self.effect.is_some_and(|effect| policy.warns(&self.case.scenario, effect));
+        if warned && self.verdict == Verdict::Regressed {
+            self.marks.push(Mark::Warning);
+        }
+    }
+
+    /// Whether the case regressed so far that it fails the gate.
+    fn fails(&self, policy: &Policy) -> bool {
+        self.verdict == Verdict::Regressed
+            && self.effect.is_none_or(|effect| policy.fails(&self.case.scenario, effect))
+    }
+
     /// A row without figures.
-    pub(super) fn bare(case: &CaseId, metric: &str, verdict: Verdict) -> Self {
+    pub(crate) fn bare(case: &CaseId, metric: &str, verdict: Verdict) -> Self {
         Self {
             case: case.clone(),
             verdict,
@@ -186,6 +219,7 @@ impl Row {
             tolerance: None,
             detectable: None,
             marks: Vec::new(),
+            rounds: None,
             metrics: Vec::new(),
         }
     }
@@ -196,6 +230,8 @@ impl fmt::Display for Mark {
         f.write_str(match self {
             Self::FirstRuns => "first runs",
             Self::FewRepeats => "few repeats",
+            Self::ByCpuClock => "cpu clock",
+            Self::Warning => "warning",
         })
     }
 }

@@ -52,8 +52,8 @@ impl History {
     }
 
     /// The medians of a metric of a case.
-    pub(super) fn medians(&self, case: &str, metric: &str) -> &[f64] {
-        self.0.get(case).and_then(|metrics| metrics.get(metric)).map_or(&[], Vec::as_slice)
+    pub(super) fn medians(&self, case: &CaseId, metric: &str) -> &[f64] {
+        self.0.get(&case.to_string()).and_then(|metrics| metrics.get(metric)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -75,7 +75,8 @@ mod tests {
         let candidate = plain(6);
         let runs = [plain(1), plain(2), slowed, elsewhere, quick, candidate.clone()];
         let history = History::gather(&baseline, &candidate.manifest.id, &runs);
-        assert_eq!(history.medians("A", "wall_time"), [2.0, 2.0]);
-        assert!(history.medians("B", "wall_time").is_empty());
+        let id = |name| case(name, &[]).id;
+        assert_eq!(history.medians(&id("A"), "wall_time"), [2.0, 2.0]);
+        assert!(history.medians(&id("B"), "wall_time").is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::change::{Weighed, change};
-use super::comparison::Promoted;
+use super::comparison::{Method, Promoted};
 use super::environment::changes;
 use super::{Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Refusal, Row, Verdict};
 use crate::metric::Direction;
@@ -18,7 +18,8 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
     let manifest = &candidate.manifest;
     let mut comparison = Comparison {
         suite: manifest.suite.clone(),
-        baseline: Promoted { name: baseline.name.clone(), run: baseline.run.clone() },
+        method: Method::Stored,
+        baseline: Promoted { name: baseline.name.clone(), run: Some(baseline.run.clone()) },
         candidate: manifest.id.clone(),
         environment_changes: changes(baseline, manifest),
         refused: refusal(baseline, candidate, policy),
@@ -71,7 +72,7 @@ fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &
     let mut rows = Vec::new();
     for case in &candidate.cases {
         let name = case.id.to_string();
-        rows.extend(row(&name, before.get(&name).copied(), case, history, policy));
+        rows.extend(row(before.get(&name).copied(), case, history, policy));
         seen.insert(name);
     }
     // What the baseline only skipped is nothing that went missing.
@@ -83,13 +84,7 @@ fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &
 }
 
 /// The row of a case of the run.
-fn row(
-    name: &str,
-    before: Option<&BaselineCase>,
-    after: &CaseRecord,
-    history: &History,
-    policy: &Policy,
-) -> Option<Row> {
+fn row(before: Option<&BaselineCase>, after: &CaseRecord, history: &History, policy: &Policy) -> Option<Row> {
     let bare = |verdict| Some(Row::bare(&after.id, &after.headline, verdict));
     let incomparable = |why: String| bare(Verdict::Incomparable(why));
     match (&after.status, before.map(|case| &case.status)) {
@@ -115,7 +110,7 @@ fn row(
     }
     match unlike(before, after) {
         Some(why) => incomparable(why),
-        None => Some(weighed(name, before, after, history, policy)),
+        None => Some(weighed(before, after, history, policy)),
     }
 }
 
@@ -156,7 +151,7 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
 }
 
 /// A value that keeps its label but not its meaning, by the text that `Debug` gives of it.
-fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
+pub(crate) fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
     after.point.iter().find_map(|new| {
         let old = before.point.get(&new.axis)?;
         let (was, is) = (old.debug.as_ref()?, new.debug.as_ref()?);
@@ -165,7 +160,7 @@ fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
 }
 
 /// The row of a case whose figures are weighed.
-fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &History, policy: &Policy) -> Row {
+fn weighed(before: &BaselineCase, after: &CaseRecord, history: &History, policy: &Policy) -> Row {
     let find = |metrics: &[MetricRecord], name: &str| metrics.iter().position(|metric| metric.name == name);
     let gone = before.metrics.iter().filter(|metric| find(&after.metrics, &metric.name).is_none());
     let both = after.metrics.iter().map(|new| {
@@ -173,11 +168,12 @@ fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &Hist
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(name, old, new, history, policy)).collect();
+    let all: Vec<Weighed> =
+        pairs.filter_map(|(old, new)| change(&after.id, old, new, history, policy)).collect();
 
     let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;
-        *metric == after.headline || policy.gated.contains(metric)
+        *metric == after.headline || policy.gates(&after.id.scenario, metric)
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
     let own = |weighed: &Weighed| weighed.change.metric == after.headline;
@@ -194,6 +190,7 @@ fn weighed(name: &str, before: &BaselineCase, after: &CaseRecord, history: &Hist
         let few = judgement.effect.is_some_and(|effect| effect.few);
         row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
         row.marks.extend(few.then_some(Mark::FewRepeats));
+        row.warn(policy);
     }
     row.metrics = all.into_iter().map(|weighed| weighed.change).collect();
     row

@@ -1,11 +1,13 @@
-//! Judging: a stored baseline against a run. Takes records, hands on a [`Comparison`]; does no IO.
+//! Judging: a stored baseline against a run, or two programs in turns. Takes records and rounds, hands on a
+//! [`Comparison`]; does no IO.
 //!
-//! [`judge()`] walks the cases, `rule.rs` alone decides what a pair of samples says. A comparison from a file
-//! is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
-//! have found.
+//! [`judge()`] walks the cases of a run, and `rule.rs` alone decides what a pair of samples says. A comparison from a
+//! file is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
+//! have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine one.
 
 mod change;
 mod comparison;
+mod duel;
 mod effect;
 mod environment;
 mod history;
@@ -16,11 +18,13 @@ mod tolerance;
 mod verdict;
 
 pub use change::{MetricChange, Tendency};
-pub use comparison::{CaseFailure, Comparison, Counts, GateOutcome, Mark, Promoted, Refusal, Row};
+pub use comparison::{CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Promoted, Refusal, Row};
+pub use duel::{Candidate, CaseDuel, Rounds, confirm, decide};
 pub use effect::Effect;
 pub use environment::{EnvironmentChange, FactKind};
 pub use history::History;
+pub(crate) use judge::axis_changed;
 pub use judge::judge;
-pub use policy::Policy;
+pub use policy::{Gate, Policy};
 pub use tolerance::{Basis, Tolerance};
 pub use verdict::Verdict;

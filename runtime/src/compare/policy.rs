@@ -1,27 +1,230 @@
-//! What a gate lets pass.
+//! What a gate lets pass: `[gate]` of `.config/weighbridge.toml`, and the flags over it.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The margin where the user sets none: a change below it is not called a regression.
-const DEFAULT_MARGIN: f64 = 0.05;
+use super::Effect;
+
+/// The margin against a stored baseline where the user sets none: a file cannot tell smaller changes from the mood of
+/// the machine.
+const STORED_MARGIN: f64 = 0.05;
+
+/// The margin of a duel where the user sets none: relinking the same source moves a body by a few percent, so that
+/// what lies below is as likely to be luck of layout as a change.
+const DUEL_MARGIN: f64 = 0.01;
+
+/// The chance of a false alarm over all cases of a comparison that are to be confirmed, where the user sets none.
+const ALPHA: f64 = 0.05;
 
 /// What a gate lets pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The margin as the user set it, as a share: 0.05 for 5 %. `None` is 5 %, widened to what the history of
-    /// this machine shows to be noise. A margin that was set is taken as it is.
+    /// The margin as a flag set it, as a share: 0.05 for 5 %. It stands for both methods and every scenario, and
+    /// against a stored baseline it is not widened by the history of this machine.
     pub threshold: Option<f64>,
     /// Whether a comparison that decides nothing passes.
     pub inconclusive_passes: bool,
-    /// Metrics that are judged beside the one that stands for each case.
-    pub gated: Vec<String>,
     /// Whether figures of another machine are compared all the same.
     pub allow_different_machine: bool,
+    /// What holds for every scenario.
+    pub gate: Gate,
+    /// What holds for some, by id.
+    pub scenarios: BTreeMap<String, Gate>,
+}
+
+/// What gates, and from where on. What is not set is taken from the level above, then from the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Gate {
+    /// Metrics that are judged beside the one that stands for each case.
+    pub metrics: Option<Vec<String>>,
+    /// The margin of a duel, as a share (1 %).
+    pub duel_margin: Option<f64>,
+    /// The margin against a stored baseline, as a share (5 %), widened to what the history of this machine shows.
+    pub stored_margin: Option<f64>,
+    /// The performance, as a share of the baseline's, below which a regressed case is marked: 0.90.
+    pub warn: Option<f64>,
+    /// The performance, as a share of the baseline's, below which a regressed case fails the gate: 0.80. Not set: every
+    /// regressed case does.
+    pub fail: Option<f64>,
+    /// The chance of a false alarm, over all cases of a duel that are to be confirmed (0.05).
+    pub alpha: Option<f64>,
+}
+
+/// `[gate]` as it is written: what holds for every scenario, and `[gate.scenario.ID]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    metrics: Option<Vec<String>>,
+    duel_margin: Option<f64>,
+    stored_margin: Option<f64>,
+    warn: Option<f64>,
+    fail: Option<f64>,
+    alpha: Option<f64>,
+    inconclusive: Option<String>,
+    #[serde(default)]
+    scenario: BTreeMap<String, Gate>,
+}
+
+/// The settings file, as far as it concerns the gate.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    #[serde(default)]
+    gate: Written,
+    #[serde(rename = "profile")]
+    _profile: Option<IgnoredAny>,
 }
 
 impl Policy {
-    /// The margin, set or not.
-    pub fn margin(&self) -> f64 {
-        self.threshold.unwrap_or(DEFAULT_MARGIN)
+    /// The policy that a workspace's `.config/weighbridge.toml` states.
+    ///
+    /// # Errors
+    /// What is wrong in its text: unknown keys are named, and values that cannot be.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let Settings { gate, .. } = basic_toml::from_str(text).map_err(|error| error.to_string())?;
+        let Written { metrics, duel_margin, stored_margin, warn, fail, alpha, inconclusive, scenario } = gate;
+        let inconclusive_passes = match inconclusive.as_deref() {
+            None | Some("fail") => false,
+            Some("pass") => true,
+            Some(other) => return Err(format!("gate.inconclusive is pass or fail, not `{other}`")),
+        };
+        let gate = Gate { metrics, duel_margin, stored_margin, warn, fail, alpha };
+        gate.check("gate")?;
+        for (id, gate) in &scenario {
+            gate.check(&format!("gate.scenario.{id}"))?;
+            if gate.alpha.is_some() {
+                return Err(format!(
+                    "gate.scenario.{id}: alpha is of the whole comparison: set it in [gate]"
+                ));
+            }
+        }
+        Ok(Self { inconclusive_passes, gate, scenarios: scenario, ..Self::default() })
+    }
+
+    /// The margin of a duel on this scenario.
+    pub fn duel_margin(&self, scenario: &str) -> f64 {
+        self.threshold.unwrap_or_else(|| self.of(scenario, |gate| gate.duel_margin).unwrap_or(DUEL_MARGIN))
+    }
+
+    /// The margin against a stored baseline on this scenario.
+    pub fn stored_margin(&self, scenario: &str) -> f64 {
+        self.threshold
+            .unwrap_or_else(|| self.of(scenario, |gate| gate.stored_margin).unwrap_or(STORED_MARGIN))
+    }
+
+    /// The chance of a false alarm that is accepted.
+    pub fn alpha(&self) -> f64 {
+        self.gate.alpha.unwrap_or(ALPHA)
+    }
+
+    /// Whether this metric may fail the gate beside the one that stands for a case of this scenario.
+    pub fn gates(&self, scenario: &str, metric: &str) -> bool {
+        let metrics = self.of(scenario, |gate| gate.metrics.as_ref());
+        metrics.is_some_and(|metrics| metrics.iter().any(|gated| gated == metric))
+    }
+
+    /// Whether a regression of this effect is to be marked.
+    pub fn warns(&self, scenario: &str, effect: Effect) -> bool {
+        self.of(scenario, |gate| gate.warn).is_some_and(|level| performance(effect) < level)
+    }
+
+    /// Whether a regression of this effect fails the gate.
+    pub fn fails(&self, scenario: &str, effect: Effect) -> bool {
+        self.of(scenario, |gate| gate.fail).is_none_or(|level| performance(effect) < level)
+    }
+
+    fn of<'a, T>(&'a self, scenario: &str, read: impl Fn(&'a Gate) -> Option<T>) -> Option<T> {
+        self.scenarios.get(scenario).and_then(&read).or_else(|| read(&self.gate))
+    }
+}
+
+/// The candidate's performance at the near end of the interval, as a share of the baseline's.
+fn performance(effect: Effect) -> f64 {
+    1.0 / (1.0 + effect.low)
+}
+
+impl Gate {
+    fn check(&self, place: &str) -> Result<(), String> {
+        let shares = [
+            ("duel-margin", self.duel_margin, 10.0),
+            ("stored-margin", self.stored_margin, 10.0),
+            ("warn", self.warn, 1.0),
+            ("fail", self.fail, 1.0),
+            ("alpha", self.alpha, 0.5),
+        ];
+        for (name, value, most) in shares {
+            if let Some(value) = value
+                && !(value > 0.0 && value <= most)
+            {
+                return Err(format!("{place}: {name} is a share above 0 and up to {most}, not {value}"));
+            }
+        }
+        match (self.warn, self.fail) {
+            (Some(warn), Some(fail)) if fail > warn => Err(format!(
+                "{place}: fail = {fail} lies above warn = {warn}: what fails is worse than what warns"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_scenario_sets_stands_over_the_gate_and_a_flag_over_both() {
+        let text = "
+            [profile.small]
+            repeats = 3
+            [gate]
+            metrics = [\"minor_faults\"]
+            duel-margin = 0.02
+            inconclusive = \"pass\"
+            [gate.scenario.PC-1]
+            duel-margin = 0.03
+            metrics = []
+        ";
+        let mut policy = Policy::read(text).unwrap();
+        assert_eq!((policy.duel_margin("CV-1"), policy.duel_margin("PC-1")), (0.02, 0.03));
+        assert_eq!(policy.stored_margin("PC-1"), STORED_MARGIN);
+        assert!(policy.gates("CV-1", "minor_faults") && !policy.gates("PC-1", "minor_faults"));
+        assert!(policy.inconclusive_passes);
+        policy.threshold = Some(0.5);
+        assert_eq!((policy.duel_margin("PC-1"), policy.stored_margin("PC-1")), (0.5, 0.5));
+    }
+
+    #[test]
+    fn without_settings_the_defaults_hold() {
+        let policy = Policy::read("").unwrap();
+        assert_eq!(policy, Policy::default());
+        assert_eq!((policy.duel_margin("A"), policy.stored_margin("A"), policy.alpha()), (0.01, 0.05, 0.05));
+    }
+
+    #[test]
+    fn levels_mark_and_fail_by_the_near_end_of_the_interval() {
+        let policy = Policy::read("gate = { warn = 0.9, fail = 0.8 }").unwrap();
+        let effect = |low| Effect { estimate: low + 0.05, low, high: low + 0.1, few: false };
+        assert!(!policy.warns("A", effect(0.05)) && !policy.fails("A", effect(0.05)));
+        assert!(policy.warns("A", effect(0.15)) && !policy.fails("A", effect(0.15)));
+        assert!(policy.warns("A", effect(0.30)) && policy.fails("A", effect(0.30)));
+        assert!(Policy::default().fails("A", effect(0.011)), "without levels every regression fails");
+    }
+
+    #[test]
+    fn unknown_keys_and_impossible_values_are_named() {
+        for (text, expected) in [
+            ("gate = { margins = 0.1 }", "margins"),
+            ("gate = { duel-margin = -0.1 }", "gate: duel-margin"),
+            ("gate = { warn = 0.8, fail = 0.9 }", "fail = 0.9 lies above"),
+            ("gate = { inconclusive = \"maybe\" }", "`maybe`"),
+            ("gate = { scenario = { A = { alpha = 0.1 } } }", "gate.scenario.A"),
+            ("gates = {}", "gates"),
+        ] {
+            let error = Policy::read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 }

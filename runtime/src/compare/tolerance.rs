@@ -37,16 +37,23 @@ pub enum Basis {
     Spread,
     /// Too few runs are stored to know their spread.
     FirstRuns,
+    /// Both sides were measured in turns: the margin of a duel.
+    Duel,
 }
 
 impl Tolerance {
+    /// The margin of a duel.
+    pub(super) fn duel(share: f64) -> Self {
+        Self { share, basis: Basis::Duel, runs: 0 }
+    }
+
     /// The tolerance for a metric that had these medians in stored runs: the margin as the user set it; else
     /// the largest of the default and three robust deviations of the logarithms.
-    pub fn new(policy: &Policy, medians: &[f64]) -> Self {
+    pub fn new(policy: &Policy, scenario: &str, medians: &[f64]) -> Self {
         let logarithms: Vec<f64> =
             medians.iter().filter(|median| **median > 0.0).map(|median| median.ln()).collect();
         let runs = logarithms.len();
-        let margin = policy.margin();
+        let margin = policy.stored_margin(scenario);
         let (share, basis) = if policy.threshold.is_some() {
             (margin, Basis::Set)
         } else if runs < ENOUGH {
@@ -64,7 +71,7 @@ mod tests {
     use super::*;
 
     fn check(policy: &Policy, medians: &[f64], share: f64, basis: Basis) {
-        let found = Tolerance::new(policy, medians);
+        let found = Tolerance::new(policy, "A", medians);
         assert!((found.share - share).abs() < 1e-9 && found.basis == basis, "{found:?}");
     }
 

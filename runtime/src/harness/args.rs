@@ -39,8 +39,12 @@ pub(super) struct Args {
     pub(super) save_baseline: Option<String>,
     pub(super) baseline: Option<String>,
     pub(super) baseline_lenient: Option<String>,
+    pub(super) versus: Option<String>,
+    pub(super) versus_adapter: Option<String>,
+    pub(super) inject: Option<f64>,
+    pub(super) comparison: Option<String>,
     pub(super) threshold: Option<f64>,
-    pub(super) inconclusive_passes: bool,
+    pub(super) inconclusive_passes: Option<bool>,
     pub(super) allow_different_machine: bool,
     pub(super) list: bool,
     pub(super) list_metrics: bool,
@@ -113,10 +117,30 @@ impl Args {
             };
             args.set(flag, value)?;
         }
+        if args.versus.is_some() && args.versus_adapter.is_some() {
+            return Err(UsageError(
+                "--versus and --versus-adapter name two baselines: choose one".to_owned(),
+            ));
+        }
         if args.quick && args.profile.as_deref().is_some_and(|profile| profile != "quick") {
             return Err(UsageError("--quick is a profile too: name it or --profile, not both".to_owned()));
         }
         Ok(args)
+    }
+
+    /// The flags that select what another program of the same suite is to list.
+    pub(super) fn listing_flags(&self) -> Vec<String> {
+        let mut flags = self.filters.clone();
+        let mut many = |name: &str, values: &[String]| {
+            flags.extend(values.iter().map(|value| format!("--{name}={value}")));
+        };
+        many("scenario", &self.scenarios);
+        many("adapter", &self.adapters);
+        many("skip", &self.skip);
+        many("set", &self.set.iter().cloned().collect::<Vec<_>>());
+        many("param", &self.params.iter().map(ToString::to_string).collect::<Vec<_>>());
+        flags.extend(self.exact.then(|| "--exact".to_owned()));
+        flags
     }
 
     fn set(&mut self, flag: &Flag, value: Option<String>) -> Result<(), UsageError> {
@@ -149,9 +173,15 @@ impl Args {
             "save-baseline" => self.save_baseline = Some(value),
             "baseline" => self.baseline = Some(value),
             "baseline-lenient" => self.baseline_lenient = Some(value),
+            "versus" => self.versus = Some(value),
+            "versus-adapter" => self.versus_adapter = Some(value),
+            "inject" => self.inject = Some(crate::bencher::read_share(&value).map_err(UsageError)?),
+            "comparison" => self.comparison = Some(value),
             "threshold" => self.threshold = Some(percent(flag, &value)?),
             "noise-threshold" => self.threshold = Some(share(flag, &value)?),
-            "inconclusive" => self.inconclusive_passes = one_of(flag, &value, &["pass", "fail"])? == "pass",
+            "inconclusive" => {
+                self.inconclusive_passes = Some(one_of(flag, &value, &["pass", "fail"])? == "pass");
+            }
             "allow-different-machine" => self.allow_different_machine = true,
             "list" => self.list = true,
             "list-metrics" => self.list_metrics = true,

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
 use crate::compare::{Comparison, Policy, judge};
-use crate::plan::{CaseId, Plan};
+use crate::plan::{self, CaseId, Plan};
 use crate::record::{
     Baseline, Build, CaseRecord, CaseStatus, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus,
     assemble_run,
@@ -70,7 +70,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     runs.write_manifest(&record.manifest)?;
 
-    let policy = policy(context);
+    let policy = policy(context)?;
     let changes = previous
         .map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
     terminal.result(&report::table(
@@ -103,7 +103,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 }
 
 /// What must hold before anything is measured.
-fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
+pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(Error::DebugAssertions);
     }
@@ -141,7 +141,7 @@ fn build(context: &Context<'_>) -> Build {
 
 /// Waits for other measuring runs on this machine; `None` when interrupted.
 #[expect(clippy::option_option, reason = "interrupted, not wanted and held are three answers")]
-fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
+pub(super) fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
     if context.args.no_lock {
         return Ok(Some(None));
     }
@@ -234,14 +234,21 @@ fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy
 /// How many runs a history looks back.
 const MOST_RUNS: usize = 30;
 
-fn policy(context: &Context<'_>) -> Policy {
+/// What the workspace's settings say of the gate, and the flags over it.
+pub(super) fn policy(context: &Context<'_>) -> Result<Policy, Error> {
     let args = &context.args;
-    Policy {
+    let stated = match &context.settings {
+        Some((file, text)) => {
+            Policy::read(text).map_err(|why| plan::Error::Settings { file: file.clone(), why })?
+        }
+        None => Policy::default(),
+    };
+    Ok(Policy {
         threshold: args.threshold,
-        inconclusive_passes: args.inconclusive_passes,
-        gated: Vec::new(),
+        inconclusive_passes: args.inconclusive_passes.unwrap_or(stated.inconclusive_passes),
         allow_different_machine: args.allow_different_machine,
-    }
+        ..stated
+    })
 }
 
 /// The exit code of the measuring alone.

@@ -35,6 +35,8 @@ pub(super) enum Error {
     Program(std::io::Error),
     #[error("run {run} cannot be resumed: {why}")]
     Resume { run: RunId, why: String },
+    #[error("{program} is no bench program that can be measured beside this one: {why}")]
+    Versus { program: String, why: String },
     #[error("failed to install the handler of Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
 }
@@ -48,6 +50,7 @@ impl Error {
             | Self::Plan(_)
             | Self::DebugAssertions
             | Self::Resume { .. }
+            | Self::Versus { .. }
             | Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
             Self::NothingRegistered
             | Self::NothingSelected(_)

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod duel;
 mod error;
 mod exit_code;
 mod flags;
@@ -48,6 +49,8 @@ struct Context<'a> {
     suite: &'a Suite,
     args: Args,
     terminal: Terminal,
+    /// The workspace's settings file: its name and its text.
+    settings: Option<(String, String)>,
     /// Set by Ctrl-C.
     interrupted: Arc<AtomicBool>,
 }
@@ -90,7 +93,7 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     }
     let plan = plan::build(&registry, &request)?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    let context = Context { suite, args, terminal, interrupted: interrupted.clone() };
+    let context = Context { suite, args, terminal, settings, interrupted: interrupted.clone() };
     if mode == Mode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
@@ -102,6 +105,9 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         }
     })?;
     match mode {
+        Mode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
+            duel::duel(&context, &registry, &plan)
+        }
         Mode::Bench => bench::bench(&context, &registry, &plan),
         Mode::Smoke => smoke::smoke(&context, &plan),
         Mode::Profile => smoke::profile(&context, &plan),

@@ -1,5 +1,7 @@
 //! `--param axis=v1,v2`: values that replace those of an axis.
 
+use std::fmt;
+
 use super::Error;
 
 /// One `--param`.
@@ -11,6 +13,16 @@ pub struct Param {
     pub axis: String,
     /// The values as typed. `all` alone means every value of the axis.
     pub values: Vec<String>,
+}
+
+/// As it is typed.
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scenario) = &self.scenario {
+            write!(f, "{scenario}.")?;
+        }
+        write!(f, "{}={}", self.axis, self.values.join(","))
+    }
 }
 
 impl Param {

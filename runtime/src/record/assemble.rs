@@ -175,6 +175,13 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     found.map_or(wanted.unwrap_or("wall_time"), |metric| &metric.name).to_owned()
 }
 
+/// The metric that stands for these repeats where its scenario names none, and all metrics of them.
+pub(crate) fn standing_metrics(repeats: &[Repeat]) -> (String, Vec<MetricRecord>) {
+    let measured: Vec<Measured<'_>> = repeats.iter().filter_map(Measured::of).collect();
+    let metrics = metrics(&measured);
+    (headline(&metrics, None), metrics)
+}
+
 /// The number of the repeat that is nearest to the median of all; the earlier on a tie.
 fn median_repeat(metric: &MetricRecord, numbers: &[u32]) -> Option<u32> {
     let centre = metric.estimate?.median;

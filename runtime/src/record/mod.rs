@@ -16,6 +16,7 @@ mod warning;
 mod whole;
 mod work;
 
+pub(crate) use assemble::standing_metrics;
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub(crate) use check::JournalEntry;

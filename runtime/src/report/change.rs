@@ -32,8 +32,11 @@ fn range(effect: Effect) -> String {
 
 /// What a run is judged to be against a baseline: what stands in the way first, then every row that is not unchanged.
 pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut text =
-        format!("\nagainst baseline `{}` (run {})\n", comparison.baseline.name, comparison.baseline.run);
+    let name = &comparison.baseline.name;
+    let mut text = match &comparison.baseline.run {
+        Some(run) => format!("\nagainst the stored baseline `{name}` (run {run})\n"),
+        None => format!("\nin a duel with `{name}`\n"),
+    };
     let mut line = |words: String| writeln!(text, "{words}").expect("a String takes all that is written");
     for change in &comparison.environment_changes {
         line(format!("changed since then: {change}"));
@@ -60,6 +63,22 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         counts.unchanged, counts.regressed, counts.improved
     ));
     text
+}
+
+/// One case of a duel, when it has been decided.
+pub fn row(row: &Row, terminal: Terminal) -> String {
+    let style = match row.verdict {
+        Verdict::Regressed => Style::Red,
+        Verdict::Improved => Style::Green,
+        Verdict::Unchanged => Style::Dim,
+        _ => Style::Yellow,
+    };
+    let verdict = terminal.paint(style, row.verdict.name());
+    let rounds = row.rounds.as_ref().map_or(0, |rounds| rounds.shifts.len());
+    let effect = row.effect.map_or_else(String::new, |effect| {
+        format!(", {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
+    });
+    format!("{verdict} after {rounds} rounds{effect}")
 }
 
 fn refused(refusal: &Refusal) -> String {

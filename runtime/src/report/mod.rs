@@ -11,10 +11,10 @@ mod summary;
 mod table;
 mod terminal;
 
-pub use change::{changes, verdicts};
+pub use change::{changes, row, verdicts};
 pub use machine::machine;
 pub use plan::{details, header, skips};
 pub use progress::Progress;
-pub use summary::summary;
+pub use summary::{duel_summary, summary};
 pub use table::{bencher_lines, metrics, table};
 pub use terminal::{Style, Terminal};

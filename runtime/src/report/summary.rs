@@ -1,5 +1,6 @@
 //! The one line that ends every run, in a fixed grammar: `weighbridge: key=value ...`.
 
+use crate::compare::Comparison;
 use crate::record::{Agreement, CaseRecord, CaseStatus, RunRecord};
 
 /// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`.
@@ -18,5 +19,25 @@ pub fn summary(run: &RunRecord, exit: u8) -> String {
         ),
         count(|case| matches!(case.status, CaseStatus::Skipped(_))),
         count(|case| case.status == CaseStatus::Incomplete),
+    )
+}
+
+/// The line of a duel: `weighbridge: duel=ID cases=N regressed=N improved=N unchanged=N inconclusive=N added=N
+/// removed=N incomparable=N failed=N exit=N`.
+pub fn duel_summary(comparison: &Comparison, exit: u8) -> String {
+    let counts = comparison.counts;
+    format!(
+        "weighbridge: duel={} cases={} regressed={} improved={} unchanged={} inconclusive={} added={} removed={} \
+         incomparable={} failed={} exit={exit}\n",
+        comparison.candidate,
+        comparison.rows.len(),
+        counts.regressed,
+        counts.improved,
+        counts.unchanged,
+        counts.inconclusive,
+        counts.added,
+        counts.removed,
+        counts.incomparable,
+        comparison.failures.len(),
     )
 }

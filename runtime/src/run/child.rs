@@ -70,7 +70,7 @@ impl Pace for Paced {
     fn next(&mut self) -> Option<u64> {
         match self.told.recv() {
             Ok(Tell::Block(iterations)) => Some(iterations),
-            Ok(Tell::End | Tell::Repeat(_)) | Err(_) => None,
+            Ok(Tell::Repeat(_)) | Err(_) => None,
         }
     }
 

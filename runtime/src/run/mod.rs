@@ -1,9 +1,11 @@
 //! Running a plan: fresh processes, rounds, deadlines. Hands on a [`Repeat`] for every repeat that ended.
 //!
 //! The parent schedules (`schedule.rs`) and watches (`process.rs`); a child, which is the same binary, measures
-//! (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on.
+//! (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on. In a duel two programs
+//! are measured in turns (`duel.rs`).
 
 mod child;
+mod duel;
 mod event;
 mod executor;
 mod outcome;
@@ -13,6 +15,7 @@ mod repeat;
 mod schedule;
 
 pub use child::serve;
+pub use duel::{Broken, Duel, Round, Side};
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use process::Program;

@@ -290,13 +290,6 @@ impl Opened {
         };
         Err(Box::new(self.process.ended(end, &self.seen, watch, true)))
     }
-
-    /// Lets the repeat go to its end.
-    pub(super) fn finish(mut self, watch: Watch<'_>) -> Ended {
-        let _ = send(&mut self.process.socket, &Tell::End);
-        let end = self.process.listen(watch, &mut self.seen);
-        self.process.ended(end, &self.seen, watch, true)
-    }
 }
 
 fn died(status: ExitStatus, stderr: &[u8]) -> How {

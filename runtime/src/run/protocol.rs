@@ -26,8 +26,6 @@ pub(super) enum Tell {
     Repeat(Box<Ask>),
     /// Run a block of so many iterations: to a paced repeat that has said that it is ready.
     Block(u64),
-    /// No more blocks: go to the end of the repeat.
-    End,
 }
 
 /// What the parent asks for: one repeat.

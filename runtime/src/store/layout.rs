@@ -121,6 +121,26 @@ impl Layout {
         self.run(run).join("hashes").join(format!("{}.bin", case.file_name()))
     }
 
+    /// All duels.
+    pub fn duels(&self) -> PathBuf {
+        self.data.join("duels")
+    }
+
+    /// What came of a duel.
+    pub fn duel(&self, duel: &RunId) -> PathBuf {
+        self.duels().join(format!("{duel}.json"))
+    }
+
+    /// The directory that a duel's children use.
+    pub fn duel_scratch(&self, duel: &RunId) -> PathBuf {
+        self.duels().join(format!(".scratch-{duel}"))
+    }
+
+    /// Earlier revisions, checked out and built to be measured in turns with.
+    pub fn rebuilds(&self) -> PathBuf {
+        self.data.join("rebuilds")
+    }
+
     /// All baselines of this data directory.
     pub fn baselines(&self) -> PathBuf {
         self.data.join("baselines")

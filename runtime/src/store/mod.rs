@@ -1,9 +1,10 @@
-//! Where records are kept: runs with their journal, baselines, the machine-wide lock.
+//! Where records are kept: runs with their journal, baselines, duels, the machine-wide lock.
 //!
 //! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and
 //! what it says are checked. Nothing here decides anything about figures.
 
 mod baselines;
+mod duels;
 mod error;
 mod files;
 mod layout;
@@ -12,6 +13,7 @@ mod prune;
 mod runs;
 
 pub use baselines::{BaselineName, Baselines, Stored};
+pub use duels::Duels;
 pub use error::Error;
 pub use files::{Disk, Files};
 pub use layout::{Layout, Stream};

@@ -11,8 +11,12 @@ const FITS: &str = "a String takes all that is written";
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
     let mut text = format!("## Weighbridge: {} against `{name}`\n", headline(exit));
     for Judged { comparison, missing, .. } in judged {
-        let (candidate, run) = (&comparison.candidate, &comparison.baseline.run);
-        writeln!(text, "\n### {}\n\nRun `{candidate}` against run `{run}`.", comparison.suite).expect(FITS);
+        writeln!(text, "\n### {}\n", comparison.suite).expect(FITS);
+        match &comparison.baseline.run {
+            Some(run) => writeln!(text, "Run `{}` against the stored run `{run}`.", comparison.candidate),
+            None => writeln!(text, "Measured in turns with `{}`.", comparison.baseline.name),
+        }
+        .expect(FITS);
         if !comparison.environment_changes.is_empty() {
             text.push_str("\nChanged around the code:\n\n");
             for change in &comparison.environment_changes {

@@ -4,10 +4,12 @@ mod details;
 mod github;
 mod json;
 mod markdown;
+pub(crate) mod rebuild;
 mod summary_line;
 mod text;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -43,7 +45,12 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
     let mut remarks = Vec::new();
-    let judged = match judge_all(args, place, &mut remarks) {
+    let judged = match (&args.rebuild, &args.name) {
+        (Some(revision), _) => rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks),
+        (None, Some(name)) => judge_all(args, name, place, &mut remarks),
+        (None, None) => Err(stop::usage("compare-baseline needs the name of a baseline, or --rebuild REV")),
+    };
+    let judged = match judged {
         Ok(judged) => judged,
         // To have nothing to judge by is an end like others, and has its line of summary.
         Err(error) if stop::exit(&error) == Exit::NothingToJudge => {
@@ -54,7 +61,8 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     };
     let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
     let exit = if judged.is_empty() { Exit::NothingToJudge } else { exit };
-    let markdown = markdown::of(&args.name, &judged, exit);
+    let against = args.rebuild.as_ref().or(args.name.as_ref()).map_or("", String::as_str);
+    let markdown = markdown::of(against, &judged, exit);
     if let Some(file) = &args.markdown {
         fs::write(file, &markdown).with_context(|| format!("failed to write `{}`", file.display()))?;
     }
@@ -65,7 +73,7 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     let line = summary_line::of(&judged, exit);
     let mut text = match args.format {
         Format::Table => text::of(&judged),
-        Format::Json => json::of(&args.name, &judged, exit)?,
+        Format::Json => json::of(against, &judged, exit)?,
         Format::Markdown => markdown,
         Format::Github => github::annotations(&judged),
     };
@@ -83,27 +91,27 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
 }
 
 /// Judges every suite that is meant.
-fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -> Result<Vec<Judged>> {
-    let name: BaselineName = args.name.parse()?;
+fn judge_all(
+    args: &CompareBaseline,
+    wanted: &str,
+    place: &Place,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Judged>> {
+    let name: BaselineName = wanted.parse()?;
     let (stored, broken) = place.baselines().list()?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
-    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == args.name).collect();
+    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == wanted).collect();
     if named.is_empty() {
         // A damaged baseline is no missing one: making another would hide what happened to it.
         let file = format!("{name}.json");
         if let Some(damaged) = broken.iter().find(|broken| Path::new(&broken.name).ends_with(&file)) {
             bail!("{}", damaged.why);
         }
-        return Err(no_baseline(&args.name, &stored));
+        return Err(no_baseline(wanted, &stored));
     }
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     remarks.extend(picked.remarks);
-    let policy = Policy {
-        threshold: args.threshold,
-        inconclusive_passes: args.inconclusive == Inconclusive::Pass,
-        allow_different_machine: args.allow_different_machine,
-        ..Policy::default()
-    };
+    let policy = policy(args, place)?;
     let explicit = args.run.is_some() || args.suite.is_some();
     let mut judged = Vec::new();
     for manifest in &picked.runs {
@@ -136,6 +144,24 @@ fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -
         )));
     }
     Ok(judged)
+}
+
+/// What the workspace's settings say of the gate, and the arguments over it.
+pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
+    let file = place.root.join(".config").join("weighbridge.toml");
+    let stated = match fs::read_to_string(&file) {
+        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
+        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
+    };
+    Ok(Policy {
+        threshold: args.threshold,
+        inconclusive_passes: args
+            .inconclusive
+            .map_or(stated.inconclusive_passes, |inconclusive| inconclusive == Inconclusive::Pass),
+        allow_different_machine: args.allow_different_machine,
+        ..stated
+    })
 }
 
 fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Policy) -> Result<Judged> {

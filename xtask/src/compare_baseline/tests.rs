@@ -9,10 +9,12 @@ use crate::fixtures::{Home, around, case, home, plain, run as record};
 
 fn args(name: &str) -> CompareBaseline {
     CompareBaseline {
-        name: name.to_owned(),
+        name: Some(name.to_owned()),
+        rebuild: None,
+        bench_args: Vec::new(),
         run: None,
         threshold: None,
-        inconclusive: Inconclusive::Fail,
+        inconclusive: None,
         markdown: None,
         format: Format::Table,
         suite: None,
@@ -137,7 +139,7 @@ fn what_cannot_be_decided_is_5_or_passes_when_told() {
     };
     let wild = values(&[4.0e6, 12.0e6, 5.0e6, 11.0e6, 7.9e6, 6.0e6, 10.0e6]);
     assert_eq!(end(&wild, &args("main")), 5);
-    let pass = CompareBaseline { inconclusive: Inconclusive::Pass, ..args("main") };
+    let pass = CompareBaseline { inconclusive: Some(Inconclusive::Pass), ..args("main") };
     assert_eq!(end(&wild, &pass), 0);
 }
 

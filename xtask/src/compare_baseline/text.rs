@@ -14,11 +14,14 @@ pub(super) fn of(judged: &[Judged]) -> String {
     let mut text = String::new();
     for Judged { comparison, missing, .. } in judged {
         let baseline = &comparison.baseline;
-        writeln!(
-            text,
-            "{}: run {} against baseline `{}` (run {})",
-            comparison.suite, comparison.candidate, baseline.name, baseline.run
-        )
+        match &baseline.run {
+            Some(run) => writeln!(
+                text,
+                "{}: run {} against the stored baseline `{}` (run {run})",
+                comparison.suite, comparison.candidate, baseline.name
+            ),
+            None => writeln!(text, "{}: in a duel with `{}`", comparison.suite, baseline.name),
+        }
         .expect(FITS);
         for change in &comparison.environment_changes {
             writeln!(text, "changed: {change}").expect(FITS);

@@ -136,7 +136,14 @@ fn a_metric_that_is_gated_beside_the_headline_can_fail_the_case() {
         case.metrics.push(metric("peak_memory", Direction::Lower, &times(memory)));
         case
     };
-    let policy = Policy { threshold: Some(0.05), gated: vec!["peak_memory".into()], ..Policy::default() };
+    let policy = Policy {
+        threshold: Some(0.05),
+        gate: crate::compare::Gate {
+            metrics: Some(vec!["peak_memory".into()]),
+            ..crate::compare::Gate::default()
+        },
+        ..Policy::default()
+    };
     let baseline = Baseline::promote("main", &run(1, vec![with(1.0)]));
     let judged = |after| judge(&baseline, &run(2, vec![after]), &History::default(), &policy).rows[0].clone();
     let more = judged(with(1.5));

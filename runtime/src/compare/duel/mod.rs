@@ -1,0 +1,319 @@
+//! Judging two programs that were measured in turns: one value per round, decided at fixed looks, confirmed afresh.
+//!
+//! The unit of inference is the round, that is a fresh process of each side. What a round says is in `pairs.rs`, when
+//! and what the rounds decide in `sequence.rs`.
+
+mod pairs;
+mod sequence;
+
+use serde::{Deserialize, Serialize};
+
+use self::pairs::{Condensed, condense};
+use super::comparison::{Mark, Row};
+use super::rule::Judgement;
+use super::{MetricChange, Policy, Tendency, Tolerance, Verdict};
+use crate::bencher::PerIteration;
+use crate::metric::{Direction, Reading, Unit};
+use crate::plan::CaseId;
+use crate::record::{Estimate, MetricRecord, standing_metrics};
+use crate::run::{Repeat, Round};
+use crate::stats;
+
+/// The rounds of one case, as they come in.
+#[derive(Clone, Debug, Default)]
+pub struct CaseDuel {
+    work: [PerIteration; 2],
+    blocks: Vec<Condensed>,
+    repeats: [Vec<Repeat>; 2],
+}
+
+/// What the rounds of a case were: enough to decide again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// One value per round, of the metric that decided: the logarithm of how much worse the candidate is.
+    pub shifts: Vec<f64>,
+    /// In how many of them the CPU clock decided.
+    pub by_cpu: usize,
+    /// Pairs of blocks that were not preempted, and all pairs. Without blocks both are 0.
+    pub clean_pairs: (usize, usize),
+    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of its
+    /// median log-ratio. Without blocks 0.
+    pub within: f64,
+    /// Seconds from the first process to the decision, confirmation apart.
+    pub seconds: f64,
+    /// The rounds with a new seed that a regression was confirmed on, or was not.
+    pub confirmation: Vec<f64>,
+    /// The chance of such a confirmation without a regression, by the signed-rank test.
+    pub p: Option<f64>,
+    /// The same, adjusted for all cases of the comparison that were to be confirmed (Holm).
+    pub adjusted: Option<f64>,
+}
+
+/// A metric over the rounds.
+struct Series {
+    name: String,
+    unit: Unit,
+    direction: Direction,
+    /// Each side's values.
+    sides: [Vec<f64>; 2],
+    /// Logarithms of how much worse the candidate is, one per round.
+    shifts: Vec<f64>,
+}
+
+impl CaseDuel {
+    /// Takes in a round.
+    pub fn add(&mut self, round: Round) {
+        match round {
+            Round::Blocks { work, pairs } => {
+                self.work = work;
+                self.blocks.extend(condense(&work, &pairs));
+            }
+            Round::Repeats([old, new]) => {
+                self.repeats[0].extend(old);
+                self.repeats[1].extend(new);
+            }
+        }
+    }
+
+    /// Whether the rounds so far decide, or are all that there will be. Where several metrics gate, one that regressed
+    /// is enough, and all must be decided otherwise.
+    pub fn is_decided(&self, case: &CaseId, policy: &Policy) -> bool {
+        let gating = self.gating(&case.scenario, policy);
+        let margin = policy.duel_margin(&case.scenario);
+        let looks = gating.iter().map(|series| sequence::look(&series.shifts, margin));
+        let looks: Vec<Option<Judgement>> = looks.collect();
+        let regressed = |look: &Option<Judgement>| {
+            look.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Regressed)
+        };
+        looks.iter().any(regressed)
+            || (!looks.is_empty() && looks.iter().all(Option::is_some))
+            || self.rounds() >= sequence::MOST_ROUNDS
+    }
+
+    /// How many rounds there were.
+    pub fn rounds(&self) -> usize {
+        self.blocks.len().max(self.repeats[0].len() / 2)
+    }
+
+    /// The most rounds that a duel has, and a confirmation always.
+    pub const MOST_ROUNDS: usize = sequence::MOST_ROUNDS;
+
+    /// What is said of the case.
+    pub fn row(&self, case: &CaseId, policy: &Policy) -> Row {
+        let margin = policy.duel_margin(&case.scenario);
+        let all = self.series();
+        let headline = self.headline(&all);
+        let judged: Vec<Option<Judgement>> =
+            all.iter().map(|series| sequence::so_far(&series.shifts, margin)).collect();
+        let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
+        let mut deciding: Option<usize> = None;
+        for (at, series) in all.iter().enumerate() {
+            let worse = |other: usize| rank(judged[at].as_ref()) < rank(judged[other].as_ref());
+            if gates(series) && deciding.is_none_or(worse) {
+                deciding = Some(at);
+            }
+        }
+        let why = format!("{} rounds are too few to decide", self.rounds());
+        let mut row = Row::bare(case, &headline, Verdict::Inconclusive(why));
+        if let Some(at) = deciding {
+            row.metric.clone_from(&all[at].name);
+            row.rounds = Some(self.summary(&all[at]));
+            if let Some(judgement) = &judged[at] {
+                row.verdict = judgement.verdict.clone();
+                row.effect = judgement.effect;
+                row.tolerance = Some(Tolerance::duel(margin));
+                row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
+            }
+        }
+        if row.rounds.as_ref().is_some_and(|rounds| 2 * rounds.by_cpu > rounds.shifts.len()) {
+            row.marks.push(Mark::ByCpuClock);
+        }
+        row.warn(policy);
+        row.metrics = all.iter().zip(&judged).map(|(series, judgement)| changed(series, judgement)).collect();
+        row
+    }
+
+    /// The series of metrics that may fail a gate.
+    fn gating(&self, scenario: &str, policy: &Policy) -> Vec<Series> {
+        let mut all = self.series();
+        let headline = self.headline(&all);
+        all.retain(|series| series.name == headline || policy.gates(scenario, &series.name));
+        all
+    }
+
+    /// The metric that stands for the case.
+    fn headline(&self, all: &[Series]) -> String {
+        match self.repeats[0].is_empty() {
+            true => all.first().map_or_else(|| "wall_time".to_owned(), |series| series.name.clone()),
+            false => standing_metrics(&self.repeats[0]).0,
+        }
+    }
+
+    fn summary(&self, deciding: &Series) -> Rounds {
+        let mut clean = (0, 0);
+        for round in &self.blocks {
+            clean = (clean.0 + round.clean.0, clean.1 + round.clean.1);
+        }
+        Rounds {
+            shifts: deciding.shifts.clone(),
+            by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
+            clean_pairs: clean,
+            within: stats::median(&self.blocks.iter().map(|round| round.error).collect::<Vec<_>>()),
+            ..Rounds::default()
+        }
+    }
+
+    fn series(&self) -> Vec<Series> {
+        if self.repeats[0].is_empty() { self.block_series() } else { self.repeat_series() }
+    }
+
+    fn block_series(&self) -> Vec<Series> {
+        let series =
+            |name: &str, unit: Unit, side: fn(&Condensed, usize) -> f64, shift: fn(&Condensed) -> f64| {
+                let values = |at: usize| self.blocks.iter().map(|round| side(round, at)).collect();
+                Series {
+                    name: name.to_owned(),
+                    unit,
+                    direction: Direction::Lower,
+                    sides: [values(0), values(1)],
+                    shifts: self.blocks.iter().map(shift).collect(),
+                }
+            };
+        vec![
+            series("wall_time", Unit::SECONDS, |round, side| round.sides[side].wall, |round| round.time),
+            series("cpu_time", Unit::SECONDS, |round, side| round.sides[side].cpu, |round| round.cpu),
+            series("minor_faults", Unit::COUNT, |round, side| round.sides[side].faults, |round| round.faults),
+        ]
+    }
+
+    fn repeat_series(&self) -> Vec<Series> {
+        let [old, new] = [0, 1].map(|side| standing_metrics(&self.repeats[side]).1);
+        let paired = |metric: &MetricRecord| {
+            let other = new.iter().find(|other| other.name == metric.name)?;
+            let mut series = Series {
+                name: metric.name.clone(),
+                unit: metric.unit.clone(),
+                direction: metric.direction,
+                sides: [Vec::new(), Vec::new()],
+                shifts: Vec::new(),
+            };
+            // Two repeats of each side make a round.
+            for (old, new) in metric.values.chunks(2).zip(other.values.chunks(2)) {
+                let sides = [middle(old, metric)?, middle(new, metric)?];
+                series.shifts.push(sides[1].1 - sides[0].1);
+                series.sides[0].push(sides[0].0);
+                series.sides[1].push(sides[1].0);
+            }
+            Some(series)
+        };
+        old.iter().filter_map(paired).collect()
+    }
+}
+
+/// The middle of a side's repeats in a round, and the mean of their logarithms turned so that more is worse. `None`
+/// where one has no value. Counts and bytes may be 0, which has no logarithm: all are taken one too large.
+fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
+    let values: Vec<f64> = readings.iter().map(Reading::value).collect::<Option<_>>()?;
+    let from_zero = metric.unit == Unit::COUNT || metric.unit == Unit::BYTES;
+    let logarithm = |value: &f64| if from_zero { value.ln_1p() } else { value.ln() };
+    let sum: f64 = values.iter().map(logarithm).sum();
+    let sign = if metric.direction == Direction::Higher { -1.0 } else { 1.0 };
+    let mean = sign * sum / values.len() as f64;
+    (mean.is_finite() && !values.is_empty()).then(|| (stats::median(&values), mean))
+}
+
+/// In which order judgements on several metrics stand for a case: the worst first.
+fn rank(judgement: Option<&Judgement>) -> u8 {
+    match judgement.map(|judgement| &judgement.verdict) {
+        Some(Verdict::Regressed) => 0,
+        Some(Verdict::Inconclusive(_)) | None => 1,
+        Some(Verdict::Improved) => 2,
+        Some(_) => 3,
+    }
+}
+
+fn changed(series: &Series, judgement: &Option<Judgement>) -> MetricChange {
+    let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
+    let tendency = match judgement.as_ref().map(|judgement| &judgement.verdict) {
+        _ if series.direction == Direction::Information => Tendency::Information,
+        Some(Verdict::Regressed) => Tendency::Worse,
+        Some(Verdict::Improved) => Tendency::Better,
+        Some(Verdict::Unchanged) => Tendency::Same,
+        _ => Tendency::Unclear,
+    };
+    MetricChange::new(&series.name, &series.unit, series.direction, [baseline, candidate], tendency)
+}
+
+/// A case that regressed at first, and its rounds with a new seed.
+#[derive(Debug)]
+pub struct Candidate<'a> {
+    /// The row that says so.
+    pub row: &'a mut Row,
+    /// The fresh rounds.
+    pub fresh: CaseDuel,
+}
+
+/// Confirms regressions on fresh rounds, or calls them inconclusive.
+pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
+    let fresh: Vec<Vec<f64>> = candidates
+        .iter()
+        .map(|candidate| {
+            let mut all = candidate.fresh.series();
+            let at = all.iter().position(|series| series.name == candidate.row.metric);
+            at.map_or_else(Vec::new, |at| all.swap_remove(at).shifts)
+        })
+        .collect();
+    let margins: Vec<f64> =
+        candidates.iter().map(|candidate| policy.duel_margin(&candidate.row.case.scenario)).collect();
+    let confirmations = sequence::confirmations(&fresh, &margins, policy.alpha());
+    for (((candidate, fresh), confirmation), margin) in
+        candidates.iter_mut().zip(fresh).zip(confirmations).zip(margins)
+    {
+        let row = &mut *candidate.row;
+        // The estimate comes from the fresh rounds: the first ones were chosen for being bad.
+        if let Some(judgement) = sequence::so_far(&fresh, margin) {
+            row.effect = judgement.effect;
+            row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
+        }
+        if !confirmation.stands {
+            row.verdict = Verdict::Inconclusive(format!(
+                "regressed at first, not confirmed by {} fresh rounds (p = {:.3})",
+                fresh.len(),
+                confirmation.adjusted
+            ));
+        }
+        if let Some(rounds) = &mut row.rounds {
+            rounds.confirmation = fresh;
+            rounds.p = Some(confirmation.p);
+            rounds.adjusted = Some(confirmation.adjusted);
+        }
+    }
+}
+
+/// Decides the cases of one comparison again from their rounds: the names of the verdicts, in order.
+///
+/// For whoever wants to check what was decided, or to try another margin on rounds that were kept.
+pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    let mut candidates = Vec::new();
+    for (at, rounds) in rounds.iter().enumerate() {
+        let first = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
+        let decided = first.filter_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin)).next();
+        let name = decided.map_or("Inconclusive", |judgement| judgement.verdict.name());
+        if name == Verdict::Regressed.name() {
+            candidates.push(at);
+        }
+        names.push(name);
+    }
+    let fresh: Vec<Vec<f64>> = candidates.iter().map(|at| rounds[*at].confirmation.clone()).collect();
+    let confirmations = sequence::confirmations(&fresh, &vec![margin; fresh.len()], alpha);
+    for (at, confirmation) in candidates.into_iter().zip(confirmations) {
+        if !confirmation.stands {
+            names[at] = "Inconclusive";
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests;

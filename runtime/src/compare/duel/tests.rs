@@ -1,0 +1,178 @@
+use super::*;
+use crate::bencher::Purpose;
+use crate::metric::{Block, Observation, Taken};
+use crate::registry::Point;
+use crate::run::Outcome;
+use crate::stats::SplitMix64;
+
+fn id() -> CaseId {
+    CaseId { scenario: "A".into(), point: Point::default(), adapter: None }
+}
+
+/// What the operating system and the body did to the blocks of one side.
+#[derive(Clone, Copy)]
+struct SideOf {
+    time: f64,
+    faults: u64,
+}
+
+const PLAIN: SideOf = SideOf { time: 1.0, faults: 0 };
+
+/// A round whose blocks wander by a few percent.
+fn round(sides: [SideOf; 2], random: &mut SplitMix64) -> Round {
+    let mut block = |side: SideOf| {
+        let wander = 1.0 + (random.draw() >> 11) as f64 / (1u64 << 53) as f64 * 0.04;
+        let wall = (1e6 * side.time * wander) as u64;
+        let faults = side.faults;
+        Block { iterations: 100, wall, thread: wall, cpu: wall, preemptions: 0, waits: 0, faults }
+    };
+    let pairs = (0..50).map(|_| [block(sides[0]), block(sides[1])]).collect();
+    Round::Blocks { work: [PerIteration::default(); 2], pairs }
+}
+
+/// As many rounds as it takes.
+fn fought(sides: [SideOf; 2], policy: &Policy) -> CaseDuel {
+    let mut random = SplitMix64::new(1);
+    let mut duel = CaseDuel::default();
+    while !duel.is_decided(&id(), policy) {
+        duel.add(round(sides, &mut random));
+    }
+    duel
+}
+
+fn row(sides: [SideOf; 2], policy: &Policy) -> Row {
+    fought(sides, policy).row(&id(), policy)
+}
+
+fn timed(time: f64) -> SideOf {
+    SideOf { time, ..PLAIN }
+}
+
+#[test]
+fn a_slower_an_equal_and_a_faster_program_are_told_apart() {
+    let policy = Policy::default();
+    for (time, expected) in [(1.05, "Regressed"), (1.0, "Unchanged"), (0.95, "Improved")] {
+        let row = row([PLAIN, timed(time)], &policy);
+        assert_eq!(row.verdict.name(), expected, "{time}");
+        assert_eq!(row.metric, "wall_time");
+        let rounds = row.rounds.unwrap();
+        assert_eq!((rounds.shifts.len(), rounds.by_cpu), (8, 0));
+        assert!(row.detectable.unwrap() > 0.01);
+    }
+}
+
+#[test]
+fn scaling_all_times_by_a_constant_changes_no_verdict() {
+    let policy = Policy::default();
+    for time in [0.97, 0.995, 1.0, 1.005, 1.03] {
+        let plain = row([PLAIN, timed(time)], &policy);
+        let scaled = row([timed(64.0), timed(64.0 * time)], &policy);
+        assert_eq!(plain.verdict.name(), scaled.verdict.name(), "{time}");
+    }
+}
+
+#[test]
+fn a_change_that_lives_in_page_faults_alone_is_named_by_the_metric_that_has_it() {
+    let gate = super::super::Gate { metrics: Some(vec!["minor_faults".into()]), ..Default::default() };
+    let policy = Policy { gate, ..Policy::default() };
+    let faulting = SideOf { faults: 30, ..PLAIN };
+    let found = row([PLAIN, faulting], &policy);
+    assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "minor_faults"));
+    let unasked = row([PLAIN, faulting], &Policy::default());
+    assert_eq!((unasked.verdict.name(), unasked.metric.as_str()), ("Unchanged", "wall_time"));
+    let told = unasked.metrics.iter().find(|metric| metric.metric == "minor_faults").unwrap();
+    assert_eq!(told.tendency, Tendency::Worse, "told all the same");
+}
+
+#[test]
+fn a_regression_stands_only_if_fresh_rounds_confirm_it() {
+    let policy = Policy::default();
+    let first = row([PLAIN, timed(1.05)], &policy);
+    let all_rounds = |time: f64| {
+        let mut random = SplitMix64::new(7);
+        let mut duel = CaseDuel::default();
+        for _ in 0..CaseDuel::MOST_ROUNDS {
+            duel.add(round([PLAIN, timed(time)], &mut random));
+        }
+        duel
+    };
+    for (again, stands) in [(1.05, true), (1.0, false)] {
+        let mut row = first.clone();
+        confirm(&mut [Candidate { row: &mut row, fresh: all_rounds(again) }], &policy);
+        assert_eq!(row.verdict == Verdict::Regressed, stands, "{:?}", row.verdict);
+        let rounds = row.rounds.unwrap();
+        assert_eq!(rounds.confirmation.len(), CaseDuel::MOST_ROUNDS);
+        assert_eq!(rounds.p.unwrap() < 0.05, stands);
+        assert!((row.effect.unwrap().estimate - (again - 1.0)).abs() < 0.01, "of the fresh rounds alone");
+    }
+    let mut row = first;
+    confirm(&mut [Candidate { row: &mut row, fresh: CaseDuel::default() }], &policy);
+    assert!(matches!(row.verdict, Verdict::Inconclusive(_)), "no fresh rounds confirm nothing");
+}
+
+/// A whole repeat with these samples in microseconds.
+fn repeat(samples: &[u64]) -> Repeat {
+    let seen = Observation {
+        taken: Some(Taken::Items),
+        samples: samples.iter().map(|sample| sample * 1000).collect(),
+        iterations_per_sample: 1,
+        elements: samples.len() as u64,
+        wall: samples.iter().sum::<u64>() * 1000,
+        first_item: Some(samples[0] * 1000),
+        ..Observation::default()
+    };
+    Repeat {
+        number: 1,
+        purpose: Purpose::Measure,
+        slot: 1,
+        start: None,
+        tree: None,
+        outcome: Outcome::Measured { seen: Box::new(seen), work: None },
+    }
+}
+
+/// A duel of whole repeats between two series of samples.
+fn of_repeats(old: &[u64], new: &[u64]) -> CaseDuel {
+    let mut duel = CaseDuel::default();
+    for number in 0..8 {
+        let wander =
+            |samples: &[u64]| repeat(&samples.iter().map(|sample| sample + number % 3).collect::<Vec<_>>());
+        duel.add(Round::Repeats([vec![wander(old), wander(old)], vec![wander(new), wander(new)]]));
+    }
+    duel
+}
+
+#[test]
+fn whole_repeats_are_judged_by_every_metric_that_they_have() {
+    let plain: Vec<u64> = vec![1000; 200];
+    let policy = |metric: &str| {
+        let gate = super::super::Gate { metrics: Some(vec![metric.into()]), ..Default::default() };
+        Policy { gate, ..Policy::default() }
+    };
+    let mut first = plain.clone();
+    first[0] = 1500;
+    let found = of_repeats(&plain, &first).row(&id(), &policy("first_item"));
+    assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "first_item"));
+
+    let mut tail = plain.clone();
+    for at in 0..5 {
+        tail[20 + 40 * at] = 1400;
+    }
+    let found = of_repeats(&plain, &tail).row(&id(), &policy("latency_p99"));
+    assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "latency_p99"));
+
+    let slower: Vec<u64> = vec![1100; 200];
+    let found = of_repeats(&plain, &slower).row(&id(), &Policy::default());
+    assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "throughput"));
+}
+
+#[test]
+fn a_duel_that_was_broken_off_early_decides_nothing_and_says_so() {
+    let mut duel = CaseDuel::default();
+    let mut random = SplitMix64::new(3);
+    for _ in 0..5 {
+        duel.add(round([PLAIN, timed(1.5)], &mut random));
+    }
+    let row = duel.row(&id(), &Policy::default());
+    assert_eq!(row.verdict.why(), Some("5 rounds are too few to decide"));
+}

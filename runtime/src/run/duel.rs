@@ -1,0 +1,307 @@
+//! Two sides measured in turns: a round is one fresh process of each, and one of them runs at a time.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::process::{Ended, Opened, Process, Program, Watch};
+use super::protocol::Ask;
+use super::{Failure, How, Outcome, Repeat};
+use crate::bencher::{BLOCK, PerIteration, Phase, Purpose, Work, grow};
+use crate::metric::Block;
+use crate::plan::{CaseId, Plan};
+use crate::stats::SplitMix64;
+
+/// About how long the blocks of a round take together.
+const ROUND: Duration = Duration::from_millis(200);
+
+/// The fewest pairs of blocks in a round; a body of which so many take longer than [`LONG`] has fewer, but one.
+const FEWEST_PAIRS: usize = 8;
+
+/// The most that the fewest pairs may take before they become fewer.
+const LONG: Duration = Duration::from_millis(800);
+
+/// Blocks of each side that are run before the first that counts: a process that has just waited has cold caches.
+const WARM_UP: usize = 2;
+
+/// Environment variable whose length is drawn anew for each process: it moves the stack, as the size of any user's
+/// environment does (Mytkowicz and others, *Producing Wrong Data Without Doing Anything Obviously Wrong!*, 2009).
+const PADDING: &str = "WEIGHBRIDGE_PADDING";
+
+/// The longest padding, in bytes: a page.
+const LONGEST_PADDING: u64 = 4096;
+
+/// One side of a duel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What is compared with.
+    Baseline,
+    /// What is judged.
+    Candidate,
+}
+
+/// Two programs that have the same cases, or one program twice.
+pub struct Duel<'a> {
+    /// The baseline's program and the candidate's.
+    pub programs: [Program; 2],
+    /// Limits, deadline and memory of each repeat.
+    pub plan: &'a Plan,
+    /// The scratch directory of a repeat.
+    pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
+    /// Where a verifying repeat writes the hashes of its elements; nobody reads them.
+    pub hashes: PathBuf,
+    /// The fewest iterations of a block: a planted slowdown repeats a share of them.
+    pub least: u64,
+    /// Draws the order within pairs, the order of starts, and the padding.
+    pub seed: u64,
+    /// Set when the user asks for an end.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What one round gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Round {
+    /// A body, block by block.
+    Blocks {
+        /// What the authors state of one iteration: of the baseline's, of the candidate's.
+        work: [PerIteration; 2],
+        /// Pairs of blocks, the baseline's first, whichever ran first.
+        pairs: Vec<[Block; 2]>,
+    },
+    /// Whole repeats in the order baseline, candidate, candidate, baseline, or the other way round: of each side two.
+    Repeats([Vec<Repeat>; 2]),
+}
+
+/// Why a duel of a case cannot go on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Broken {
+    /// The user asked for an end.
+    Interrupted,
+    /// A side failed.
+    Failed(Side, Failure),
+    /// A side said that it cannot run here.
+    Skipped(Side, String),
+}
+
+const SIDES: [Side; 2] = [Side::Baseline, Side::Candidate];
+
+impl Duel<'_> {
+    /// One unmeasured repeat of each side, that hashes every element: what each did.
+    ///
+    /// # Errors
+    /// What a side ended with.
+    pub fn verify(&self, cases: [&CaseId; 2]) -> Result<[Option<Work>; 2], Broken> {
+        let mut works = [None, None];
+        for side in [0, 1] {
+            let mut ask = self.ask(cases[side], 0, Purpose::Verify);
+            ask.hashes = Some(self.hashes.clone());
+            let ended = self.start(side, 0)?.run(&ask, self.watch(), true);
+            let Outcome::Measured { work, .. } = self.repeat(side, ended, &ask)?.outcome else { continue };
+            works[side] = work;
+        }
+        Ok(works)
+    }
+
+    /// One round, the `number`-th. `iterations` is what a block of the case has: chosen in its first round, and the
+    /// same for both sides ever after.
+    ///
+    /// # Errors
+    /// What a side ended with.
+    pub fn round(
+        &self,
+        cases: [&CaseId; 2],
+        number: u32,
+        iterations: &mut Option<u64>,
+    ) -> Result<Round, Broken> {
+        let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
+        let first = random.below(2) as usize;
+        let second = 1 - first;
+        let one = match self.open(first, cases[first], number, random.draw())? {
+            Reached::Blocks(opened) => opened,
+            Reached::End(repeat) => return self.repeats(cases, number, first, repeat, &mut random),
+        };
+        let Reached::Blocks(two) = self.open(second, cases[second], number, random.draw())? else {
+            return Err(unlike(SIDES[first]));
+        };
+        let mut sides = [one, two];
+        if first == 1 {
+            sides.swap(0, 1);
+        }
+        let work = [sides[0].work, sides[1].work];
+        let mut turn = |side: usize, iterations: u64| {
+            let ended = match sides[side].block(iterations, self.watch()) {
+                Ok(block) => return Ok(block),
+                Err(ended) => ended,
+            };
+            Err(self.broken(side, *ended))
+        };
+        let iterations = match *iterations {
+            Some(chosen) => chosen,
+            None => *iterations.insert(self.calibrate(&mut turn)?),
+        };
+        for _ in 0..WARM_UP {
+            turn(first, iterations)?;
+            turn(second, iterations)?;
+        }
+        let mut pairs: Vec<[Block; 2]> = Vec::new();
+        let mut spent = Duration::ZERO;
+        while spent < ROUND || pairs.len() < fewest(spent, pairs.len()) {
+            let mut pair = [Block::default(); 2];
+            let first = random.below(2) as usize;
+            for side in [first, 1 - first] {
+                pair[side] = turn(side, iterations)?;
+                spent += Duration::from_nanos(pair[side].wall);
+            }
+            pairs.push(pair);
+        }
+        Ok(Round::Blocks { work, pairs })
+    }
+
+    /// The other three of four whole repeats, in an order that a drift falls on alike.
+    fn repeats(
+        &self,
+        cases: [&CaseId; 2],
+        number: u32,
+        first: usize,
+        repeat: Repeat,
+        random: &mut SplitMix64,
+    ) -> Result<Round, Broken> {
+        let mut of = [Vec::new(), Vec::new()];
+        of[first].push(repeat);
+        for side in [1 - first, 1 - first, first] {
+            match self.open(side, cases[side], number, random.draw())? {
+                Reached::End(repeat) => of[side].push(repeat),
+                Reached::Blocks(_) => return Err(unlike(SIDES[first])),
+            }
+        }
+        Ok(Round::Repeats(of))
+    }
+
+    /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
+    /// (`iter_batched` prepares so many inputs at most), that counts.
+    fn calibrate(&self, turn: &mut dyn FnMut(usize, u64) -> Result<Block, Broken>) -> Result<u64, Broken> {
+        let mut asked = 1;
+        loop {
+            let block = turn(0, asked)?;
+            let (next, settled) = grow(block.iterations, Duration::from_nanos(block.wall), BLOCK);
+            if settled || block.iterations < asked {
+                let wanted = next.max(self.least);
+                return Ok(turn(0, wanted)?.iterations.min(turn(1, wanted)?.iterations));
+            }
+            asked = next;
+        }
+    }
+
+    fn ask(&self, case: &CaseId, number: u32, purpose: Purpose) -> Ask {
+        Ask {
+            scenario: case.scenario.clone(),
+            point: case.point.clone(),
+            adapter: case.adapter.clone(),
+            purpose,
+            limits: self.plan.limits,
+            seed: self.plan.seed,
+            hold_seed: self.seed ^ u64::from(number),
+            scratch: (self.scratch)(case, number),
+            memory: Some(self.plan.memory),
+            hashes: None,
+            paced: purpose == Purpose::Measure,
+        }
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        Watch { timeout: self.plan.timeout, memory: self.plan.memory, interrupted: self.interrupted }
+    }
+
+    fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {
+        let mut program = self.programs[side].clone();
+        let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
+        program.variables.push((PADDING.to_owned(), padding));
+        Process::start(&program).map_err(|error| {
+            let detail = format!("failed to start {}: {error}", program.path.display());
+            let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
+            Broken::Failed(SIDES[side], failure)
+        })
+    }
+
+    /// Starts a side and waits until it has come to its blocks, or to its end.
+    fn open(&self, side: usize, case: &CaseId, number: u32, drawn: u64) -> Result<Reached, Broken> {
+        let ask = self.ask(case, number, Purpose::Measure);
+        match self.start(side, drawn)?.open(&ask, self.watch()) {
+            Ok(opened) => Ok(Reached::Blocks(opened)),
+            Err(ended) => Ok(Reached::End(self.repeat(side, *ended, &ask)?)),
+        }
+    }
+
+    /// What a repeat ended with, if it ended well.
+    fn repeat(&self, side: usize, ended: Ended, ask: &Ask) -> Result<Repeat, Broken> {
+        let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
+        let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
+        let nanoseconds = |time: Duration| time.as_nanos() as u64;
+        match ended.outcome {
+            Some((outcome @ Outcome::Measured { .. }, _)) => Ok(Repeat {
+                number: 0,
+                purpose: ask.purpose,
+                slot: nanoseconds(slot),
+                start: start.map(nanoseconds),
+                tree,
+                outcome,
+            }),
+            outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
+        }
+    }
+
+    fn broken(&self, side: usize, ended: Ended) -> Broken {
+        broken(side, ended.outcome.map(|(outcome, _)| outcome))
+    }
+}
+
+/// Where a side is after its start.
+enum Reached {
+    Blocks(Opened),
+    End(Repeat),
+}
+
+fn broken(side: usize, outcome: Option<Outcome>) -> Broken {
+    let side = SIDES[side];
+    match outcome {
+        None => Broken::Interrupted,
+        Some(Outcome::Failed(failure)) => Broken::Failed(side, failure),
+        Some(Outcome::Skipped { why }) => Broken::Skipped(side, why),
+        Some(Outcome::Measured { .. }) => Broken::Failed(
+            side,
+            Failure {
+                how: How::Protocol,
+                phase: Phase::Timed,
+                detail: "it ended before its blocks had been asked for".to_owned(),
+                stderr: String::new(),
+            },
+        ),
+    }
+}
+
+/// One side has blocks of iterations and the other has not: they do not measure the same thing.
+fn unlike(side: Side) -> Broken {
+    let detail = "one side measures a body in blocks, the other does not".to_owned();
+    Broken::Failed(side, Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
+}
+
+/// The fewest pairs, when `done` of them took this long.
+fn fewest(spent: Duration, done: usize) -> usize {
+    let each = spent.as_secs_f64() / done.max(1) as f64;
+    let affordable = if each > 0.0 { (LONG.as_secs_f64() / each) as usize } else { FEWEST_PAIRS };
+    affordable.clamp(1, FEWEST_PAIRS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_has_eight_pairs_unless_they_would_take_too_long() {
+        let spent = |pairs: u32, each: u64| Duration::from_millis(each) * pairs;
+        assert_eq!(fewest(Duration::ZERO, 0), 8);
+        assert_eq!(fewest(spent(4, 8), 4), 8, "8 ms a pair: the round's time gives 25");
+        assert_eq!(fewest(spent(1, 400), 1), 2);
+        assert_eq!(fewest(spent(1, 5000), 1), 1);
+    }
+}
