@@ -138,6 +138,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        course: None,
         warnings: Vec::new(),
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }

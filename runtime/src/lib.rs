@@ -77,7 +77,7 @@ pub mod data {
         Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
-    pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
+    pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,

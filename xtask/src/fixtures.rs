@@ -91,6 +91,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         median_repeat: Some(median),
         work: None,
         agreement: Agreement::Reference,
+        course: None,
         warnings: Vec::new(),
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }

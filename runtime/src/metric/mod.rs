@@ -4,6 +4,7 @@
 //! its place in the list.
 
 mod block;
+mod course;
 mod cpu_time;
 mod first_item;
 mod io;
@@ -20,6 +21,7 @@ mod waiting;
 mod wall_time;
 
 pub use block::Block;
+pub use course::Course;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};

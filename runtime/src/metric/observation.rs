@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Reading, Surroundings, Tagged, Unit};
+use super::{Course, Direction, Reading, Surroundings, Tagged, Unit};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -25,6 +25,9 @@ pub struct Observation {
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
     #[serde(default)]
     pub tags: Vec<Tagged>,
+    /// How the samples run; `None` where there are too few to say.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
     /// How often the profile's batches were gone through.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use crate::bencher::Work;
-use crate::metric::{Direction, Reading, Unit};
+use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::run::Repeat;
 
@@ -33,6 +33,10 @@ pub struct CaseRecord {
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
+    /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
+    /// case that is `unsteady` has no figure that a gate could go by.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// Things to know before believing the figures.
     pub warnings: Vec<String>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
@@ -151,6 +155,7 @@ impl CaseRecord {
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
+            course: self.course,
             warnings: self.warnings.clone(),
             repeats: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MetricRecord;
-use crate::metric::Reading;
+use crate::metric::{Course, Reading};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -63,6 +63,8 @@ pub(super) enum Warning {
         /// Why, in the first of them.
         why: String,
     },
+    /// The samples of most repeats are not level.
+    Course(Course),
     /// The process waited so long for a processor that its wall times are not to be relied on.
     Waited {
         /// For which share of the time in which it wanted to run.
@@ -109,6 +111,15 @@ impl fmt::Display for Warning {
             Self::Missing { metric, absent, of, why } => {
                 write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
             }
+            Self::Course(Course::Flat) => f.write_str("most repeats are level"),
+            Self::Course(Course::Unsteady) => f.write_str(
+                "most repeats never get steady: their samples drift, and no figure of them is one to go by",
+            ),
+            Self::Course(course) => write!(
+                f,
+                "most repeats are {} before they get steady: more --warmup would leave that out",
+                course.name()
+            ),
             Self::Waited { share, instead } => {
                 let share = share * 100.0;
                 write!(f, "waited for a processor in {share:.0} % of the time: wall times are unreliable")?;

@@ -91,6 +91,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         median_repeat: Some(1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        course: None,
         warnings: Vec::new(),
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }

@@ -38,6 +38,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         median_repeat: Some(1),
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
+        course: None,
         warnings: Vec::new(),
         repeats: Vec::new(),
     }
