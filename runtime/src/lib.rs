@@ -36,6 +36,7 @@ pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
     Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
 };
+pub use device::Counting;
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};

@@ -3,12 +3,14 @@
 //! Nothing here knows what a scenario is. Everything reads the operating system and hands back plain
 //! values; what could not be read is an error with its reason, never a zero.
 
+mod alloc;
 mod clock;
 mod load;
 mod memory;
 mod noise;
 mod usage;
 
+pub use alloc::{Allocated, Counting};
 pub use clock::Clock;
 #[cfg(test)]
 pub use clock::ManualClock;

@@ -3,6 +3,7 @@
 //! The order of [`METRICS`] is the order in which people see them. To add one: a file, its `mod` line,
 //! its place in the list.
 
+mod allocations;
 mod block;
 mod course;
 mod cpu_time;
@@ -61,6 +62,8 @@ pub const METRICS: &[Metric] = &[
     io::READ,
     io::WRITTEN,
     overhead::METRIC,
+    allocations::CALLS,
+    allocations::BYTES,
     waiting::WAIT,
     waiting::SHARE,
     waiting::STOLEN,
