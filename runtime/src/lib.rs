@@ -83,7 +83,7 @@ pub mod data {
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
         Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
-        RunStatus, SCHEMA, SchemaError,
+        RunStatus, SCHEMA, SchemaError, Stopped,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;

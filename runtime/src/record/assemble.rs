@@ -87,6 +87,7 @@ pub fn assemble(
         work,
         agreement,
         course,
+        stopped: None,
         warnings: warnings.iter().map(ToString::to_string).collect(),
         repeats,
     };

@@ -37,6 +37,9 @@ pub struct CaseRecord {
     /// case that is `unsteady` has no figure that a gate could go by.
     #[serde(default)]
     pub course: Option<Course>,
+    /// What ended its repeats, where the run had a target; else null.
+    #[serde(default)]
+    pub stopped: Option<Stopped>,
     /// Things to know before believing the figures.
     pub warnings: Vec<String>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
@@ -60,6 +63,18 @@ pub enum CaseStatus {
     Skipped(String),
     /// The run ended before all its repeats were done.
     Incomplete,
+}
+
+/// What ended the repeats of a case that had a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// The interval is as narrow as was asked.
+    Target,
+    /// The most repeats were run.
+    Most,
+    /// The budget of the run was spent.
+    Budget,
 }
 
 /// One metric over the repeats of a case.
@@ -156,6 +171,7 @@ impl CaseRecord {
             work: self.work.clone(),
             agreement: self.agreement.clone(),
             course: self.course,
+            stopped: self.stopped,
             warnings: self.warnings.clone(),
             repeats: Vec::new(),
         }

@@ -65,6 +65,15 @@ pub(super) enum Warning {
     },
     /// The samples of most repeats are not level.
     Course(Course),
+    /// The interval is not as narrow as was asked.
+    OffTarget {
+        /// Half the width that was asked, as a share.
+        target: f64,
+        /// What it is; `None` below six repeats.
+        half: Option<f64>,
+        /// What ran out.
+        ended: &'static str,
+    },
     /// The process waited so long for a processor that its wall times are not to be relied on.
     Waited {
         /// For which share of the time in which it wanted to run.
@@ -120,6 +129,11 @@ impl fmt::Display for Warning {
                 "most repeats are {} before they get steady: more --warmup would leave that out",
                 course.name()
             ),
+            Self::OffTarget { target, half, ended } => {
+                let half =
+                    half.map_or("no".to_owned(), |half| format!("plus or minus {:.1} %", half * 100.0));
+                write!(f, "the {ended} ran out before the target of {} %: {half} interval", target * 100.0)
+            }
             Self::Waited { share, instead } => {
                 let share = share * 100.0;
                 write!(f, "waited for a processor in {share:.0} % of the time: wall times are unreliable")?;

@@ -39,6 +39,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
         course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: Vec::new(),
     }
@@ -66,6 +67,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
+        target: None,
         limits,
         timeout: 60,
         isolation: "repeat".into(),
