@@ -178,7 +178,7 @@ impl Bencher {
         }
     }
 
-    fn end(&self, plan: Sampling) {
+    fn end(&self, mut plan: Sampling) {
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
@@ -196,6 +196,7 @@ impl Bencher {
         seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
         seen.wall = plan.measured.as_nanos() as u64;
         seen.usage = plan.windows.usage;
+        seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
         seen.empty = plan.empty;
@@ -255,7 +256,7 @@ impl Sampling {
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
         if self.step == Step::WarmUp && self.warmup >= self.limits.warmup {
             self.step = Step::Measure;
-            self.windows = Windows::new(self.clock.clone());
+            self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
             self.watch = Some(Watch::begin(&self.clock));

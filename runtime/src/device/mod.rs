@@ -8,6 +8,7 @@ mod clock;
 mod load;
 mod memory;
 mod noise;
+mod perf;
 mod usage;
 
 pub use alloc::{Allocated, Counting};
@@ -17,4 +18,5 @@ pub use clock::ManualClock;
 pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
+pub use perf::HardwareCounters;
 pub use usage::{Moved, Usage, thread_time};

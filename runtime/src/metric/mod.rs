@@ -8,6 +8,7 @@ mod block;
 mod course;
 mod cpu_time;
 mod first_item;
+mod hardware;
 mod io;
 mod latency;
 mod memory;
@@ -23,6 +24,7 @@ mod wall_time;
 
 pub use block::Block;
 pub use course::Course;
+pub use hardware::Hardware;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};
@@ -64,6 +66,9 @@ pub const METRICS: &[Metric] = &[
     overhead::METRIC,
     allocations::CALLS,
     allocations::BYTES,
+    hardware::INSTRUCTIONS,
+    hardware::CYCLES,
+    hardware::CACHE_MISSES,
     waiting::WAIT,
     waiting::SHARE,
     waiting::STOLEN,

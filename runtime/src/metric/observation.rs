@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Direction, Reading, Surroundings, Tagged, Unit};
+use super::{Course, Direction, Hardware, Reading, Surroundings, Tagged, Unit};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -46,6 +46,9 @@ pub struct Observation {
     pub first_item: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
+    /// What the processor counted over the measured windows.
+    #[serde(default)]
+    pub hardware: Hardware,
     /// What went on around the measured windows.
     #[serde(default)]
     pub around: Surroundings,
