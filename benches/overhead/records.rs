@@ -96,6 +96,7 @@ fn run(started: u64) -> RunRecord {
         planned: Planned {
             cases: (0..CASES).map(id).collect(),
             repeats: REPEATS,
+            target: None,
             limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
             timeout: 60,
             isolation: "repeat".into(),
@@ -138,6 +139,8 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }

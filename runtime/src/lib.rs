@@ -38,6 +38,7 @@ pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
     Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
 };
+pub use device::Counting;
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
@@ -79,12 +80,12 @@ pub mod data {
         Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
-    pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
+    pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
         Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
-        RunStatus, SCHEMA, SchemaError,
+        RunStatus, SCHEMA, SchemaError, Stopped,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;

@@ -18,6 +18,9 @@ pub(crate) const BLOCK: Duration = Duration::from_millis(1);
 /// A sample is at least this many steps of the clock.
 const RESOLUTIONS: u32 = 200;
 
+/// After one sample in so many a block of nothing is timed.
+const EMPTY_EVERY: usize = 4;
+
 /// The most inputs that `iter_batched` prepares at once.
 const MOST_INPUTS: u64 = 1024;
 
@@ -25,13 +28,17 @@ impl Bencher {
     /// Times `body`: the time to make and drop its result is in it.
     #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
     pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
-        self.run_body(u64::MAX, |windows, clock, iterations| {
-            self.timed(windows, clock, || {
+        let mut plan = self.begin(u64::MAX);
+        while let Some(iterations) = plan.next(self) {
+            let took = self.timed(&mut plan.windows, &plan.clock, || {
                 for _ in 0..iterations {
                     black_box(body());
                 }
-            })
-        });
+            });
+            plan.took(took);
+            plan.run_empty();
+        }
+        self.end(plan);
     }
 
     /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed.
@@ -164,13 +171,14 @@ impl Bencher {
             warmup: 0,
             samples: Vec::new(),
             cpu: Vec::new(),
+            empty: Vec::new(),
             watch: None,
             measured: Duration::ZERO,
             spent: Duration::ZERO,
         }
     }
 
-    fn end(&self, plan: Sampling) {
+    fn end(&self, mut plan: Sampling) {
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
@@ -188,8 +196,10 @@ impl Bencher {
         seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
         seen.wall = plan.measured.as_nanos() as u64;
         seen.usage = plan.windows.usage;
+        seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
+        seen.empty = plan.empty;
         if let Some(watch) = plan.watch {
             watch.end(seen);
         }
@@ -223,6 +233,8 @@ struct Sampling {
     samples: Vec<u64>,
     /// CPU time of each sample.
     cpu: Vec<u64>,
+    /// Blocks of nothing, interleaved with the samples.
+    empty: Vec<u64>,
     watch: Option<Watch>,
     measured: Duration,
     spent: Duration,
@@ -244,7 +256,7 @@ impl Sampling {
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
         if self.step == Step::WarmUp && self.warmup >= self.limits.warmup {
             self.step = Step::Measure;
-            self.windows = Windows::new(self.clock.clone());
+            self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
             self.watch = Some(Watch::begin(&self.clock));
@@ -316,6 +328,15 @@ impl Sampling {
         }
     }
 
+    /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
+    /// has no loop.
+    fn run_empty(&mut self) {
+        let due = self.step == Step::Measure && self.samples.len() % EMPTY_EVERY == 1;
+        if due && self.iterations > 1 {
+            self.empty.push(empty_block(&self.clock, self.iterations).as_nanos() as u64);
+        }
+    }
+
     fn calibrate(&mut self, time: Duration) {
         let (iterations, settled) = grow(self.iterations, time, self.block);
         self.iterations = iterations.max(self.inject.least()).min(self.most);
@@ -323,6 +344,17 @@ impl Sampling {
             self.step = Step::WarmUp;
         }
     }
+}
+
+/// A block of nothing, of the same shape as the timed region of [`Bencher::iter`].
+#[inline(never)]
+fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
+    let start = clock.now();
+    for _ in 0..iterations {
+        black_box(());
+    }
+    let end = clock.now();
+    end - start
 }
 
 /// How many iterations to try after a block of so many took this long, and whether that settles it: the number grows

@@ -125,7 +125,7 @@ impl Run {
     fn new(bencher: &Bencher) -> Self {
         let batches = bencher.settings.limits.batches;
         Self {
-            windows: Windows::new(bencher.settings.clock.clone()),
+            windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
             cpu: Vec::new(),
             watched: 0,
@@ -293,7 +293,7 @@ impl Run {
     }
 
     /// Checks the sum of the samples, hashes what was held back, and hands everything to the bencher.
-    fn hand_in(self, bencher: &Bencher) -> Result<()> {
+    fn hand_in(mut self, bencher: &Bencher) -> Result<()> {
         let sum = Duration::from_nanos(self.samples.iter().sum());
         let gap = sum.abs_diff(self.windows.wall);
         let allowed = self.windows.wall.mul_f64(TOLERANCE) + SLACK * self.samples.len() as u32;
@@ -332,6 +332,7 @@ impl Run {
         seen.wall = self.windows.wall.as_nanos() as u64;
         seen.first_item = self.first.map(|first| first.as_nanos() as u64);
         seen.usage = self.windows.usage;
+        seen.hardware = self.windows.hardware();
         seen.samples = self.samples;
         seen.cpu = self.cpu;
         if let Some(watch) = self.watch {

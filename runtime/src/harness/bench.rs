@@ -213,6 +213,7 @@ fn begin(
         planned: Planned {
             cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
             repeats: plan.repeats,
+            target: plan.target,
             limits: plan.limits,
             timeout: plan.timeout.as_secs(),
             isolation: plan.isolation.name().to_owned(),

@@ -66,6 +66,7 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
     if manifest.planned.cases.len() != plan.cases.len()
         || !manifest.planned.cases.iter().zip(&plan.cases).all(|(then, now)| *then == now.id)
         || manifest.planned.repeats != plan.repeats
+        || manifest.planned.target != plan.target
         || manifest.planned.limits != plan.limits
     {
         return refuse(

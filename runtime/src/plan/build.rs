@@ -20,6 +20,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         left_out: Vec::new(),
         notes: Vec::new(),
         repeats: if request.smoke { 1 } else { request.profile.repeats },
+        target: if request.smoke { None } else { request.target },
         limits: if request.smoke { Limits::SMOKE } else { request.profile.limits },
         timeout: request.profile.timeout,
         memory: request.profile.memory.bytes(request.available_memory),

@@ -4,6 +4,7 @@ use super::derive::{Measured, metrics};
 use super::warning::{Warning, missing, notes, sampled_memory, stability};
 use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, agree};
 use crate::bencher::{Purpose, Work};
+use crate::metric::Course;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
@@ -60,7 +61,11 @@ pub fn assemble(
     let numbers: Vec<u32> = measured.iter().map(|one| one.repeat.number).collect();
     let median_repeat = standing.and_then(|metric| median_repeat(metric, &numbers));
 
+    let courses: Vec<Course> = measured.iter().filter_map(|one| one.seen.course).collect();
+    let course = Course::of_most(&courses);
+
     let mut warnings: Vec<Warning> = Vec::new();
+    warnings.extend(course.filter(|course| *course != Course::Flat).map(Warning::Course));
     warnings.extend(
         case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
     );
@@ -81,6 +86,8 @@ pub fn assemble(
         median_repeat,
         work,
         agreement,
+        course,
+        stopped: None,
         warnings: warnings.iter().map(ToString::to_string).collect(),
         repeats,
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use crate::bencher::Work;
-use crate::metric::{Direction, Reading, Unit};
+use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::run::Repeat;
 
@@ -33,6 +33,13 @@ pub struct CaseRecord {
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
+    /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
+    /// case that is `unsteady` has no figure that a gate could go by.
+    #[serde(default)]
+    pub course: Option<Course>,
+    /// What ended its repeats, where the run had a target; else null.
+    #[serde(default)]
+    pub stopped: Option<Stopped>,
     /// Things to know before believing the figures.
     pub warnings: Vec<String>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
@@ -56,6 +63,18 @@ pub enum CaseStatus {
     Skipped(String),
     /// The run ended before all its repeats were done.
     Incomplete,
+}
+
+/// What ended the repeats of a case that had a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// The interval is as narrow as was asked.
+    Target,
+    /// The most repeats were run.
+    Most,
+    /// The budget of the run was spent.
+    Budget,
 }
 
 /// One metric over the repeats of a case.
@@ -89,6 +108,21 @@ pub enum Agreement {
     Unverified(String),
     /// The scenario does not ask.
     NotAsked,
+}
+
+impl MetricRecord {
+    /// The largest bound of its repeats, where none has a value and some have a bound: what it measures is below it.
+    pub fn below(&self) -> Option<f64> {
+        let mut most = None;
+        for reading in &self.values {
+            match reading {
+                Reading::Value(_) => return None,
+                Reading::Below(bound) => most = Some(bound.max(most.unwrap_or(0.0))),
+                Reading::Absent(_) => {}
+            }
+        }
+        most
+    }
 }
 
 impl CaseRecord {
@@ -136,6 +170,8 @@ impl CaseRecord {
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
+            course: self.course,
+            stopped: self.stopped,
             warnings: self.warnings.clone(),
             repeats: Vec::new(),
         }

@@ -18,7 +18,7 @@ mod work;
 
 pub(crate) use assemble::standing_metrics;
 pub use baseline::{Baseline, BaselineCase};
-pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
+pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord, Stopped};
 pub(crate) use check::JournalEntry;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;

@@ -38,6 +38,8 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         median_repeat: Some(1),
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: Vec::new(),
     }
@@ -65,6 +67,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
+        target: None,
         limits,
         timeout: 60,
         isolation: "repeat".into(),
