@@ -77,7 +77,7 @@ pub mod data {
         Verdict, judge,
     };
     pub use crate::harness::Exit;
-    pub use crate::metric::{Direction, Observation, Reading, Unit};
+    pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
         Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,

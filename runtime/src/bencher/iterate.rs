@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::bench::Paced;
 use super::inject::Inject;
+use super::watch::Watch;
 use super::window::Windows;
 use super::{Bencher, Limits, PerIteration, Phase, Purpose};
 use crate::metric::{Block, Taken};
@@ -162,6 +163,8 @@ impl Bencher {
             first: None,
             warmup: 0,
             samples: Vec::new(),
+            cpu: Vec::new(),
+            watch: None,
             measured: Duration::ZERO,
             spent: Duration::ZERO,
         }
@@ -186,6 +189,10 @@ impl Bencher {
         seen.wall = plan.measured.as_nanos() as u64;
         seen.usage = plan.windows.usage;
         seen.samples = plan.samples;
+        seen.cpu = plan.cpu;
+        if let Some(watch) = plan.watch {
+            watch.end(seen);
+        }
         let iterations = seen.iterations();
         seen.elements = elements * iterations;
         seen.bytes = bytes * iterations;
@@ -214,6 +221,9 @@ struct Sampling {
     first: Option<Duration>,
     warmup: u64,
     samples: Vec<u64>,
+    /// CPU time of each sample.
+    cpu: Vec<u64>,
+    watch: Option<Watch>,
     measured: Duration,
     spent: Duration,
 }
@@ -237,6 +247,7 @@ impl Sampling {
             self.windows = Windows::new(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
+            self.watch = Some(Watch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));
         if self.step == Step::Measure
@@ -287,6 +298,10 @@ impl Sampling {
             Step::WarmUp => self.warmup += 1,
             Step::Measure => {
                 self.samples.push(time.as_nanos() as u64);
+                self.cpu.push(self.windows.last.cpu);
+                if let Some(watch) = &mut self.watch {
+                    watch.window(&self.windows.last, 1);
+                }
                 self.measured += time;
                 self.spent += spent;
             }

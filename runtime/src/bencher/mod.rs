@@ -13,6 +13,7 @@ mod pace;
 mod region;
 mod source;
 mod stream;
+mod watch;
 mod window;
 mod work;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::source::{Count, Source};
+use super::watch::Watch;
 use super::window::Windows;
 use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
 use crate::metric::Taken;
@@ -103,7 +104,12 @@ fn empty() -> Error {
 /// A measured stream in progress.
 struct Run {
     windows: Windows,
+    watch: Option<Watch>,
     samples: Vec<u64>,
+    /// CPU time of each pass that ran in one call.
+    cpu: Vec<u64>,
+    /// Samples that the watch has been told of.
+    watched: usize,
     counted: Count,
     first: Option<Duration>,
     warmup: u64,
@@ -120,6 +126,9 @@ impl Run {
         let batches = bencher.settings.limits.batches;
         Self {
             windows: Windows::new(bencher.settings.clock.clone()),
+            watch: None,
+            cpu: Vec::new(),
+            watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
             counted: Count::default(),
             first: None,
@@ -149,6 +158,7 @@ impl Run {
             }
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
+            self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
             if whole {
                 self.pass(limits.batches, source)?;
             } else {
@@ -202,7 +212,7 @@ impl Run {
             // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
             let Some(count) = source.next()? else {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
-                self.windows.close_at(last);
+                self.close_at(last);
                 if rewound {
                     return Err(empty());
                 }
@@ -221,20 +231,34 @@ impl Run {
             last = now;
             if self.passes == 0 && self.hold.contains(&item) {
                 // Copied between two stamps and left out of every window alike.
-                self.windows.close_at(now);
+                self.close_at(now);
                 self.held.push((count, source.keep()?));
                 self.windows.open();
                 last = clock.now();
             }
             item += 1;
         }
-        self.windows.close_at(last);
+        self.close_at(last);
         Ok(())
+    }
+
+    /// Closes a window of items. What disturbed it is known of all its items together: counters are not read between
+    /// two stamps.
+    fn close_at(&mut self, end: Duration) {
+        self.windows.close_at(end);
+        self.watch_window();
+    }
+
+    fn watch_window(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.window(&self.windows.last, self.samples.len() - self.watched);
+        }
+        self.watched = self.samples.len();
     }
 
     /// One pass in one call (or in as many as the data's length asks for).
     fn pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
-        let before = self.windows.wall;
+        let before = (self.windows.wall, self.windows.usage.cpu);
         let mut done = 0;
         while done < items {
             let (hold, held, counted, windows) =
@@ -262,7 +286,9 @@ impl Run {
                 source.rewind()?;
             }
         }
-        self.samples.push((self.windows.wall - before).as_nanos() as u64);
+        self.samples.push((self.windows.wall - before.0).as_nanos() as u64);
+        self.cpu.push((self.windows.usage.cpu - before.1).as_nanos() as u64);
+        self.watch_window();
         Ok(())
     }
 
@@ -307,6 +333,10 @@ impl Run {
         seen.first_item = self.first.map(|first| first.as_nanos() as u64);
         seen.usage = self.windows.usage;
         seen.samples = self.samples;
+        seen.cpu = self.cpu;
+        if let Some(watch) = self.watch {
+            watch.end(seen);
+        }
         Ok(())
     }
 }

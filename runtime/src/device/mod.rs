@@ -6,6 +6,7 @@
 mod clock;
 mod load;
 mod memory;
+mod noise;
 mod usage;
 
 pub use clock::Clock;
@@ -13,4 +14,5 @@ pub use clock::Clock;
 pub use clock::ManualClock;
 pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
+pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use usage::{Moved, Usage, thread_time};

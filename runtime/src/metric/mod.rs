@@ -12,13 +12,16 @@ mod memory;
 mod observation;
 mod page_faults;
 mod quantity;
+mod surroundings;
 mod switches;
 mod throughput;
+mod waiting;
 mod wall_time;
 
 pub use block::Block;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
+pub use surroundings::{Cause, Surroundings, Tagged};
 
 /// One thing that is measured, and how it is read off a repeat.
 #[derive(Clone, Debug)]
@@ -41,6 +44,7 @@ pub const METRICS: &[Metric] = &[
     throughput::ELEMENTS,
     throughput::BYTES,
     throughput::FLOPS,
+    throughput::CPU,
     latency::P50,
     latency::P95,
     latency::P99,
@@ -53,4 +57,7 @@ pub const METRICS: &[Metric] = &[
     switches::INVOLUNTARY,
     io::READ,
     io::WRITTEN,
+    waiting::WAIT,
+    waiting::SHARE,
+    waiting::STOLEN,
 ];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Reading, Unit};
+use super::{Direction, Reading, Surroundings, Tagged, Unit};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -14,6 +14,13 @@ pub struct Observation {
     pub taken: Option<Taken>,
     /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
     pub samples: Vec<u64>,
+    /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items: reading it
+    /// between two stamps would cost more than many an item does.
+    #[serde(default)]
+    pub cpu: Vec<u64>,
+    /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
+    #[serde(default)]
+    pub tags: Vec<Tagged>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
     /// How often the profile's batches were gone through.
@@ -32,6 +39,9 @@ pub struct Observation {
     pub first_item: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
+    /// What went on around the measured windows.
+    #[serde(default)]
+    pub around: Surroundings,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
     /// Every occurrence of every `measure` block of the measured windows, in order of their ends.

@@ -27,6 +27,8 @@ impl Unit {
     pub const SECONDS: Self = Self(Cow::Borrowed("s"));
     /// Elements per second.
     pub const ELEMENTS_PER_SECOND: Self = Self(Cow::Borrowed("elem/s"));
+    /// Elements per second of processor time.
+    pub const ELEMENTS_PER_CPU_SECOND: Self = Self(Cow::Borrowed("elem/cpu-s"));
     /// Bytes per second.
     pub const BYTES_PER_SECOND: Self = Self(Cow::Borrowed("B/s"));
     /// Floating-point operations per second.

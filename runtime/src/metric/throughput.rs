@@ -29,6 +29,24 @@ pub(super) const FLOPS: Metric = Metric {
     read: |seen| rate(seen, seen.flops, "flops"),
 };
 
+/// Elements per second of processor time.
+pub(super) const CPU: Metric = Metric {
+    name: "throughput_cpu",
+    unit: Unit::ELEMENTS_PER_CPU_SECOND,
+    direction: Direction::Higher,
+    description: "elements delivered per second of processor time of the process and of all processes below it",
+    read: |seen| {
+        if seen.elements == 0 {
+            return Reading::absent("the scenario stated no elements");
+        }
+        let seconds = seen.usage.cpu.as_secs_f64() + seen.around.helpers.unwrap_or(0) as f64 * 1e-9;
+        if seconds == 0.0 {
+            return Reading::absent("no processor time passed by its clock");
+        }
+        Reading::Value(seen.elements as f64 / seconds)
+    },
+};
+
 fn rate(seen: &Observation, amount: u64, what: &str) -> Reading {
     if amount == 0 {
         return Reading::absent(format!("the scenario stated no {what}"));

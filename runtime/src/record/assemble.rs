@@ -69,7 +69,7 @@ pub fn assemble(
     warnings.extend(metrics.iter().filter_map(missing));
     warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
-    CaseRecord {
+    let mut record = CaseRecord {
         id: case.id,
         category: case.category,
         description: case.description,
@@ -83,7 +83,13 @@ pub fn assemble(
         agreement,
         warnings: warnings.iter().map(ToString::to_string).collect(),
         repeats,
+    };
+    if let Some(share) = record.waiting() {
+        let instead = record.leading().filter(|metric| metric.name != record.headline);
+        let waited = Warning::Waited { share, instead: instead.map(|metric| metric.name.clone()) };
+        record.warnings.insert(0, waited.to_string());
     }
+    record
 }
 
 /// The record of a case that the plan left out, with its reason.

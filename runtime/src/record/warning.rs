@@ -63,6 +63,13 @@ pub(super) enum Warning {
         /// Why, in the first of them.
         why: String,
     },
+    /// The process waited so long for a processor that its wall times are not to be relied on.
+    Waited {
+        /// For which share of the time in which it wanted to run.
+        share: f64,
+        /// The metric that leads instead.
+        instead: Option<String>,
+    },
     /// The scenario wants another metric to stand for the case, and that has no value.
     NoHeadline(String),
 }
@@ -101,6 +108,11 @@ impl fmt::Display for Warning {
             ),
             Self::Missing { metric, absent, of, why } => {
                 write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
+            }
+            Self::Waited { share, instead } => {
+                let share = share * 100.0;
+                write!(f, "waited for a processor in {share:.0} % of the time: wall times are unreliable")?;
+                instead.as_ref().map_or(Ok(()), |metric| write!(f, "; {metric} leads instead"))
             }
             Self::NoHeadline(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")

@@ -7,6 +7,7 @@ use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{Agreement, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::run::{Outcome, Repeat};
 
 /// How a case changed against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
@@ -53,7 +54,7 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
 fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     let mut ranked: Vec<&CaseRecord> = group.iter().copied().filter(|case| case.ranked()).collect();
     let value =
-        |case: &CaseRecord| case.headline().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
+        |case: &CaseRecord| case.leading().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
     ranked.sort_by(|a, b| value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY)));
     ranked
 }
@@ -66,10 +67,11 @@ fn cost(metric: &MetricRecord, value: f64) -> f64 {
 /// Name, median, interval, standing, change.
 fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 5] {
     let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
-    let Some((metric, estimate)) = case.headline().and_then(|metric| Some((metric, metric.estimate?))) else {
+    let Some((metric, estimate)) = case.leading().and_then(|metric| Some((metric, metric.estimate?))) else {
         return [name, "not measured".to_owned(), String::new(), String::new(), String::new()];
     };
-    let median = quantity::show(estimate.median, &metric.unit);
+    let clock = if metric.name == "cpu_time" && case.headline != metric.name { " cpu" } else { "" };
+    let median = quantity::show(estimate.median, &metric.unit) + clock;
     let interval = match estimate.interval {
         Some((low, high)) => format!("[{}]", quantity::range(low, high, &metric.unit)),
         None => format!("n={} < 6", estimate.n),
@@ -85,8 +87,7 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if best.id == case.id {
         return "best".to_owned();
     }
-    let Some((best_metric, best)) = best.headline().and_then(|metric| Some((metric, metric.estimate?)))
-    else {
+    let Some((best_metric, best)) = best.leading().and_then(|metric| Some((metric, metric.estimate?))) else {
         return String::new();
     };
     if best_metric.name != metric.name {
@@ -197,6 +198,31 @@ pub fn metrics(run: &RunRecord) -> String {
             };
             writeln!(text, "  {:22} {shown}", metric.name).expect(FITS);
         }
+        let disturbed = disturbed(&case.repeats);
+        if !disturbed.is_empty() {
+            writeln!(text, "  {:22} {disturbed}", "samples").expect(FITS);
+        }
+    }
+    text
+}
+
+/// How many samples there are, and how many of them each cause disturbed; empty where there are none.
+fn disturbed(repeats: &[Repeat]) -> String {
+    let mut samples = 0;
+    let mut causes: Vec<(&str, usize)> = Vec::new();
+    for repeat in repeats {
+        let Outcome::Measured { seen, .. } = &repeat.outcome else { continue };
+        samples += seen.samples.len();
+        for tag in &seen.tags {
+            match causes.iter_mut().find(|(name, _)| *name == tag.cause.name()) {
+                Some((_, count)) => *count += tag.samples.len(),
+                None => causes.push((tag.cause.name(), tag.samples.len())),
+            }
+        }
+    }
+    let mut text = if samples == 0 { String::new() } else { samples.to_string() };
+    for (name, count) in causes {
+        write!(text, ", {count} {name}").expect(FITS);
     }
     text
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::bencher::{Phase, Ticket};
 use crate::device::Usage;
-use crate::metric::{Custom, Direction, Observation, Reading, Region, Taken, Unit};
+use crate::metric::{Custom, Direction, Observation, Reading, Region, Surroundings, Taken, Unit};
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
 
@@ -269,4 +269,42 @@ fn the_same_repeats_make_the_same_record_again_from_the_journal_too() {
     assert_eq!(record(first.repeats.clone()), first);
     let journal = serde_json::to_string(&first.repeats).unwrap();
     assert_eq!(record(serde_json::from_str(&journal).unwrap()), first);
+}
+
+/// Repeats of 10 ms of wall and 4 ms of CPU time, in which the process waited for this share of its time.
+fn waiting(share: f64) -> CaseRecord {
+    let around = Surroundings {
+        ran: Some(1_000_000),
+        waited: Some((1_000_000.0 * share / (1.0 - share)) as u64),
+        ..Surroundings::default()
+    };
+    let usage = Usage { cpu: Duration::from_millis(12), ..Usage::NONE };
+    let with = Observation { usage, around, ..seen(10) };
+    record((1..=7).map(|number| repeat(number, with.clone())).collect())
+}
+
+#[test]
+fn a_case_that_waited_for_a_processor_leads_with_the_cpu_clock_and_says_so() {
+    let waited = waiting(0.25);
+    assert_eq!(waited.headline, "wall_time", "what is judged stays what it was");
+    assert_eq!(waited.leading().unwrap().name, "cpu_time");
+    assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.004));
+    let said =
+        "waited for a processor in 25 % of the time: wall times are unreliable; cpu_time leads instead";
+    assert_eq!(waited.warnings[0], said);
+}
+
+#[test]
+fn a_case_that_hardly_waited_leads_with_its_headline() {
+    let quiet = waiting(0.05);
+    assert_eq!(quiet.leading().unwrap().name, "wall_time");
+    assert!(!quiet.warnings.iter().any(|warning| warning.contains("waited")), "{:?}", quiet.warnings);
+}
+
+#[test]
+fn throughput_per_cpu_second_counts_the_processes_below_as_well() {
+    let around = Surroundings { helpers: Some(8_000_000), ..Surroundings::default() };
+    let usage = Usage { cpu: Duration::from_millis(2), ..Usage::NONE };
+    let with = Observation { elements: 300, usage, around, ..seen(10) };
+    assert!(close(value(&record(vec![repeat(1, with)]), "throughput_cpu"), 30_000.0));
 }

@@ -1,0 +1,148 @@
+//! What went on around the measured samples of a repeat.
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Lost, Noise, Scheduled};
+
+/// What disturbed a repeat, from the first measured window to the end of the last, pauses between them included.
+/// `None` where the system does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Time that the threads of the process that were there at the end were on a processor, in nanoseconds.
+    pub ran: Option<u64>,
+    /// Time that they were ready and waited for one, in nanoseconds.
+    pub waited: Option<u64>,
+    /// Time that a hypervisor took from the whole machine, in nanoseconds.
+    pub stolen: Option<u64>,
+    /// How often the process was throttled: its control group's share was used up, or the package was too hot.
+    pub throttled: Option<u64>,
+    /// Processor time of processes below this one, in nanoseconds.
+    pub helpers: Option<u64>,
+    /// Frequency of the processor that the measuring thread ran on, in hertz: at the start and at the end.
+    pub frequency: [Option<u64>; 2],
+    /// Load average over a minute: at the start and at the end.
+    pub load: [Option<f64>; 2],
+}
+
+impl Surroundings {
+    /// What the counters say between two readings.
+    pub fn between(before: &Noise, after: &Noise) -> Self {
+        Self {
+            ran: scheduled(before, after, |thread| thread.ran),
+            waited: scheduled(before, after, |thread| thread.waited),
+            stolen: grown(before.lost.stolen, after.lost.stolen),
+            throttled: grown(before.lost.throttled, after.lost.throttled),
+            helpers: grown(before.helpers, after.helpers),
+            frequency: [None; 2],
+            load: [None; 2],
+        }
+    }
+
+    /// The share of the time in which threads wanted to run that they spent waiting, from 0 to 1.
+    pub fn waiting_share(&self) -> Option<f64> {
+        let (ran, waited) = (self.ran?, self.waited?);
+        (ran + waited > 0).then(|| waited as f64 / (ran + waited) as f64)
+    }
+}
+
+/// Over the threads that are there at the end: those that have ended took their counters with them.
+fn scheduled(before: &Noise, after: &Noise, time: fn(&Scheduled) -> u64) -> Option<u64> {
+    if after.threads.is_empty() {
+        return None;
+    }
+    let mut sum = 0;
+    for thread in &after.threads {
+        let earlier = before.threads.iter().find(|earlier| earlier.thread == thread.thread);
+        sum += time(thread).saturating_sub(earlier.map_or(0, time));
+    }
+    Some(sum)
+}
+
+/// A process that nobody waited for takes its counters with it: the sum may be less than it was.
+fn grown(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    Some(after?.saturating_sub(before?))
+}
+
+/// What is known to have disturbed a sample. Tagged samples are counted and kept like all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// A thread of the process was taken off its processor.
+    Preempted,
+    /// It had more page faults than the median sample of its repeat.
+    Faulted,
+    /// A hypervisor took time from the machine.
+    Stolen,
+    /// The process was throttled.
+    Throttled,
+    /// It came before the repeat was steady, or the repeat never was.
+    Unsteady,
+}
+
+impl Cause {
+    /// The cause as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preempted => "preempted",
+            Self::Faulted => "faulted",
+            Self::Stolen => "stolen",
+            Self::Throttled => "throttled",
+            Self::Unsteady => "unsteady",
+        }
+    }
+
+    /// What grew between two looks at the counters.
+    pub fn between(before: Lost, after: Lost) -> Vec<Self> {
+        let mut found = Vec::new();
+        if grown(before.stolen, after.stolen) > Some(0) {
+            found.push(Self::Stolen);
+        }
+        if grown(before.throttled, after.throttled) > Some(0) {
+            found.push(Self::Throttled);
+        }
+        found
+    }
+}
+
+/// The samples that one cause disturbed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tagged {
+    /// What it was.
+    pub cause: Cause,
+    /// Which: the indices into the repeat's samples, ascending.
+    pub samples: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(thread: u32, ran: u64, waited: u64) -> Scheduled {
+        Scheduled { thread, ran, waited }
+    }
+
+    #[test]
+    fn waiting_is_counted_over_the_threads_that_are_there_at_the_end() {
+        let before = Noise { threads: vec![thread(1, 100, 10), thread(2, 5000, 5000)], ..Noise::default() };
+        let after = Noise { threads: vec![thread(1, 160, 30), thread(3, 20, 0)], ..Noise::default() };
+        let around = Surroundings::between(&before, &after);
+        assert_eq!((around.ran, around.waited), (Some(80), Some(20)));
+        assert_eq!(around.waiting_share(), Some(0.2));
+    }
+
+    #[test]
+    fn what_the_system_does_not_say_is_not_known_and_never_nothing() {
+        let around = Surroundings::between(&Noise::default(), &Noise::default());
+        assert_eq!(around, Surroundings::default());
+        assert_eq!(around.waiting_share(), None);
+        assert_eq!(Cause::between(Lost::default(), Lost { stolen: Some(7), throttled: Some(1) }), []);
+    }
+
+    #[test]
+    fn time_that_was_taken_has_its_cause() {
+        let lost = |stolen, throttled| Lost { stolen: Some(stolen), throttled: Some(throttled) };
+        assert_eq!(Cause::between(lost(1, 1), lost(1, 1)), []);
+        assert_eq!(Cause::between(lost(1, 1), lost(2, 1)), [Cause::Stolen]);
+        assert_eq!(Cause::between(lost(1, 1), lost(2, 3)), [Cause::Stolen, Cause::Throttled]);
+    }
+}
