@@ -80,9 +80,9 @@ pub mod data {
     pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
-        Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
-        RunStatus, SCHEMA, SchemaError,
+        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseRecord, CaseStatus, Difference,
+        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process, RunId,
+        RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;

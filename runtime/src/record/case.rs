@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::{Estimate, Process};
 use crate::bencher::Work;
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
@@ -27,6 +27,10 @@ pub struct CaseRecord {
     pub headline: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
+    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
+    /// version.
+    #[serde(default)]
+    pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
     pub median_repeat: Option<u32>,
     /// The full ticket, from the verifying repeat.
@@ -133,6 +137,7 @@ impl CaseRecord {
             status: self.status.clone(),
             headline: self.headline.clone(),
             metrics: self.metrics.clone(),
+            processes: self.processes.clone(),
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
