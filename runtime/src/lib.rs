@@ -74,7 +74,7 @@ pub mod data {
     pub use crate::compare::{
         Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
         History, Mark, Method, MetricChange, Policy, Promoted, Refusal, Rounds, Row, Tendency, Tolerance,
-        Verdict, judge,
+        Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};

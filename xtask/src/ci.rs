@@ -146,7 +146,9 @@ impl Step {
 
 fn judging() -> CompareBaseline {
     CompareBaseline {
-        name: NAME.to_owned(),
+        name: Some(NAME.to_owned()),
+        rebuild: None,
+        bench_args: Vec::new(),
         run: None,
         threshold: Some(WIDE),
         inconclusive: Some(Inconclusive::Pass),

@@ -40,7 +40,15 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CompareBaseline {
     /// The baseline's name.
-    pub(crate) name: String,
+    #[arg(required_unless_present = "rebuild")]
+    pub(crate) name: Option<String>,
+    /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
+    /// changes of 1 % and states its error rate.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine"])]
+    pub(crate) rebuild: Option<String>,
+    /// Arguments for the bench targets of `--rebuild`: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS", requires = "rebuild")]
+    pub(crate) bench_args: Vec<String>,
     /// The run to judge: an id, its start, or `latest`.
     #[arg(long)]
     pub(crate) run: Option<String>,

@@ -20,6 +20,7 @@ mod compare_baseline;
 mod lock;
 mod pick;
 mod place;
+mod programs;
 mod runs;
 mod said;
 mod show;

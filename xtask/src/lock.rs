@@ -44,9 +44,18 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
 /// Scenarios of the committed list that a run did not plan. None when there is no list, or it does not know
 /// the suite.
 pub(crate) fn missing(place: &Place, run: &RunManifest) -> Result<Vec<String>> {
+    missing_of(place, &run.suite, &run.planned.cases)
+}
+
+/// Scenarios of the committed list that have none of these cases.
+pub(crate) fn missing_of<'a>(
+    place: &Place,
+    suite: &str,
+    cases: impl IntoIterator<Item = &'a CaseId>,
+) -> Result<Vec<String>> {
     let locked = read(place)?.unwrap_or_default();
-    let Some(locked) = locked.get(&run.suite) else { return Ok(Vec::new()) };
-    let planned: Vec<String> = run.planned.cases.iter().map(CaseId::slug).collect();
+    let Some(locked) = locked.get(suite) else { return Ok(Vec::new()) };
+    let planned: Vec<String> = cases.into_iter().map(CaseId::slug).collect();
     let planned: BTreeSet<&str> = planned.iter().map(|slug| scenario(slug)).collect();
     let expected: BTreeSet<&str> = locked.iter().map(|slug| scenario(slug)).collect();
     Ok(expected.difference(&planned).map(|id| (*id).to_owned()).collect())

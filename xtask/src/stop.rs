@@ -21,6 +21,11 @@ pub(crate) fn nothing(message: impl Into<String>) -> anyhow::Error {
     Stop { exit: Exit::NothingToJudge, message: message.into() }.into()
 }
 
+/// The user asked for an end: exit 130.
+pub(crate) fn interrupted() -> anyhow::Error {
+    Stop { exit: Exit::Interrupted, message: "interrupted".to_owned() }.into()
+}
+
 /// A misspelt name among known ones: exit 2, with the nearest or all of them.
 pub(crate) fn unknown<'a>(
     what: &str,

@@ -19,6 +19,9 @@ pub(crate) const BLOCK: Duration = Duration::from_millis(1);
 /// A sample is at least this many steps of the clock.
 const RESOLUTIONS: u32 = 200;
 
+/// After one sample in so many a block of nothing is timed.
+const EMPTY_EVERY: usize = 4;
+
 /// The most inputs that `iter_batched` prepares at once.
 const MOST_INPUTS: u64 = 1024;
 
@@ -26,13 +29,17 @@ impl Bencher {
     /// Times `body`: the time to make and drop its result is in it.
     #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
     pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
-        self.run_body(u64::MAX, |windows, clock, iterations| {
-            self.timed(windows, clock, || {
+        let mut plan = self.begin(u64::MAX);
+        while let Some(iterations) = plan.next(self) {
+            let took = self.timed(&mut plan.windows, &plan.clock, || {
                 for _ in 0..iterations {
                     black_box(body());
                 }
-            })
-        });
+            });
+            plan.took(took);
+            plan.run_empty();
+        }
+        self.end(plan);
     }
 
     /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed.
@@ -165,6 +172,7 @@ impl Bencher {
             warmup: 0,
             samples: Vec::new(),
             cpu: Vec::new(),
+            empty: Vec::new(),
             watch: None,
             yard: None,
             measured: Duration::ZERO,
@@ -192,6 +200,7 @@ impl Bencher {
         seen.usage = plan.windows.usage;
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
+        seen.empty = plan.empty;
         if let Some(watch) = plan.watch {
             watch.end(seen);
         }
@@ -228,6 +237,8 @@ struct Sampling {
     samples: Vec<u64>,
     /// CPU time of each sample.
     cpu: Vec<u64>,
+    /// Blocks of nothing, interleaved with the samples.
+    empty: Vec<u64>,
     watch: Option<Watch>,
     yard: Option<Yard>,
     measured: Duration,
@@ -326,6 +337,15 @@ impl Sampling {
         }
     }
 
+    /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
+    /// has no loop.
+    fn run_empty(&mut self) {
+        let due = self.step == Step::Measure && self.samples.len() % EMPTY_EVERY == 1;
+        if due && self.iterations > 1 {
+            self.empty.push(empty_block(&self.clock, self.iterations).as_nanos() as u64);
+        }
+    }
+
     fn calibrate(&mut self, time: Duration) {
         let (iterations, settled) = grow(self.iterations, time, self.block);
         self.iterations = iterations.max(self.inject.least()).min(self.most);
@@ -333,6 +353,17 @@ impl Sampling {
             self.step = Step::WarmUp;
         }
     }
+}
+
+/// A block of nothing, of the same shape as the timed region of [`Bencher::iter`].
+#[inline(never)]
+fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
+    let start = clock.now();
+    for _ in 0..iterations {
+        black_box(());
+    }
+    let end = clock.now();
+    end - start
 }
 
 /// How many iterations to try after a block of so many took this long, and whether that settles it: the number grows

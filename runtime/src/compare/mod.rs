@@ -19,7 +19,7 @@ mod verdict;
 
 pub use change::{MetricChange, Tendency};
 pub use comparison::{CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Promoted, Refusal, Row};
-pub use duel::{Candidate, CaseDuel, Rounds, confirm};
+pub use duel::{Candidate, CaseDuel, Rounds, confirm, decide};
 pub use effect::Effect;
 pub use environment::{EnvironmentChange, FactKind};
 pub use history::History;

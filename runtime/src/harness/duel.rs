@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::bench::{check, lock, policy};
 use super::request::{Mode, request};
@@ -67,10 +67,13 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     for (at, pair) in pairs.iter().enumerate() {
         let mut said =
             |words: String| terminal.remark(&format!("[{}/{total}] {}: {words}", at + 1, pair.candidate.id));
-        let fought = fight(&task, pair, &policy, task.seed ^ at as u64, &mut said);
-        match fought {
+        let begun = Instant::now();
+        match fight(&task, pair, &policy, task.seed ^ at as u64, &mut said) {
             Ok(duel) => {
-                let row = duel.row(&pair.candidate.id, &policy);
+                let mut row = duel.row(&pair.candidate.id, &policy);
+                if let Some(rounds) = &mut row.rounds {
+                    rounds.seconds = begun.elapsed().as_secs_f64();
+                }
                 said(report::row(&row, *terminal));
                 if row.verdict == Verdict::Regressed {
                     to_confirm.push((rows.len(), at));

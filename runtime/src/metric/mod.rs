@@ -10,6 +10,7 @@ mod io;
 mod latency;
 mod memory;
 mod observation;
+mod overhead;
 mod page_faults;
 mod quantity;
 mod surroundings;
@@ -59,6 +60,7 @@ pub const METRICS: &[Metric] = &[
     switches::INVOLUNTARY,
     io::READ,
     io::WRITTEN,
+    overhead::METRIC,
     waiting::WAIT,
     waiting::SHARE,
     waiting::STOLEN,

@@ -18,6 +18,10 @@ pub struct Observation {
     /// between two stamps would cost more than many an item does.
     #[serde(default)]
     pub cpu: Vec<u64>,
+    /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds. Only for
+    /// `iter`, and only where a sample has more than one iteration.
+    #[serde(default)]
+    pub empty: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
     #[serde(default)]
     pub tags: Vec<Tagged>,

@@ -95,6 +95,21 @@ pub enum Agreement {
     NotAsked,
 }
 
+impl MetricRecord {
+    /// The largest bound of its repeats, where none has a value and some have a bound: what it measures is below it.
+    pub fn below(&self) -> Option<f64> {
+        let mut most = None;
+        for reading in &self.values {
+            match reading {
+                Reading::Value(_) => return None,
+                Reading::Below(bound) => most = Some(bound.max(most.unwrap_or(0.0))),
+                Reading::Absent(_) => {}
+            }
+        }
+        most
+    }
+}
+
 impl CaseRecord {
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&MetricRecord> {

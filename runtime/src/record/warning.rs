@@ -181,7 +181,7 @@ pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
         .iter()
         .filter_map(|reading| match reading {
             Reading::Absent(why) => Some(why),
-            Reading::Value(_) => None,
+            Reading::Value(_) | Reading::Below(_) => None,
         })
         .collect();
     let name = metric.name.rsplit('/').next().unwrap_or_default();

@@ -42,7 +42,7 @@ pub const MOST_ROUNDS: usize = 26;
 /// their distance from the centre the signs of n values are n fair coins, and the value that came last is any
 /// of the n with the same probability. So the probability q that no look has missed yet, given the pattern of
 /// signs, is the mean of q over the n patterns with one sign removed, and zero where this look misses. It
-/// takes 2^n steps for n rounds, a second for 24.
+/// takes 2^n steps and numbers for n rounds, seconds for 24.
 pub fn crossing_probability(looks: &[Look]) -> Option<f64> {
     let mut inside = vec![1.0]; // q by pattern: bit k is the sign of the value k-th nearest to the centre
     let mut rounds = 0;

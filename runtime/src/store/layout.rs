@@ -136,6 +136,11 @@ impl Layout {
         self.duels().join(format!(".scratch-{duel}"))
     }
 
+    /// Earlier revisions, checked out and built to be measured in turns with.
+    pub fn rebuilds(&self) -> PathBuf {
+        self.data.join("rebuilds")
+    }
+
     /// All baselines of this data directory.
     pub fn baselines(&self) -> PathBuf {
         self.data.join("baselines")

@@ -4,6 +4,7 @@ mod details;
 mod github;
 mod json;
 mod markdown;
+pub(crate) mod rebuild;
 mod summary_line;
 mod text;
 
@@ -44,7 +45,12 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
     let mut remarks = Vec::new();
-    let judged = match judge_all(args, place, &mut remarks) {
+    let judged = match (&args.rebuild, &args.name) {
+        (Some(revision), _) => rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks),
+        (None, Some(name)) => judge_all(args, name, place, &mut remarks),
+        (None, None) => Err(stop::usage("compare-baseline needs the name of a baseline, or --rebuild REV")),
+    };
+    let judged = match judged {
         Ok(judged) => judged,
         // To have nothing to judge by is an end like others, and has its line of summary.
         Err(error) if stop::exit(&error) == Exit::NothingToJudge => {
@@ -55,7 +61,8 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     };
     let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
     let exit = if judged.is_empty() { Exit::NothingToJudge } else { exit };
-    let markdown = markdown::of(&args.name, &judged, exit);
+    let against = args.rebuild.as_ref().or(args.name.as_ref()).map_or("", String::as_str);
+    let markdown = markdown::of(against, &judged, exit);
     if let Some(file) = &args.markdown {
         fs::write(file, &markdown).with_context(|| format!("failed to write `{}`", file.display()))?;
     }
@@ -66,7 +73,7 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     let line = summary_line::of(&judged, exit);
     let mut text = match args.format {
         Format::Table => text::of(&judged),
-        Format::Json => json::of(&args.name, &judged, exit)?,
+        Format::Json => json::of(against, &judged, exit)?,
         Format::Markdown => markdown,
         Format::Github => github::annotations(&judged),
     };
@@ -84,18 +91,23 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
 }
 
 /// Judges every suite that is meant.
-fn judge_all(args: &CompareBaseline, place: &Place, remarks: &mut Vec<String>) -> Result<Vec<Judged>> {
-    let name: BaselineName = args.name.parse()?;
+fn judge_all(
+    args: &CompareBaseline,
+    wanted: &str,
+    place: &Place,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Judged>> {
+    let name: BaselineName = wanted.parse()?;
     let (stored, broken) = place.baselines().list()?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
-    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == args.name).collect();
+    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == wanted).collect();
     if named.is_empty() {
         // A damaged baseline is no missing one: making another would hide what happened to it.
         let file = format!("{name}.json");
         if let Some(damaged) = broken.iter().find(|broken| Path::new(&broken.name).ends_with(&file)) {
             bail!("{}", damaged.why);
         }
-        return Err(no_baseline(&args.name, &stored));
+        return Err(no_baseline(wanted, &stored));
     }
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     remarks.extend(picked.remarks);

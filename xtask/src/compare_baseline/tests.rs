@@ -9,7 +9,9 @@ use crate::fixtures::{Home, around, case, home, plain, run as record};
 
 fn args(name: &str) -> CompareBaseline {
     CompareBaseline {
-        name: name.to_owned(),
+        name: Some(name.to_owned()),
+        rebuild: None,
+        bench_args: Vec::new(),
         run: None,
         threshold: None,
         inconclusive: None,

@@ -36,6 +36,11 @@ pub struct Rounds {
     pub by_cpu: usize,
     /// Pairs of blocks that were not preempted, and all pairs. Without blocks both are 0.
     pub clean_pairs: (usize, usize),
+    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of its
+    /// median log-ratio. Without blocks 0.
+    pub within: f64,
+    /// Seconds from the first process to the decision, confirmation apart.
+    pub seconds: f64,
     /// The rounds with a new seed that a regression was confirmed on, or was not.
     pub confirmation: Vec<f64>,
     /// The chance of such a confirmation without a regression, by the signed-rank test.
@@ -153,6 +158,7 @@ impl CaseDuel {
             shifts: deciding.shifts.clone(),
             by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
             clean_pairs: clean,
+            within: stats::median(&self.blocks.iter().map(|round| round.error).collect::<Vec<_>>()),
             ..Rounds::default()
         }
     }
@@ -247,43 +253,66 @@ pub struct Candidate<'a> {
     pub fresh: CaseDuel,
 }
 
-/// Confirms regressions on fresh rounds: p is the exact one-sided signed-rank chance of such rounds if the candidate
-/// were worse by the margin and no more, adjusted over all that are to be confirmed (Holm, *A Simple Sequentially
-/// Rejective Multiple Test Procedure*, 1979). Below alpha it stands, else the case is inconclusive.
+/// Confirms regressions on fresh rounds, or calls them inconclusive.
 pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
-    let margins: Vec<f64> =
-        candidates.iter().map(|candidate| policy.duel_margin(&candidate.row.case.scenario)).collect();
-    let fresh: Vec<Option<Series>> = candidates
+    let fresh: Vec<Vec<f64>> = candidates
         .iter()
         .map(|candidate| {
-            candidate.fresh.series().into_iter().find(|series| series.name == candidate.row.metric)
+            let mut all = candidate.fresh.series();
+            let at = all.iter().position(|series| series.name == candidate.row.metric);
+            at.map_or_else(Vec::new, |at| all.swap_remove(at).shifts)
         })
         .collect();
-    let shifts = |at: usize| fresh[at].as_ref().map_or(&[][..], |series| &series.shifts[..]);
-    let p: Vec<f64> =
-        (0..candidates.len()).map(|at| stats::signed_rank_p(shifts(at), margins[at].ln_1p())).collect();
-    let adjusted = stats::holm(&p);
-    for (at, candidate) in candidates.iter_mut().enumerate() {
+    let margins: Vec<f64> =
+        candidates.iter().map(|candidate| policy.duel_margin(&candidate.row.case.scenario)).collect();
+    let confirmations = sequence::confirmations(&fresh, &margins, policy.alpha());
+    for (((candidate, fresh), confirmation), margin) in
+        candidates.iter_mut().zip(fresh).zip(confirmations).zip(margins)
+    {
         let row = &mut *candidate.row;
-        let stands = adjusted[at] < policy.alpha();
         // The estimate comes from the fresh rounds: the first ones were chosen for being bad.
-        if let Some(judgement) = sequence::so_far(shifts(at), margins[at]) {
+        if let Some(judgement) = sequence::so_far(&fresh, margin) {
             row.effect = judgement.effect;
-            row.detectable = judgement.effect.map(|effect| effect.detectable(margins[at]));
+            row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
         }
-        if !stands {
+        if !confirmation.stands {
             row.verdict = Verdict::Inconclusive(format!(
                 "regressed at first, not confirmed by {} fresh rounds (p = {:.3})",
-                shifts(at).len(),
-                adjusted[at]
+                fresh.len(),
+                confirmation.adjusted
             ));
         }
         if let Some(rounds) = &mut row.rounds {
-            rounds.confirmation = shifts(at).to_vec();
-            rounds.p = Some(p[at]);
-            rounds.adjusted = Some(adjusted[at]);
+            rounds.confirmation = fresh;
+            rounds.p = Some(confirmation.p);
+            rounds.adjusted = Some(confirmation.adjusted);
         }
     }
+}
+
+/// Decides the cases of one comparison again from their rounds: the names of the verdicts, in order.
+///
+/// For whoever wants to check what was decided, or to try another margin on rounds that were kept.
+pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    let mut candidates = Vec::new();
+    for (at, rounds) in rounds.iter().enumerate() {
+        let first = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
+        let decided = first.filter_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin)).next();
+        let name = decided.map_or("Inconclusive", |judgement| judgement.verdict.name());
+        if name == Verdict::Regressed.name() {
+            candidates.push(at);
+        }
+        names.push(name);
+    }
+    let fresh: Vec<Vec<f64>> = candidates.iter().map(|at| rounds[*at].confirmation.clone()).collect();
+    let confirmations = sequence::confirmations(&fresh, &vec![margin; fresh.len()], alpha);
+    for (at, confirmation) in candidates.into_iter().zip(confirmations) {
+        if !confirmation.stands {
+            names[at] = "Inconclusive";
+        }
+    }
+    names
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(super) struct Condensed {
     pub(super) sides: [Medians; 2],
     /// Whether the CPU clock decided.
     pub(super) by_cpu: bool,
+    /// The standard error of `time`, from the spread of the pairs.
+    pub(super) error: f64,
     /// Pairs in which neither block was preempted, and all.
     pub(super) clean: (usize, usize),
 }
@@ -54,7 +56,7 @@ pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option
         && clean.len() as f64 >= CLEAN_SHARE * pairs.len() as f64;
     let by_cpu = !enough && pairs.iter().all(|pair| pair.iter().all(is_one_busy_thread));
     let used: &[[Block; 2]] = if enough { &clean } else { pairs };
-    let ratio = |pairs: &[[Block; 2]], time: fn(&Block) -> u64| {
+    let ratios = |pairs: &[[Block; 2]], time: fn(&Block) -> u64| {
         let mut ratios = Vec::with_capacity(pairs.len());
         for pair in pairs {
             let (old, new) = (per_unit(0, time(&pair[0])), per_unit(1, time(&pair[1])));
@@ -62,7 +64,7 @@ pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option
                 ratios.push((new / old).ln());
             }
         }
-        (!ratios.is_empty()).then(|| stats::median(&ratios))
+        (!ratios.is_empty()).then_some(ratios)
     };
     let median = |side: usize, read: fn(&Block) -> f64| {
         let values: Vec<f64> = used.iter().map(|pair| read(&pair[side])).collect();
@@ -74,9 +76,13 @@ pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option
         faults: median(side, |block| block.faults as f64),
     };
     let sides = [medians(0), medians(1)];
+    let times = ratios(used, if by_cpu { |block| block.thread } else { |block| block.wall })?;
     Some(Condensed {
-        time: ratio(used, if by_cpu { |block| block.thread } else { |block| block.wall })?,
-        cpu: ratio(used, |block| block.cpu)?,
+        time: stats::median(&times),
+        // Of a median: sqrt(pi / 2) times that of a mean, for values that are near to normal.
+        error: stats::robust_spread(&times) * std::f64::consts::FRAC_PI_2.sqrt()
+            / (times.len() as f64).sqrt(),
+        cpu: stats::median(&ratios(used, |block| block.cpu)?),
         faults: ((sides[1].faults + 1.0) / (sides[0].faults + 1.0)).ln(),
         sides,
         by_cpu,

@@ -44,6 +44,29 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     Some(Judgement { verdict, effect: Some(effect) })
 }
 
+/// Whether a regression stands on its fresh rounds.
+pub(super) struct Confirmation {
+    pub(super) stands: bool,
+    pub(super) p: f64,
+    pub(super) adjusted: f64,
+}
+
+/// Judges the regressions of one comparison on fresh rounds: p is the exact one-sided signed-rank chance of such
+/// rounds if the candidate were worse by the margin and no more, adjusted over all of them (Holm, *A Simple
+/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha.
+pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
+    let p: Vec<f64> = fresh
+        .iter()
+        .zip(margins)
+        .map(|(shifts, margin)| stats::signed_rank_p(shifts, margin.ln_1p()))
+        .collect();
+    let adjusted = stats::holm(&p);
+    p.into_iter()
+        .zip(adjusted)
+        .map(|(p, adjusted)| Confirmation { stands: adjusted < alpha, p, adjusted })
+        .collect()
+}
+
 fn between(low: f64, high: f64, margin: f64) -> String {
     let words = |effect: f64| {
         format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })

@@ -11,6 +11,7 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::cgroup;
 use super::fact::{Fact, Facts, gibibytes, read as text};
+use crate::device::Clock;
 
 /// Where the kernel describes the processors.
 const CPUS: &str = "sys/devices/system/cpu";
@@ -46,6 +47,11 @@ pub(super) fn now(facts: &mut Facts<'_>) {
         System::load_average().map(|load| format!("{:.2} {:.2} {:.2}", load.one, load.five, load.fifteen));
     facts.note("load average", load.map_err(|error| error.to_string()));
     facts.note("free memory", system().map(|system| gibibytes(system.available_memory())));
+    let clock = Clock::monotonic();
+    facts.note("clock", Ok(clock.name()));
+    facts.note("clock resolution", Ok(format!("{} ns", clock.resolution().as_nanos())));
+    facts.note("clock pair", Ok(format!("{} ns", clock.pair().as_nanos())));
+    facts.note("clock source", text(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource")));
 }
 
 fn system() -> Fact<System> {

@@ -31,7 +31,8 @@ pub struct Environment {
     pub software: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
-    /// How things stood at the start: load, free memory, free storage. Never compared.
+    /// How things stood at the start: load, free memory, free storage; the clock of all samples, its resolution and the
+    /// cost of a pair of readings. Never compared.
     pub moment: BTreeMap<String, String>,
     /// Facts of any kind that could not be read, and why.
     pub absent: BTreeMap<String, String>,
@@ -143,7 +144,7 @@ mod tests {
         let environment = here();
         let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, cpu quota, \
             memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust flags, weighbridge, \
-            commit, branch, working tree, storage, load average";
+            commit, branch, working tree, storage, load average, clock, clock resolution, clock pair, clock source";
         for name in promised.split(", ") {
             let known = [&environment.machine, &environment.software, &environment.moment];
             let is_known = known.into_iter().any(|facts| facts.contains_key(name));

@@ -1,0 +1,204 @@
+//! Whether a series of times settles, and where.
+
+use super::median;
+use super::trend::suffix_trends;
+
+/// Fewer values say nothing of a trend.
+const LEAST: usize = 8;
+
+/// Longer series are thinned out to at most this many points.
+const MOST_POINTS: usize = 256;
+
+/// A part whose trend scores below this has none: one order by chance in ten scores more.
+const TRENDLESS: f64 = 1.64;
+
+/// Medians nearer to each other than this share of the smaller are one level.
+const SAME_LEVEL: f64 = 0.01;
+
+/// How a series of times runs (after the classes of Barrett and others, *Virtual Machine Warmup Blows Hot and
+/// Cold*, 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// One level from the first to the last.
+    Flat,
+    /// Slower at first: it gets faster and settles.
+    Warming,
+    /// Faster at first: it gets slower and settles.
+    Slowing,
+    /// It does not settle.
+    Unsteady,
+}
+
+/// How a series runs and from where on it is steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steady {
+    /// The class.
+    pub course: Course,
+    /// The first value of the steady part: 0 where the course is flat, `None` where it is unsteady.
+    pub start: Option<usize>,
+}
+
+/// Whether the last half of the values so far runs level: no trend by [`mann_kendall`](super::mann_kendall)
+/// (below 1.64), and the medians of its two halves within 1 %. False for fewer than eight values, and where
+/// one of that half is NaN: to be asked after each value, as a rule to end a warm-up.
+///
+/// Long series are thinned out as by [`steady_state`].
+pub fn has_settled(values: &[f64]) -> bool {
+    if values.len() < LEAST {
+        return false;
+    }
+    let (points, _) = thin_out(&values[values.len() / 2..]);
+    is_level(&points, suffix_trends(&points)[0])
+}
+
+/// Where a whole series of times becomes steady: from the first value from which on it runs level as
+/// [`has_settled`] has it, if that leaves at least a quarter of the series (so Barrett and others 2017: 500
+/// of 2,000 iterations). `None` for fewer than eight values and where one is NaN.
+///
+/// Its beginning, the first sixteenth but at least four values, decides the class by its median: within 1 % of
+/// the steady part's all is flat. So a slow first value does not part a series that is level otherwise: it is
+/// a metric of its own.
+///
+/// A series of more than 256 values is cut from its end into blocks of equal length, at most 256, and each
+/// stands in with its median: an interruption moves no median, and 100,000 values take milliseconds. `start`
+/// is then right to one block.
+pub fn steady_state(values: &[f64]) -> Option<Steady> {
+    if values.len() < LEAST || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let (points, starts) = thin_out(values);
+    let trends = suffix_trends(&points);
+    let last = points.len() - (points.len() / 4).max(LEAST / 2);
+    let mut at = 0;
+    while !is_level(&points[at..], trends[at]) {
+        at += 1;
+        if at > last {
+            return Some(Steady { course: Course::Unsteady, start: None });
+        }
+    }
+    let beginning = median(&points[..(points.len() / 16).max(LEAST / 2)]);
+    let steady = median(&points[at..]);
+    let course = if at == 0 || same_level(beginning, steady) {
+        Course::Flat
+    } else if beginning > steady {
+        Course::Warming
+    } else {
+        Course::Slowing
+    };
+    Some(Steady { course, start: Some(if course == Course::Flat { 0 } else { starts[at] }) })
+}
+
+/// The medians of at most [`MOST_POINTS`] blocks, and where each begins. Only the first block may be shorter.
+fn thin_out(values: &[f64]) -> (Vec<f64>, Vec<usize>) {
+    let block = values.len().div_ceil(MOST_POINTS).max(1);
+    let mut points = Vec::new();
+    let mut starts = Vec::new();
+    let mut end = match values.len() % block {
+        0 => block,
+        rest => rest,
+    };
+    let mut start = 0;
+    while end <= values.len() {
+        points.push(median(&values[start..end]));
+        starts.push(start);
+        start = end;
+        end += block;
+    }
+    (points, starts)
+}
+
+/// No trend, and both halves on one level.
+fn is_level(points: &[f64], trend: f64) -> bool {
+    let (first, second) = points.split_at(points.len() / 2);
+    trend.abs() < TRENDLESS && same_level(median(first), median(second))
+}
+
+fn same_level(one: f64, other: f64) -> bool {
+    (one - other).abs() <= SAME_LEVEL * one.abs().min(other.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::SplitMix64;
+
+    /// Values about `level(i)`, up to 1 % above and below it.
+    fn series(count: usize, seed: u64, level: fn(f64) -> f64) -> Vec<f64> {
+        let mut random = SplitMix64::new(seed);
+        let noisy = |i| level(f64::from(i)) * (0.99 + 0.02 * random.below(1_000) as f64 / 999.0);
+        (0..count as u32).map(noisy).collect()
+    }
+
+    fn course(values: &[f64]) -> Course {
+        steady_state(values).unwrap().course
+    }
+
+    #[test]
+    fn levels_steps_and_slopes_have_their_classes() {
+        for seed in 0..20 {
+            assert_eq!(course(&series(200, seed, |_| 5.0)), Course::Flat);
+            assert_eq!(course(&series(200, seed, |i| 1.0 + i / 100.0)), Course::Unsteady);
+            let warming = steady_state(&series(200, seed, |i| if i < 40.0 { 8.0 } else { 5.0 })).unwrap();
+            assert_eq!(warming.course, Course::Warming, "{seed}");
+            let slowing = steady_state(&series(200, seed, |i| if i < 40.0 { 3.0 } else { 5.0 })).unwrap();
+            assert_eq!(slowing.course, Course::Slowing, "{seed}");
+            for found in [warming, slowing] {
+                // The earliest suffix without a trend holds a few values of the old level still.
+                assert!((15..=70).contains(&found.start.unwrap()), "{seed} {found:?}");
+            }
+            let decay = |i: f64| 5.0 + 5.0 * (-i / 20.0).exp();
+            assert_eq!(course(&series(400, seed, decay)), Course::Warming, "{seed}");
+            let late = |i: f64| if i < 180.0 { 5.0 } else { 7.0 };
+            assert_eq!(course(&series(200, seed, late)), Course::Unsteady, "{seed}");
+        }
+    }
+
+    #[test]
+    fn one_slow_first_value_leaves_a_series_flat() {
+        let mut values = series(100, 1, |_| 5.0);
+        values[0] = 500.0;
+        assert_eq!(steady_state(&values), Some(Steady { course: Course::Flat, start: Some(0) }));
+    }
+
+    #[test]
+    fn long_series_start_where_a_block_does_and_interruptions_do_not_matter() {
+        let mut values = series(100_000, 2, |i| if i < 30_000.0 { 8.0 } else { 5.0 });
+        for i in (0..values.len()).step_by(50) {
+            values[i] *= 100.0;
+        }
+        let found = steady_state(&values).unwrap();
+        assert_eq!(found.course, Course::Warming);
+        assert!((20_000..40_000).contains(&found.start.unwrap()), "{found:?}");
+        let (points, starts) = thin_out(&values);
+        assert!(points.len() <= MOST_POINTS && points.len() == starts.len());
+        assert!(starts[2] - starts[1] == starts[255] - starts[254] && starts[255] + 391 == values.len());
+    }
+
+    #[test]
+    fn scaling_changes_nothing_and_turning_round_swaps_warming_and_slowing() {
+        let warming = series(64, 3, |i| if i < 16.0 { 8.0 } else { 5.0 });
+        let scaled: Vec<f64> = warming.iter().map(|value| value * 1024.0).collect();
+        assert_eq!(steady_state(&scaled), steady_state(&warming));
+        let inverse: Vec<f64> = warming.iter().map(|value| 40.0 / value).collect();
+        assert_eq!(course(&warming), Course::Warming);
+        assert_eq!(course(&inverse), Course::Slowing);
+    }
+
+    #[test]
+    fn a_warm_up_has_settled_when_its_last_half_is_level() {
+        let values = series(60, 4, |i| if i < 10.0 { 9.0 - i / 3.0 } else { 5.0 });
+        assert!(!has_settled(&values[..7]) && !has_settled(&values[..12]));
+        let settled = (12..60).find(|count| has_settled(&values[..*count])).unwrap();
+        assert!((16..40).contains(&settled), "{settled}");
+        assert!(has_settled(&[3.0; 8]) && !has_settled(&[3.0; 7]));
+        assert!(!has_settled(&[f64::NAN; 20]));
+    }
+
+    #[test]
+    fn few_equal_and_missing_values_are_defined() {
+        assert_eq!(steady_state(&[]), None);
+        assert_eq!(steady_state(&[1.0; 7]), None);
+        assert_eq!(steady_state(&[f64::NAN; 9]), None);
+        assert_eq!(steady_state(&[0.0; 9]), Some(Steady { course: Course::Flat, start: Some(0) }));
+    }
+}

@@ -1,0 +1,207 @@
+//! `--rebuild REV`: builds an earlier revision in a worktree of its own, and measures both programs in turns.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use weighbridge::data::{Comparison, Exit, Policy, Verdict};
+
+use super::Judged;
+use crate::cli::CompareBaseline;
+use crate::lock;
+use crate::place::Place;
+use crate::programs::{self, Program};
+use crate::stop;
+
+/// Measures the work tree in turns with a revision, suite by suite.
+pub(super) fn judge_all(
+    args: &CompareBaseline,
+    revision: &str,
+    place: &Place,
+    policy: &Policy,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Judged>> {
+    let repository = Repository::find(&place.root)?;
+    let commit = repository.commit(revision)?;
+    let state = if repository.is_dirty()? { ", with changes that are not committed" } else { "" };
+    remarks.push(format!("candidate: the work tree at {}{state}", short(&repository.commit("HEAD")?)));
+    remarks.push(format!("baseline: {revision} at {}", short(&commit)));
+
+    let tree = repository.tree(&commit, place)?;
+    let theirs = programs::build(&tree.root, Some(&tree.target), &[])
+        .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
+    let ours = programs::build(&place.root, None, &[])?;
+    if ours.is_empty() {
+        return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
+    }
+    let meant = |program: &&Program| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
+    let mut judged = Vec::new();
+    for candidate in ours.iter().filter(meant) {
+        match theirs.iter().find(|program| program.suite == candidate.suite) {
+            Some(baseline) => {
+                let name = format!("{revision} ({})", short(&commit));
+                judged.push(duel(args, place, policy, candidate, baseline, name)?);
+            }
+            None => {
+                remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite))
+            }
+        }
+    }
+    for gone in theirs.iter().filter(|program| !ours.iter().any(|own| own.suite == program.suite)) {
+        remarks.push(format!("note: {} was there in {revision} and is gone", gone.suite));
+    }
+    if judged.is_empty() {
+        return Err(stop::nothing(format!("no suite is there in {revision} and now")));
+    }
+    Ok(judged)
+}
+
+/// One suite: the candidate's program measures both.
+fn duel(
+    args: &CompareBaseline,
+    place: &Place,
+    policy: &Policy,
+    candidate: &Program,
+    baseline: &Program,
+    name: String,
+) -> Result<Judged> {
+    let mut comparison = fight(candidate, baseline, place, &flags(args))?;
+    comparison.baseline.name = name;
+    // What was filtered out is not missing.
+    let missing = if args.bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
+    let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
+    let exit = Exit::from(comparison.outcome(policy)).or(ids);
+    Ok(Judged { comparison, missing, exit })
+}
+
+/// Lets one bench program measure another in turns with itself. Progress goes to stderr.
+///
+/// # Errors
+/// When it ends without a comparison: with its own exit code where that is documented.
+pub(crate) fn fight(
+    candidate: &Program,
+    baseline: &Program,
+    place: &Place,
+    flags: &[String],
+) -> Result<Comparison> {
+    let folder = place.layout.duels();
+    fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+    let file = folder.join(format!(".comparison-{}.json", std::process::id()));
+    let mut command = Command::new(&candidate.path);
+    command.current_dir(&candidate.directory).arg("--bench").args(flags);
+    command.arg("--versus").arg(&baseline.path).arg("--comparison").arg(&file);
+    command.arg("--data").arg(place.layout.data()).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = command.status().with_context(|| format!("failed to start {}", candidate.suite))?;
+    let read = fs::read(&file);
+    let _ = fs::remove_file(&file);
+    match (status.code(), read) {
+        (Some(0 | 3..=6), Ok(bytes)) => {
+            serde_json::from_slice(&bytes).with_context(|| format!("{} wrote no comparison", candidate.suite))
+        }
+        (Some(2), _) => Err(stop::usage(format!("{} refused what was asked (see above)", candidate.suite))),
+        (Some(4), _) => Err(stop::nothing(format!("{} had nothing to judge (see above)", candidate.suite))),
+        (Some(130), _) => Err(stop::interrupted()),
+        _ => bail!("{} ended with {status} and no comparison", candidate.suite),
+    }
+}
+
+/// The flags that a bench program is given.
+fn flags(args: &CompareBaseline) -> Vec<String> {
+    let mut flags = args.bench_args.clone();
+    if let Some(threshold) = args.threshold {
+        flags.push(format!("--threshold={}%", threshold * 100.0));
+    }
+    flags
+}
+
+/// Scenarios of the committed list that the duel has no row of.
+fn missing(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
+    let there = comparison.rows.iter().filter(|row| row.verdict != Verdict::Removed);
+    lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))
+}
+
+/// The workspace's repository.
+struct Repository {
+    /// Its top folder.
+    top: PathBuf,
+    /// The workspace below it.
+    workspace: PathBuf,
+}
+
+/// An earlier revision, checked out.
+struct Tree {
+    /// The workspace in it.
+    root: PathBuf,
+    /// Its own target directory.
+    target: PathBuf,
+}
+
+impl Repository {
+    fn find(root: &Path) -> Result<Self> {
+        let top = git(root, &["rev-parse", "--show-toplevel"])
+            .map_err(|error| stop::usage(format!("--rebuild needs a git repository: {error:#}")))?;
+        let top = PathBuf::from(top);
+        let root = fs::canonicalize(root).context("failed to find the workspace")?;
+        let workspace = root.strip_prefix(fs::canonicalize(&top)?).unwrap_or(Path::new("")).to_owned();
+        Ok(Self { top, workspace })
+    }
+
+    fn commit(&self, revision: &str) -> Result<String> {
+        let wanted = format!("{revision}^{{commit}}");
+        git(&self.top, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
+            .map_err(|_| stop::usage(format!("there is no revision `{revision}` in this repository")))
+    }
+
+    fn is_dirty(&self) -> Result<bool> {
+        Ok(!git(&self.top, &["status", "--porcelain"])?.is_empty())
+    }
+
+    /// The revision in a worktree that is kept: one folder per commit and lock file, so that a second comparison
+    /// builds nothing.
+    fn tree(&self, commit: &str, place: &Place) -> Result<Tree> {
+        let lock = place.root.join("Cargo.lock");
+        let committed =
+            git(&self.top, &["show", &format!("{commit}:{}", self.workspace.join("Cargo.lock").display())]);
+        let mut hash = DefaultHasher::new();
+        match &committed {
+            Ok(text) => hash.write(text.as_bytes()),
+            Err(_) => hash.write(&fs::read(&lock).unwrap_or_default()),
+        }
+        let folder = place.layout.rebuilds().join(format!(
+            "{}-{:08x}",
+            &commit[..12.min(commit.len())],
+            hash.finish() as u32
+        ));
+        let tree = folder.join("tree");
+        let root = tree.join(&self.workspace);
+        if !root.join("Cargo.toml").exists() {
+            fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+            // A folder that was removed by hand is still on git's list.
+            drop(git(&self.top, &["worktree", "prune"]));
+            let path = tree.display().to_string();
+            git(&self.top, &["worktree", "add", "--force", "--detach", &path, commit])
+                .context("failed to check the baseline out")?;
+        }
+        if committed.is_err() && lock.exists() {
+            // The same dependencies on both sides, where the repository does not keep them.
+            fs::copy(&lock, root.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
+        }
+        Ok(Tree { root, target: folder.join("target") })
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
+    let asked = Command::new("git").current_dir(folder).args(arguments).stdin(Stdio::null()).output();
+    let asked = asked.context("failed to start git")?;
+    if !asked.status.success() {
+        bail!("git {}: {}", arguments[0], String::from_utf8_lossy(&asked.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&asked.stdout).trim().to_owned())
+}
+
+fn short(commit: &str) -> &str {
+    &commit[..12.min(commit.len())]
+}

@@ -1,0 +1,104 @@
+//! Bench programs: building them, and finding the executables that cargo made.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// A bench target that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// `<package>/<bench target>`.
+    pub(crate) suite: String,
+    /// The executable.
+    pub(crate) path: PathBuf,
+    /// Its package's directory, where cargo runs it.
+    pub(crate) directory: PathBuf,
+}
+
+/// Builds the bench targets of a workspace as `cargo bench` does, and gives those that are built on weighbridge.
+///
+/// # Errors
+/// When cargo cannot build them; what it says went to stderr.
+pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    if let Some(target) = target {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    // What this process was built with is not what is built here.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    let built = command.output().context("failed to start cargo")?;
+    if !built.status.success() {
+        bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
+    }
+    let found = executables(&String::from_utf8_lossy(&built.stdout));
+    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
+}
+
+/// The bench executables that cargo's messages name.
+fn executables(messages: &str) -> Vec<Program> {
+    let mut found = Vec::new();
+    for line in messages.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        let target = &message["target"];
+        let is_bench =
+            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "bench"));
+        let (Some(path), Some(name), Some(manifest)) =
+            (message["executable"].as_str(), target["name"].as_str(), message["manifest_path"].as_str())
+        else {
+            continue;
+        };
+        if !is_bench {
+            continue;
+        }
+        let directory = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
+        let package = message["package_id"].as_str().map(package).unwrap_or_default();
+        found.push(Program { suite: format!("{package}/{name}"), path: path.into(), directory });
+    }
+    found
+}
+
+/// The package's name in an id: `path+file:///w/crate#0.1.0`, `path+file:///w/dir#name@0.1.0`.
+fn package(id: &str) -> &str {
+    let (place, version) = id.rsplit_once('#').unwrap_or((id, ""));
+    match version.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next().unwrap_or(place),
+    }
+}
+
+/// Whether a bench program is built on weighbridge: others share the folder.
+fn is_ours(program: &Path) -> bool {
+    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    asked.is_ok_and(|said| said.status.success() && said.stdout.starts_with(b"weighbridge "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executables_of_bench_targets_are_found_among_cargos_messages() {
+        let messages = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/toy#0.1.0","manifest_path":"/w/toy/Cargo.toml","target":{"kind":["lib"],"name":"toy"},"executable":null}
+{"reason":"compiler-artifact","package_id":"path+file:///w/dir#toy-suite@0.1.0","manifest_path":"/w/dir/Cargo.toml","target":{"kind":["bench"],"name":"fast"},"executable":"/t/release/deps/fast-1"}
+no json
+{"reason":"build-finished","success":true}
+"#;
+        let expected = Program {
+            suite: "toy-suite/fast".into(),
+            path: "/t/release/deps/fast-1".into(),
+            directory: "/w/dir".into(),
+        };
+        assert_eq!(executables(messages), [expected]);
+        assert_eq!(package("path+file:///w/toy#0.1.0"), "toy");
+    }
+}
