@@ -73,8 +73,8 @@ pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
     pub use crate::compare::{
         Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, Mark, Method, MetricChange, Policy, Promoted, Refusal, Rounds, Row, Tendency, Tolerance,
-        Verdict, decide, judge,
+        History, Mark, Method, MetricChange, Policy, Processes, Promoted, Refusal, Rounds, Row, Tendency,
+        Tolerance, Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};

@@ -110,6 +110,12 @@ impl MetricRecord {
     }
 }
 
+/// The share of its time that the process waited for a processor, in the median repeat, where it is over 10 %.
+pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
+    let share = metrics.iter().find(|metric| metric.name == "run_queue_share")?.estimate?.median;
+    (share > WAITING).then_some(share)
+}
+
 impl CaseRecord {
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&MetricRecord> {
@@ -136,8 +142,7 @@ impl CaseRecord {
     /// The share of its time that the process waited for a processor, in the median repeat, where it is over
     /// 10 %: wall times are not to be relied on.
     pub fn waiting(&self) -> Option<f64> {
-        let share = self.metric("run_queue_share")?.estimate?.median;
-        (share > WAITING).then_some(share)
+        waiting(&self.metrics)
     }
 
     /// The record without its repeats: what a case's own file holds.

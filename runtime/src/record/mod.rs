@@ -19,6 +19,7 @@ mod work;
 
 pub(crate) use assemble::standing_metrics;
 pub use baseline::{Baseline, BaselineCase};
+pub(crate) use case::waiting;
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub(crate) use check::JournalEntry;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};

@@ -11,6 +11,8 @@ const QUANTILES: [f64; 3] = [0.10, 0.50, 0.90];
 /// What one measured repeat was, condensed. All numbers have six digits: the noise is far above.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
+    /// Iterations or items of all samples.
+    pub iterations: u64,
     /// What the blocks of its body were; `None` for a stream and where only `measure` blocks were measured.
     pub blocks: Option<Blocks>,
     /// The 10th percentile of each kind of yardstick, in nanoseconds of CPU time, in the order of
@@ -52,7 +54,7 @@ impl Process {
                 *kind = Some(short(stats::quantile(&times, QUANTILES[0])));
             }
         }
-        Self { blocks: Blocks::of(seen), yardsticks }
+        Self { iterations: seen.iterations(), blocks: Blocks::of(seen), yardsticks }
     }
 }
 

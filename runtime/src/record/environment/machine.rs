@@ -51,7 +51,10 @@ pub(super) fn now(facts: &mut Facts<'_>) {
     facts.note("clock", Ok(clock.name()));
     facts.note("clock resolution", Ok(format!("{} ns", clock.resolution().as_nanos())));
     facts.note("clock pair", Ok(format!("{} ns", clock.pair().as_nanos())));
-    facts.note("clock source", text(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource")));
+    facts.note(
+        "clock source",
+        text(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+    );
 }
 
 fn system() -> Fact<System> {
