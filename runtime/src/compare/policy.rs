@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::Effect;
+use crate::plan::{CaseId, nearest};
+use crate::registry::Point;
 
 /// The margin against a stored baseline where the user sets none: a file cannot tell smaller changes from the mood of
 /// the machine.
@@ -121,6 +123,25 @@ impl Policy {
         Ok(Self { inconclusive_passes, gate, scenarios: scenario, ..Self::default() })
     }
 
+    /// Checks that every scenario that is set apart is known: one of these ids, or one of the cases that are `listed` for
+    /// some bench target of the workspace, a line each (`cv_1::small`).
+    ///
+    /// # Errors
+    /// The first that is not, with the nearest that is known.
+    pub fn check_scenarios(&self, known: &[&str], listed: &str) -> Result<(), String> {
+        for id in self.scenarios.keys() {
+            let case = CaseId { scenario: id.clone(), point: Point::default(), adapter: None };
+            let slug = case.slug();
+            let is_listed = listed.lines().any(|line| line.split("::").next() == Some(&slug));
+            if !is_listed && !known.contains(&id.as_str()) {
+                let near = nearest(id, known.iter().copied());
+                let near = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+                return Err(format!("gate.scenario.{id}: there is no such scenario{near}"));
+            }
+        }
+        Ok(())
+    }
+
     /// The margin of a duel on this scenario.
     pub fn duel_margin(&self, scenario: &str) -> f64 {
         self.threshold.unwrap_or_else(|| self.of(scenario, |gate| gate.duel_margin).unwrap_or(DUEL_MARGIN))
@@ -222,6 +243,19 @@ mod tests {
         policy.threshold = Some(0.5);
         assert_eq!((policy.duel_margin("PC-1"), policy.stored_margin("PC-1")), (0.5, 0.5));
         assert!((policy.detectable("PC-1") - 1.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_scenario_that_nobody_has_is_named_with_the_nearest() {
+        let policy = Policy::read("[gate.scenario.IO-1]\nduel-margin = 0.02").unwrap();
+        assert_eq!(policy.check_scenarios(&["CV-1", "IO-1"], ""), Ok(()));
+        assert_eq!(policy.check_scenarios(&["CV-1"], "[pack/other]\nio_1::memory::workers=0\n"), Ok(()));
+        let why = policy.check_scenarios(&["CV-1", "IO-2"], "io_11::memory").unwrap_err();
+        assert_eq!(why, "gate.scenario.IO-1: there is no such scenario: did you mean `IO-2`?");
+        assert_eq!(
+            policy.check_scenarios(&[], "").unwrap_err(),
+            "gate.scenario.IO-1: there is no such scenario"
+        );
     }
 
     #[test]
