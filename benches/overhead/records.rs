@@ -136,6 +136,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         status: CaseStatus::Measured,
         headline: "wall_time".into(),
         metrics: (0..METRICS).map(metric).collect(),
+        processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,

@@ -76,16 +76,16 @@ pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
     pub use crate::compare::{
         Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, Mark, Method, MetricChange, Policy, Promoted, Refusal, Rounds, Row, Tendency, Tolerance,
-        Verdict, decide, judge,
+        History, Mark, Method, MetricChange, Policy, Processes, Promoted, Refusal, Rounds, Row, Tendency,
+        Tolerance, Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
-        Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
-        RunStatus, SCHEMA, SchemaError, Stopped,
+        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseRecord, CaseStatus, Difference,
+        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process, RunId,
+        RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;

@@ -8,6 +8,7 @@ use super::bench::Paced;
 use super::inject::Inject;
 use super::watch::Watch;
 use super::window::Windows;
+use super::yardstick::Yard;
 use super::{Bencher, Limits, PerIteration, Phase, Purpose};
 use crate::metric::{Block, Taken};
 
@@ -173,6 +174,7 @@ impl Bencher {
             cpu: Vec::new(),
             empty: Vec::new(),
             watch: None,
+            yard: None,
             measured: Duration::ZERO,
             spent: Duration::ZERO,
         }
@@ -202,6 +204,9 @@ impl Bencher {
         seen.empty = plan.empty;
         if let Some(watch) = plan.watch {
             watch.end(seen);
+        }
+        if let Some(yard) = plan.yard {
+            yard.end(seen);
         }
         let iterations = seen.iterations();
         seen.elements = elements * iterations;
@@ -236,6 +241,7 @@ struct Sampling {
     /// Blocks of nothing, interleaved with the samples.
     empty: Vec<u64>,
     watch: Option<Watch>,
+    yard: Option<Yard>,
     measured: Duration,
     spent: Duration,
 }
@@ -259,6 +265,7 @@ impl Sampling {
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
+            self.yard = Yard::begin(bencher.settings.purpose, self.limits);
             self.watch = Some(Watch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));
@@ -268,6 +275,9 @@ impl Sampling {
             && self.spent >= self.limits.min_time
         {
             self.step = Step::Done;
+        }
+        if let (Step::Measure, Some(yard)) = (self.step, &mut self.yard) {
+            yard.between(self.spent);
         }
         if let (Step::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
             if !std::mem::replace(&mut self.ready, true) {
@@ -507,6 +517,16 @@ mod tests {
         assert_eq!(work.get().elements, 3);
         let told: Vec<(u64, u64)> = blocks.borrow().iter().map(|b| (b.iterations, b.wall)).collect();
         assert_eq!(told, [(7, 14_000), (400, 800_000), (1, 2_000)]);
+    }
+
+    #[test]
+    fn yardsticks_lie_between_the_samples_and_in_no_sample() {
+        let (measured, _) = measure(LIMITS, Duration::from_micros(10));
+        let rounds = measured.seen.yardsticks.chain.len();
+        assert_eq!(rounds, 1 + 2 + 1, "at the start, after 25 and 50 of 60 ms, at the end");
+        assert!(measured.seen.samples.iter().all(|sample| *sample == 1_000_000));
+        let (smoke, _) = measure(Limits::SMOKE, Duration::from_micros(10));
+        assert!(smoke.seen.yardsticks.chain.is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::source::{Count, Source};
 use super::watch::Watch;
 use super::window::Windows;
+use super::yardstick::Yard;
 use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
 use crate::metric::Taken;
 use crate::stats::SplitMix64;
@@ -105,6 +106,7 @@ fn empty() -> Error {
 struct Run {
     windows: Windows,
     watch: Option<Watch>,
+    yard: Option<Yard>,
     samples: Vec<u64>,
     /// CPU time of each pass that ran in one call.
     cpu: Vec<u64>,
@@ -127,6 +129,7 @@ impl Run {
         Self {
             windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
+            yard: None,
             cpu: Vec::new(),
             watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
@@ -146,6 +149,9 @@ impl Run {
         let whole = source.whole_pass();
         if whole {
             self.taken = Taken::Passes;
+        }
+        if bencher.pace.borrow().is_none() {
+            self.yard = Yard::begin(bencher.settings.purpose, limits);
         }
         loop {
             source.rewind()?;
@@ -168,6 +174,9 @@ impl Run {
             self.passes += 1;
             if self.windows.wall >= limits.min_time {
                 return Ok(());
+            }
+            if let Some(yard) = &mut self.yard {
+                yard.between(self.windows.wall);
             }
         }
     }
@@ -337,6 +346,9 @@ impl Run {
         seen.cpu = self.cpu;
         if let Some(watch) = self.watch {
             watch.end(seen);
+        }
+        if let Some(yard) = self.yard {
+            yard.end(seen);
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         interrupted: &context.interrupted,
     };
 
-    let policy = policy(context)?;
+    let policy = policy(context, registry)?;
     let mut failures = Vec::new();
     let mut to_confirm: Vec<(usize, usize)> = Vec::new();
     let total = pairs.len();

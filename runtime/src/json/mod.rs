@@ -9,4 +9,4 @@
 
 mod reader;
 
-pub(crate) use reader::{Reader, read};
+pub(crate) use reader::{Reader, from_toml, read};

@@ -17,6 +17,15 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
     T::deserialize(Reader(serde_json::from_slice(text)?))
 }
 
+/// Reads settings. TOML becomes a tree of values first, so that no type is read in a second way.
+///
+/// # Errors
+/// Where it is no TOML, with its line; where it does not fit the type, with the path to the part that does not.
+pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let tree = basic_toml::from_str(text).map_err(|error| error.to_string())?;
+    T::deserialize(Reader(tree)).map_err(|error| error.to_string())
+}
+
 /// The error that something else belongs here.
 #[cold]
 fn expected(what: &str, found: &Value) -> Error {

@@ -21,6 +21,7 @@ mod switches;
 mod throughput;
 mod waiting;
 mod wall_time;
+mod yardstick;
 
 pub use block::Block;
 pub use course::Course;
@@ -28,6 +29,7 @@ pub use hardware::Hardware;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};
+pub use yardstick::Yardsticks;
 
 /// One thing that is measured, and how it is read off a repeat.
 #[derive(Clone, Debug)]

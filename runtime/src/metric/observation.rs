@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Direction, Hardware, Reading, Surroundings, Tagged, Unit};
+use super::{Course, Direction, Hardware, Reading, Surroundings, Tagged, Unit, Yardsticks};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -52,6 +52,9 @@ pub struct Observation {
     /// What went on around the measured windows.
     #[serde(default)]
     pub around: Surroundings,
+    /// Fixed work that was measured between the samples.
+    #[serde(default)]
+    pub yardsticks: Yardsticks,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
     /// Every occurrence of every `measure` block of the measured windows, in order of their ends.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::Error;
 use crate::bencher::Limits;
-use crate::json::Reader;
+use crate::json;
 
 /// The built-in profiles.
 const BUILT_IN: &str = include_str!("profiles.toml");
@@ -109,10 +108,10 @@ impl Profiles {
     /// # Errors
     /// When the text is no such file: unknown keys are named.
     pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
-        let mut all: BTreeMap<String, Written> = read(BUILT_IN).expect("the built-in profiles are tested");
+        let mut all: BTreeMap<String, Written> = json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
             let settings = |why: String| Error::Settings { file: file.to_owned(), why };
-            let own: Workspace = read(text).map_err(settings)?;
+            let own: Workspace = json::from_toml(text).map_err(settings)?;
             all.extend(own.profile);
         }
         Ok(Self(all))
@@ -138,12 +137,6 @@ impl Profiles {
         }
         written.finish(name)
     }
-}
-
-/// TOML becomes a tree of values first, so that no type is read in a second way.
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let tree = basic_toml::from_str(text).map_err(|error| error.to_string())?;
-    T::deserialize(Reader(tree)).map_err(|error| error.to_string())
 }
 
 fn wrong(profile: &str, why: &str) -> Error {

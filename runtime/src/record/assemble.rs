@@ -2,7 +2,7 @@
 
 use super::derive::{Measured, metrics};
 use super::warning::{Warning, missing, notes, sampled_memory, stability};
-use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, agree};
+use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, Process, agree};
 use crate::bencher::{Purpose, Work};
 use crate::metric::Course;
 use crate::plan::CaseId;
@@ -56,6 +56,7 @@ pub fn assemble(
 
     let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
+    let processes = measured.iter().map(|one| Process::of(one.seen)).collect();
     let headline = headline(&metrics, case.headline.as_deref());
     let standing = metrics.iter().find(|metric| metric.name == headline);
     let numbers: Vec<u32> = measured.iter().map(|one| one.repeat.number).collect();
@@ -83,6 +84,7 @@ pub fn assemble(
         status,
         headline,
         metrics,
+        processes,
         median_repeat,
         work,
         agreement,

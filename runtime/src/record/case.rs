@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::{Estimate, Process};
 use crate::bencher::Work;
 use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
@@ -27,6 +27,10 @@ pub struct CaseRecord {
     pub headline: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
+    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
+    /// version.
+    #[serde(default)]
+    pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
     pub median_repeat: Option<u32>,
     /// The full ticket, from the verifying repeat.
@@ -125,6 +129,12 @@ impl MetricRecord {
     }
 }
 
+/// The share of its time that the process waited for a processor, in the median repeat, where it is over 10 %.
+pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
+    let share = metrics.iter().find(|metric| metric.name == "run_queue_share")?.estimate?.median;
+    (share > WAITING).then_some(share)
+}
+
 impl CaseRecord {
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&MetricRecord> {
@@ -151,8 +161,7 @@ impl CaseRecord {
     /// The share of its time that the process waited for a processor, in the median repeat, where it is over
     /// 10 %: wall times are not to be relied on.
     pub fn waiting(&self) -> Option<f64> {
-        let share = self.metric("run_queue_share")?.estimate?.median;
-        (share > WAITING).then_some(share)
+        waiting(&self.metrics)
     }
 
     /// The record without its repeats: what a case's own file holds.
@@ -167,6 +176,7 @@ impl CaseRecord {
             status: self.status.clone(),
             headline: self.headline.clone(),
             metrics: self.metrics.clone(),
+            processes: self.processes.clone(),
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),

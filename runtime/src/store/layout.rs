@@ -151,6 +151,11 @@ impl Layout {
         self.data.join("baselines")
     }
 
+    /// The list of cases that every suite of a workspace must find.
+    pub fn lock_file(workspace: &Path) -> PathBuf {
+        workspace.join("benches").join("scenarios.lock")
+    }
+
     /// All baselines that are committed with the workspace, if there is one.
     pub fn committed(&self) -> Option<PathBuf> {
         Some(self.workspace.as_ref()?.join("benches").join("baselines"))

@@ -178,6 +178,7 @@ fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Po
     let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
     let comparison = judge(&stored.baseline, &run, &history, policy);
     let missing = lock::missing(place, manifest)?;
+    let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     Ok(Judged { comparison, missing, calibrated: Vec::new(), exit })

@@ -167,7 +167,8 @@ fn flags(args: &CompareBaseline) -> Vec<String> {
 /// Scenarios of the committed list that the duel has no row of.
 fn missing(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     let there = comparison.rows.iter().filter(|row| row.verdict != Verdict::Removed);
-    lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))
+    let missing = lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))?;
+    Ok(lock::known_ids(missing, comparison.rows.iter().map(|row| &row.case)))
 }
 
 /// The workspace's repository.

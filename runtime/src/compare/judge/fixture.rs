@@ -35,6 +35,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         status: CaseStatus::Measured,
         headline: "wall_time".into(),
         metrics: vec![metric("wall_time", Direction::Lower, times)],
+        processes: Vec::new(),
         median_repeat: Some(1),
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
