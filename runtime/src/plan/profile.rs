@@ -108,7 +108,8 @@ impl Profiles {
     /// # Errors
     /// When the text is no such file: unknown keys are named.
     pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
-        let mut all: BTreeMap<String, Written> = json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
+        let mut all: BTreeMap<String, Written> =
+            json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
             let settings = |why: String| Error::Settings { file: file.to_owned(), why };
             let own: Workspace = json::from_toml(text).map_err(settings)?;
