@@ -182,6 +182,7 @@ pub(super) fn short(value: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "numbers of five digits are meant to the last")]
 mod tests {
     use super::*;
     use crate::metric::{Tagged, Yardsticks};
