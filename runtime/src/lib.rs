@@ -80,13 +80,14 @@ pub mod data {
     pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, CaseRecord, CaseStatus, Difference, Differences,
-        Environment, Estimate, Kind, MachineId, MetricRecord, Planned, RunId, RunManifest, RunRecord,
-        RunStatus, SCHEMA, SchemaError,
+        Agreement, BadMachineId, Baseline, BaselineCase, CaseFacts, CaseRecord, CaseStatus, Difference,
+        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Reference, RunId,
+        RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
+    pub use crate::stats::{Change, ChangePoint, Course, change_points, median, quantile, steady_state};
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,

@@ -17,9 +17,11 @@ mod baseline;
 mod ci;
 mod cli;
 mod compare_baseline;
+mod explain;
 mod lock;
 mod pick;
 mod place;
+mod plot;
 mod programs;
 mod runs;
 mod said;
@@ -27,6 +29,7 @@ mod show;
 mod stop;
 mod summary;
 mod table;
+mod trend;
 
 #[cfg(test)]
 mod fixtures;
@@ -74,6 +77,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::CompareBaseline(args) => compare_baseline::run(&args, &place),
         Command::Summary(args) => summary::run(&args, &place),
         Command::Baseline(args) => baseline::run(&args, &place),
+        Command::Explain(args) => explain::run(&args, &place),
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),

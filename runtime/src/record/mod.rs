@@ -17,6 +17,7 @@ mod whole;
 mod work;
 
 pub(crate) use assemble::standing_metrics;
+pub use assemble::{CaseFacts, Reference, assemble};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord};
 pub(crate) use check::JournalEntry;
