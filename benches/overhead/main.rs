@@ -1,14 +1,18 @@
-//! What the harness itself costs, beside criterion and divan in one run.
+//! What the harness itself costs, beside criterion, divan and tango in one run.
 //!
-//! `cargo bench --features overhead --bench overhead` prints the table of `docs/overhead.md` in about two minutes;
-//! `... -- --build-cost` builds three minimal crates instead, in about four.
+//! `cargo bench --features overhead --bench overhead` prints the table of `docs/overhead.md` in about three minutes;
+//! `... -- --build-cost` builds three minimal crates instead, in about four, and `... -- --gate` compares forty micro cases
+//! with themselves (`--gate --param tens=0,ones=0` one of them). `--only PART` prints one part: `reported`, `start`,
+//! `listing`, `analysis`, `records` or `duels`.
 //!
 //! The program runs itself again as a bench target of each harness; [`role`] tells it which one it is to be.
 
+mod analysis;
 mod bodies;
 mod build_cost;
 mod criterion_side;
 mod divan_side;
+mod duels;
 mod listing;
 mod machine;
 mod records;
@@ -16,6 +20,7 @@ mod reported;
 mod role;
 mod start;
 mod table;
+mod tango_side;
 mod weighbridge_side;
 
 use std::process::ExitCode;
@@ -30,6 +35,7 @@ fn main() -> ExitCode {
         Some(Role::Weighbridge) => return weighbridge_side::main(),
         Some(Role::Criterion) => criterion_side::main(),
         Some(Role::Divan) => divan_side::main(),
+        Some(Role::Tango) => return tango_side::main(),
         None => {
             if let Err(error) = measure() {
                 eprintln!("overhead: {error}");
@@ -41,7 +47,12 @@ fn main() -> ExitCode {
 }
 
 fn measure() -> Result<()> {
-    let has = |flag: &str| std::env::args().any(|argument| argument == flag);
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let after = |flag: &str| {
+        let at = arguments.iter().position(|argument| argument == flag)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
     if !has("--bench") {
         return Ok(()); // `cargo test --benches`: there is nothing to try out
     }
@@ -49,9 +60,23 @@ fn measure() -> Result<()> {
     if has("--build-cost") {
         return build_cost::print();
     }
-    let starts_of_repeats = reported::print()?;
-    start::print()?;
-    listing::print()?;
-    start::print_repeats(&starts_of_repeats);
-    records::print()
+    if has("--gate") {
+        return duels::print_gate(after("--param"));
+    }
+    let parts: [(&str, fn() -> Result<()>); 6] = [
+        ("reported", reported::print),
+        ("start", start::print),
+        ("listing", listing::print),
+        ("analysis", analysis::print),
+        ("records", records::print),
+        ("duels", duels::print_first_verdicts),
+    ];
+    let only = after("--only");
+    if let Some(unknown) = only.filter(|only| parts.iter().all(|(name, _)| name != only)) {
+        return Err(format!("there is no part `{unknown}`").into());
+    }
+    parts
+        .into_iter()
+        .filter(|(name, _)| only.is_none_or(|only| only == *name))
+        .try_for_each(|(_, print)| print())
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::Result;
 
 /// The variable that says which one; the children of a child inherit it.
-const VARIABLE: &str = "OVERHEAD_ROLE";
+pub const VARIABLE: &str = "HARNESS_ROLE";
 
 /// A harness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,13 @@ pub enum Role {
     Criterion,
     /// divan.
     Divan,
+    /// tango.
+    Tango,
 }
 
 impl Role {
     /// All of them, ours first.
-    pub const ALL: [Self; 3] = [Self::Weighbridge, Self::Criterion, Self::Divan];
+    pub const ALL: [Self; 4] = [Self::Weighbridge, Self::Criterion, Self::Divan, Self::Tango];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Role {
             Self::Weighbridge => "weighbridge",
             Self::Criterion => "criterion",
             Self::Divan => "divan",
+            Self::Tango => "tango",
         }
     }
 

@@ -18,7 +18,7 @@ fn empty(bencher: &mut Bencher) {
     bencher.iter(|| ());
 }
 
-/// Eight dependent multiplications.
+/// Five dependent multiplications.
 #[scenario(id = "FEW-1", category = "Overhead")]
 fn few(bencher: &mut Bencher) {
     bencher.iter(few_ns());

@@ -83,14 +83,16 @@ pub mod data {
     pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseRecord, CaseStatus, Difference,
-        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process, RunId,
-        RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped,
+        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseFacts, CaseRecord, CaseStatus,
+        Difference, Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process,
+        Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
-    pub use crate::stats::{clopper_pearson, median, robust_spread};
+    pub use crate::stats::{
+        Change, ChangePoint, change_points, clopper_pearson, median, quantile, robust_spread,
+    };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,

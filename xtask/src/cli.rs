@@ -26,9 +26,11 @@ pub(crate) enum Command {
     CompareBaseline(CompareBaseline),
     /// Show scenario, framework and metrics of the latest run, or of a named one.
     Summary(Summary),
+    /// Tell the story of one case: samples, processes, disturbances, what decided about it and what would.
+    Explain(Explain),
     /// Promote runs to baselines, list, show and remove them.
     Baseline(Baseline),
-    /// List, show and prune runs.
+    /// List, show, follow and prune runs.
     Runs(Runs),
     /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
     Lock(Lock),
@@ -130,6 +132,22 @@ pub(crate) struct Summary {
     pub(crate) suite: Option<String>,
 }
 
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The case, as a table or a listing names it.
+    pub(crate) case: String,
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// Look in this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Draw with plain letters.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
+
 /// Arguments of `baseline`.
 #[derive(Debug, Args)]
 pub(crate) struct Baseline {
@@ -196,6 +214,21 @@ pub(crate) enum RunsAction {
         /// Show the repeats of this case, the median repeat marked.
         #[arg(long, value_name = "ID", conflicts_with = "json")]
         case: Option<String>,
+    },
+    /// Follow a metric of a case from commit to commit, and find where it changed.
+    Trend {
+        /// The case, as a table or a listing names it.
+        #[arg(long, value_name = "ID")]
+        case: String,
+        /// The metric [default: the one that stands for the case].
+        #[arg(long, value_name = "NAME")]
+        metric: Option<String>,
+        /// Runs of this suite alone: `<package>/<bench target>`.
+        #[arg(long)]
+        suite: Option<String>,
+        /// Draw with plain letters.
+        #[arg(long)]
+        ascii: bool,
     },
     /// Remove old runs, and what killed ones left.
     Prune {
@@ -268,8 +301,17 @@ mod tests {
     #[test]
     fn help_names_every_command_and_the_exit_codes() {
         let help = Cli::command().render_help().to_string();
-        for word in ["compare-baseline", "summary", "baseline", "runs", "lock", "ci", "--data", "3 regressed"]
-        {
+        for word in [
+            "compare-baseline",
+            "summary",
+            "explain",
+            "baseline",
+            "runs",
+            "lock",
+            "ci",
+            "--data",
+            "3 regressed",
+        ] {
             assert!(help.contains(word), "{word} is missing in:\n{help}");
         }
     }

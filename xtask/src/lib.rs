@@ -18,9 +18,11 @@ mod calibrate;
 mod ci;
 mod cli;
 mod compare_baseline;
+mod explain;
 mod lock;
 mod pick;
 mod place;
+mod plot;
 mod programs;
 mod runs;
 mod said;
@@ -28,6 +30,7 @@ mod show;
 mod stop;
 mod summary;
 mod table;
+mod trend;
 
 #[cfg(test)]
 mod fixtures;
@@ -75,6 +78,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::CompareBaseline(args) => compare_baseline::run(&args, &place),
         Command::Summary(args) => summary::run(&args, &place),
         Command::Baseline(args) => baseline::run(&args, &place),
+        Command::Explain(args) => explain::run(&args, &place),
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
         Command::Calibrate(args) => calibrate::run(&args, &place),

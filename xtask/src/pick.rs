@@ -1,7 +1,7 @@
 //! The run or the case that was meant.
 
 use anyhow::Result;
-use weighbridge::data::{CaseId, RunManifest, RunRecord, RunStatus};
+use weighbridge::data::{CaseId, CaseRecord, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
 use crate::stop;
@@ -68,8 +68,25 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
     Ok(picked)
 }
 
+/// The case that `typed` names, and the first of these runs that has it.
+pub(crate) fn case_of_any<'a>(
+    place: &Place,
+    runs: &'a [RunManifest],
+    typed: &str,
+) -> Result<(&'a RunManifest, CaseRecord)> {
+    let mut known = Vec::new();
+    for manifest in runs {
+        let run = place.runs().load(&manifest.id)?;
+        if let Ok(case) = case(&run, typed) {
+            return Ok((manifest, case.clone()));
+        }
+        known.extend(run.cases.iter().map(|case| case.id.to_string()));
+    }
+    Err(stop::unknown("case", typed, known.iter().map(String::as_str)))
+}
+
 /// The case of a run that `typed` names: as people, as programs, or as files call it.
-pub(crate) fn case<'a>(run: &'a RunRecord, typed: &str) -> Result<&'a weighbridge::data::CaseRecord> {
+pub(crate) fn case<'a>(run: &'a RunRecord, typed: &str) -> Result<&'a CaseRecord> {
     let named = |id: &CaseId| [id.to_string(), id.slug(), id.file_name()].iter().any(|name| name == typed);
     run.cases.iter().find(|case| named(&case.id)).ok_or_else(|| {
         let known: Vec<String> = run.cases.iter().map(|case| case.id.to_string()).collect();

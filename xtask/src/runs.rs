@@ -1,4 +1,4 @@
-//! `runs`: list, show and prune.
+//! `runs`: list, show, follow and prune.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use crate::cli::{Runs, RunsAction};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{pick, show, stop, summary};
+use crate::{pick, show, stop, summary, trend};
 
 const FITS: &str = "a String takes all that is written";
 
@@ -40,6 +40,9 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
                 });
             }
             Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+        }
+        RunsAction::Trend { case, metric, suite, ascii } => {
+            trend::run(place, case, metric.as_deref(), suite.as_deref(), *ascii)
         }
         RunsAction::Prune { keep, days } => {
             let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));

@@ -18,6 +18,7 @@ mod whole;
 mod work;
 
 pub(crate) use assemble::standing_metrics;
+pub use assemble::{CaseFacts, Reference, assemble};
 pub use baseline::{Baseline, BaselineCase};
 pub(crate) use case::waiting;
 pub use case::{Agreement, CaseRecord, CaseStatus, MetricRecord, Stopped};

@@ -154,14 +154,19 @@ fn judge_all(
     Ok(judged)
 }
 
-/// What the workspace's settings say of the gate, and the arguments over it.
-pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
+/// What the workspace's settings say of the gate.
+pub(crate) fn stated_policy(place: &Place) -> Result<Policy> {
     let file = place.root.join(".config").join("weighbridge.toml");
-    let stated = match fs::read_to_string(&file) {
-        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
-        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    };
+    match fs::read_to_string(&file) {
+        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Policy::default()),
+        Err(error) => Err(error).with_context(|| format!("failed to read `{}`", file.display())),
+    }
+}
+
+/// The same, and the arguments over it.
+pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
+    let stated = stated_policy(place)?;
     Ok(Policy {
         threshold: args.threshold,
         inconclusive_passes: args
@@ -172,7 +177,12 @@ pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
     })
 }
 
-fn judge_one(place: &Place, stored: &Stored, manifest: &RunManifest, policy: &Policy) -> Result<Judged> {
+pub(crate) fn judge_one(
+    place: &Place,
+    stored: &Stored,
+    manifest: &RunManifest,
+    policy: &Policy,
+) -> Result<Judged> {
     let runs = place.runs();
     let run: RunRecord = runs.load(&manifest.id)?;
     let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;

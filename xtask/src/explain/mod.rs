@@ -1,0 +1,136 @@
+//! `explain`: the story of one case. Its samples in order and by size, its processes side by side, what disturbed them,
+//! what was decided about it and by which clock, and what would decide it.
+
+mod decision;
+mod samples;
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored};
+
+use crate::cli::Explain;
+use crate::place::Place;
+use crate::said::Said;
+use crate::{compare_baseline, pick, show, stop};
+
+const FITS: &str = "a String takes all that is written";
+
+pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
+    let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
+    if picked.runs.is_empty() {
+        return Err(stop::nothing("there is no complete run to explain: make one with `cargo bench`"));
+    }
+    let (manifest, mut case) = pick::case_of_any(place, &picked.runs, &args.case)?;
+    case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
+    let mut said = Said { remarks: picked.remarks, ..Said::fine(heading(manifest, &case)) };
+    if let Some(trouble) = show::trouble(&case) {
+        said.text.push_str(&format!("{trouble}\n"));
+    }
+    said.text.push('\n');
+    said.text.push_str(&samples::story(&samples::processes(&case), args.ascii));
+    match last_duel(place, &case.id, &mut said.remarks)? {
+        Some(comparison) => {
+            let row = comparison.rows.iter().find(|row| row.case == case.id);
+            let row = row.expect("the duel was looked for by its rows");
+            said.text.push_str(&decision::duel(&comparison, row, args.ascii));
+        }
+        None => said.text.push_str(
+            "no duel of it is stored: `cargo xtask compare-baseline --rebuild REV` measures it in turns with a revision\n\n",
+        ),
+    }
+    match last_baseline(place, manifest, &mut said.remarks)? {
+        Some(stored) => {
+            let policy = compare_baseline::stated_policy(place)?;
+            let judged = compare_baseline::judge_one(place, &stored, manifest, &policy)?;
+            let row = judged.comparison.rows.iter().find(|row| row.case == case.id);
+            let repeats = case.headline().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);
+            said.text.push_str(&match row {
+                Some(row) => decision::stored(&judged.comparison, row, repeats),
+                None => match &judged.comparison.refused {
+                    Some(refusal) => format!("against `{}`: not judged: {refusal}\n", stored.baseline.name),
+                    None => format!("the baseline `{}` has no such case\n", stored.baseline.name),
+                },
+            });
+        }
+        None => said.text.push_str(
+            "no baseline of this suite and machine is stored: `cargo xtask baseline set NAME` makes one of a run\n",
+        ),
+    }
+    said.text.truncate(said.text.trim_end().len());
+    said.text.push('\n');
+    Ok(said)
+}
+
+/// Which case of which run, what it came to, and on which clock.
+fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
+    let commit = manifest.environment.software.get("commit");
+    let commit = commit.map_or_else(String::new, |id| format!(" at {}", id.get(..12).unwrap_or(id)));
+    let mut text = format!(
+        "{}: {}\nrun {} of {}{commit}, profile {}, on {}\n",
+        case.id,
+        case.description,
+        manifest.id,
+        manifest.suite,
+        manifest.profile,
+        manifest.environment.machine_id()
+    );
+    if let Some(leading) = case.leading() {
+        let interval = leading.estimate.and_then(|estimate| estimate.interval).map_or_else(
+            || ", too few repeats for an interval".to_owned(),
+            |(low, high)| {
+                format!(", 95 % within {}", weighbridge::data::quantity::range(low, high, &leading.unit))
+            },
+        );
+        let clock = match case.waiting() {
+            Some(share) => format!(
+                "; it leads with CPU time, since the process waited {} of its time for a processor",
+                samples::percent(share)
+            ),
+            None => String::new(),
+        };
+        text.push_str(&format!("{} {}{interval}{clock}\n", leading.name, show::median(Some(leading))));
+    }
+    text
+}
+
+/// The newest duel that has a row of the case.
+fn last_duel(place: &Place, case: &CaseId, remarks: &mut Vec<String>) -> Result<Option<Comparison>> {
+    let folder = place.layout.duels();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("failed to list `{}`", folder.display())),
+    };
+    // Named by when they began: the newest is the last by name.
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    files.sort();
+    for file in files.into_iter().rev() {
+        let read = fs::read(&file).map_err(anyhow::Error::from);
+        match read.and_then(|text| Ok(serde_json::from_slice::<Comparison>(&text)?)) {
+            Ok(comparison) if comparison.rows.iter().any(|row| row.case == *case) => {
+                return Ok(Some(comparison));
+            }
+            Ok(_) => {}
+            Err(error) => remarks.push(format!("warning: passed over `{}`: {error}", file.display())),
+        }
+    }
+    Ok(None)
+}
+
+/// The baseline of the run's suite and machine that was promoted from the newest run other than this one.
+fn last_baseline(place: &Place, run: &RunManifest, remarks: &mut Vec<String>) -> Result<Option<Stored>> {
+    let (stored, broken) = place.baselines().list()?;
+    remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
+    let machine = run.environment.machine_id();
+    let fitting = stored.into_iter().filter(|stored| {
+        let baseline = &stored.baseline;
+        baseline.suite == run.suite && baseline.run != run.id && baseline.environment.machine_id() == machine
+    });
+    Ok(fitting.max_by(|a, b| a.baseline.run.as_str().cmp(b.baseline.run.as_str())))
+}
+
+#[cfg(test)]
+mod tests;

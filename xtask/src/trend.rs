@@ -1,0 +1,324 @@
+//! `runs trend`: what a metric of a case was from commit to commit, and where it changed.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use weighbridge::data::{
+    CaseId, Change, ChangePoint, Direction, RunManifest, RunStatus, Unit, change_points, median, quantile,
+    quantity,
+};
+
+use crate::place::Place;
+use crate::plot::Plot;
+use crate::said::Said;
+use crate::stop;
+use crate::table::Table;
+
+const FITS: &str = "a String takes all that is written";
+
+/// What counts as a change. Every commit is looked at, so the level is low; and what is smaller than the wandering of a
+/// machine from day to day would only send people looking.
+const CHANGE: Change = Change { level: 0.001, least_length: 3, least_size: 0.02, seed: 42 };
+
+/// The facts of the software that are of the code, and not around it.
+const OF_THE_CODE: [&str; 3] = ["commit", "branch", "working tree"];
+
+/// Runs of one suite and profile in one environment: their figures can be held against each other.
+struct Series<'a> {
+    first: &'a RunManifest,
+    commits: Vec<Commit>,
+}
+
+/// What the runs of one commit measured.
+struct Commit {
+    name: String,
+    /// The medians of its runs.
+    values: Vec<f64>,
+}
+
+/// A metric, as the records have it.
+struct Metric {
+    name: String,
+    unit: Unit,
+    direction: Direction,
+}
+
+pub(crate) fn run(
+    place: &Place,
+    typed: &str,
+    metric: Option<&str>,
+    suite: Option<&str>,
+    ascii: bool,
+) -> Result<Said> {
+    let listing = place.runs().list()?;
+    let remarks: Vec<String> = listing
+        .broken
+        .iter()
+        .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
+        .collect();
+    let meant = |run: &&RunManifest| {
+        run.status == RunStatus::Complete && suite.is_none_or(|suite| run.suite == suite)
+    };
+    let mut runs: Vec<&RunManifest> = listing.runs.iter().filter(meant).collect();
+    runs.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
+    if runs.is_empty() {
+        return Err(stop::nothing("there is no complete run to follow: make one with `cargo bench`"));
+    }
+    let case = case(&runs, typed)?;
+    let (metric, series) = gather(place, &runs, &case, metric)?;
+    let mut text = format!("{case}: {} from commit to commit\n", metric.name);
+    for (at, one) in series.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| series[before].first);
+        text.push_str(&one.text(before, &metric, ascii));
+    }
+    Ok(Said { remarks, ..Said::fine(text) })
+}
+
+/// The case that is meant, among all that any run planned.
+fn case(runs: &[&RunManifest], typed: &str) -> Result<CaseId> {
+    let mut known = runs.iter().rev().flat_map(|run| &run.planned.cases);
+    let named = |id: &&CaseId| [id.to_string(), id.slug(), id.file_name()].iter().any(|name| name == typed);
+    known.find(named).cloned().ok_or_else(|| {
+        let all: Vec<String> =
+            runs.iter().flat_map(|run| &run.planned.cases).map(ToString::to_string).collect();
+        stop::unknown("case", typed, all.iter().map(String::as_str))
+    })
+}
+
+/// The medians of every run that has one, by environment and commit.
+fn gather<'a>(
+    place: &Place,
+    runs: &[&'a RunManifest],
+    case: &CaseId,
+    wanted: Option<&str>,
+) -> Result<(Metric, Vec<Series<'a>>)> {
+    let mut found: Option<Metric> = None;
+    let mut known: Vec<String> = Vec::new();
+    let mut series: Vec<Series<'a>> = Vec::new();
+    for run in runs.iter().filter(|run| run.planned.cases.contains(case)) {
+        let Some(record) = place.runs().case(&run.id, case)? else { continue };
+        known.extend(record.metrics.iter().map(|metric| metric.name.clone()));
+        let name = wanted.unwrap_or(&record.headline);
+        let Some(metric) = record.metric(name) else { continue };
+        let Some(estimate) = metric.estimate.filter(|estimate| estimate.median.is_finite()) else { continue };
+        found.get_or_insert_with(|| Metric {
+            name: metric.name.clone(),
+            unit: metric.unit.clone(),
+            direction: metric.direction,
+        });
+        let at = series.iter().position(|series| around(series.first, run).is_empty());
+        let at = at.unwrap_or_else(|| {
+            series.push(Series { first: run, commits: Vec::new() });
+            series.len() - 1
+        });
+        series[at].add(commit(run), estimate.median);
+    }
+    match found {
+        Some(metric) => Ok((metric, series)),
+        None => match wanted {
+            Some(wanted) if !known.iter().any(|name| name == wanted) => {
+                Err(stop::unknown("metric of the case", wanted, known.iter().map(String::as_str)))
+            }
+            _ => Err(stop::nothing(format!("no stored run has a value of {case}"))),
+        },
+    }
+}
+
+/// What differs around the code of two runs, so that their figures are not one series.
+fn around(before: &RunManifest, after: &RunManifest) -> Vec<String> {
+    let asked = [
+        ("suite", &before.suite, &after.suite),
+        ("profile", &before.profile, &after.profile),
+        ("platform", &before.active_backend, &after.active_backend),
+    ];
+    let asked = asked.into_iter().filter(|(_, before, after)| before != after);
+    let asked = asked.map(|(what, before, after)| format!("{what}: {before} -> {after}"));
+    let found = after.environment.differences(&before.environment);
+    let facts = found.machine.into_iter().chain(found.variables).chain(found.software);
+    let facts = facts.filter(|fact| !OF_THE_CODE.contains(&fact.what.as_str())).map(|fact| fact.to_string());
+    asked.chain(facts).collect()
+}
+
+/// The commit of a run. A working tree that differs from its commit is a state of its own.
+fn commit(run: &RunManifest) -> String {
+    let software = &run.environment.software;
+    let Some(commit) = software.get("commit") else { return format!("run {}", run.id) };
+    let short = commit.get(..12).unwrap_or(commit);
+    match software.get("working tree").map(String::as_str) {
+        Some("dirty") => format!("{short}, changed ({})", run.id),
+        _ => short.to_owned(),
+    }
+}
+
+impl Series<'_> {
+    fn add(&mut self, name: String, value: f64) {
+        match self.commits.iter_mut().find(|commit| commit.name == name) {
+            Some(commit) => commit.values.push(value),
+            None => self.commits.push(Commit { name, values: vec![value] }),
+        }
+    }
+
+    fn text(&self, before: Option<&RunManifest>, metric: &Metric, ascii: bool) -> String {
+        let show = |value: f64| quantity::show(value, &metric.unit);
+        let values: Vec<f64> = self.commits.iter().map(|commit| median(&commit.values)).collect();
+        let plot = Plot { low: quantile(&values, 0.0), high: quantile(&values, 1.0), ascii };
+        let manifest = self.first;
+        let mut text = format!(
+            "\n{}, profile {}, on {}: {} commits  {}\n",
+            manifest.suite,
+            manifest.profile,
+            manifest.environment.machine_id(),
+            values.len(),
+            plot.line(&values)
+        );
+        for difference in before.map(|before| around(before, manifest)).unwrap_or_default() {
+            writeln!(text, "a new series: {difference}").expect(FITS);
+        }
+        let changes = change_points(&values, CHANGE);
+        let mut table = Table::new(["commit", "runs>", "median>", ""]);
+        for (at, (commit, value)) in self.commits.iter().zip(&values).enumerate() {
+            let changed = changes.iter().find(|change| change.at == at);
+            let mark = changed.map_or_else(String::new, |change| format!("<- {}", words(change, metric)));
+            table.row([commit.name.clone(), commit.values.len().to_string(), show(*value), mark]);
+        }
+        text.push_str(&table.text());
+        for change in &changes {
+            // A change lies at the third commit at the earliest.
+            let (last, first) = (&self.commits[change.at - 1].name, &self.commits[change.at].name);
+            writeln!(
+                text,
+                "changed between {last} and {first}: {} to {}, {} (p = {:.4})",
+                show(change.before),
+                show(change.after),
+                words(change, metric),
+                change.p
+            )
+            .expect(FITS);
+        }
+        if changes.is_empty() {
+            let few = if values.len() < 14 { "; fewer than about 14 commits cannot show one" } else { "" };
+            writeln!(text, "no change of {} or more{few}", quantity::change(CHANGE.least_size)).expect(FITS);
+        }
+        text
+    }
+}
+
+/// By how much, and whether that is good: `+10.0 %, worse`.
+fn words(change: &ChangePoint, metric: &Metric) -> String {
+    let share = change.after / change.before - 1.0;
+    let better = match metric.direction {
+        Direction::Higher => Some(share > 0.0),
+        Direction::Lower => Some(share < 0.0),
+        Direction::Information => None,
+    };
+    let word = better.map_or("", |better| if better { ", better" } else { ", worse" });
+    format!("{}{word}", quantity::change(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{Home, around, case, home};
+    use weighbridge::data::Exit;
+
+    /// A run of this second and of a commit with the same number, whose throughput was about `middle`.
+    fn store(home: &Home, second: u64, middle: f64, fact: (&str, &str)) {
+        let mut run = crate::fixtures::run(second, vec![case("CV-1", "Reference", &around(middle))]);
+        let software = &mut run.manifest.environment.software;
+        software.insert("commit".into(), format!("{second:012}{:028}", 0));
+        software.insert(fact.0.into(), fact.1.into());
+        home.store(&run);
+    }
+
+    /// A commit a second, in one environment.
+    fn history(home: &Home, from: u64, values: &[f64], compiler: &str) {
+        for (at, value) in values.iter().enumerate() {
+            store(home, from + at as u64, *value, ("rustc", compiler));
+        }
+    }
+
+    /// About a level, up to 1 % apart.
+    fn level(middle: f64, count: usize) -> Vec<f64> {
+        (0..count).map(|at| middle * (1.0 + 0.01 * ((at * 7 % 11) as f64 / 11.0 - 0.5))).collect()
+    }
+
+    fn trend(home: &Home, case: &str, metric: Option<&str>) -> Result<Said> {
+        run(&home.place, case, metric, None, true)
+    }
+
+    #[test]
+    fn a_change_is_found_and_the_commits_beside_it_are_named() {
+        let home = home();
+        history(&home, 1_000, &[level(8.0e6, 12), level(7.2e6, 12)].concat(), "1.95");
+        let said = trend(&home, "CV-1/small/Reference", None).expect("there are runs").text;
+        assert!(said.starts_with("CV-1/small/Reference: throughput from commit to commit\n"), "{said}");
+        let changes: Vec<&str> = said.lines().filter(|line| line.starts_with("changed between ")).collect();
+        assert_eq!(changes.len(), 1, "{said}");
+        let change = changes[0];
+        assert!(
+            change.starts_with("changed between 000000001011 and 000000001012: 7.99 M elem/s"),
+            "{change}"
+        );
+        assert!(
+            change.contains(" to 7.19 M elem/s, -10.0 %") && change.contains(" %, worse (p = 0.0"),
+            "{change}"
+        );
+        let marked: Vec<&str> = said.lines().filter(|line| line.contains("<- -")).collect();
+        assert!(marked.len() == 1 && marked[0].starts_with("000000001012"), "{said}");
+        assert!(said.contains("24 commits  "), "{said}");
+    }
+
+    #[test]
+    fn a_level_history_has_no_change_and_a_short_one_says_that_it_is_short() {
+        let home = home();
+        history(&home, 1_000, &level(8.0e6, 24), "1.95");
+        let said = trend(&home, "cv_1::small::reference", None).expect("there are runs").text;
+        assert!(said.ends_with("no change of +2.0 % or more\n"), "{said}");
+        let short = crate::fixtures::home();
+        history(&short, 1_000, &[8.0e6, 4.0e6], "1.95");
+        let said = trend(&short, "CV-1/small/Reference", None).expect("there are runs").text;
+        assert!(said.ends_with("fewer than about 14 commits cannot show one\n"), "{said}");
+    }
+
+    #[test]
+    fn another_compiler_or_machine_begins_a_new_series_and_is_no_change() {
+        let home = home();
+        history(&home, 1_000, &level(8.0e6, 8), "1.94");
+        history(&home, 2_000, &level(6.0e6, 8), "1.95");
+        let said = trend(&home, "CV-1/small/Reference", None).expect("there are runs").text;
+        assert_eq!(said.matches("8 commits").count(), 2, "{said}");
+        assert!(said.contains("a new series: rustc: 1.94 -> 1.95\n"), "{said}");
+        assert!(!said.contains("changed between"), "{said}");
+    }
+
+    #[test]
+    fn runs_of_one_commit_are_one_point() {
+        let home = home();
+        for second in [1_000, 1_001, 1_002] {
+            store(&home, second, second as f64 * 1e3, ("commit", "abcdef0123456789"));
+        }
+        let said = trend(&home, "CV-1/small/Reference", None).expect("there are runs").text;
+        assert!(said.contains("1 commits") && said.contains("abcdef012345     3  1.00 M elem/s"), "{said}");
+    }
+
+    #[test]
+    fn a_named_metric_is_followed_and_a_misspelt_one_gets_the_nearest() {
+        let home = home();
+        history(&home, 1_000, &level(8.0e6, 4), "1.95");
+        let said = trend(&home, "CV-1/small/Reference", Some("peak_memory")).expect("it is recorded").text;
+        assert!(said.contains("peak_memory from") && said.contains("32.0 MiB"), "{said}");
+        let error = trend(&home, "CV-1/small/Reference", Some("peak_memori")).expect_err("misspelt");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(error.to_string().contains("did you mean `peak_memory`?"), "{error}");
+        let error = trend(&home, "CV-1/small/Referense", None).expect_err("misspelt");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(error.to_string().contains("did you mean `CV-1/small/Reference`?"), "{error}");
+    }
+
+    #[test]
+    fn without_runs_there_is_nothing_to_follow() {
+        let home = home();
+        let error = trend(&home, "CV-1/small/Reference", None).expect_err("nothing is stored");
+        assert_eq!(stop::exit(&error), Exit::NothingToJudge);
+    }
+}
