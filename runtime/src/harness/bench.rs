@@ -1,7 +1,7 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
@@ -183,6 +183,17 @@ fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
     runs.load(&last.id).ok()
 }
 
+/// Time since the Unix epoch.
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name that is
+/// taken is refused.
+pub(super) fn run_id(now: Duration) -> RunId {
+    RunId::new(now.as_secs(), now.subsec_nanos() >> 6)
+}
+
 /// Makes the run's directory and manifest, or takes up those of a run that was broken off.
 fn begin(
     context: &Context<'_>,
@@ -199,10 +210,9 @@ fn begin(
         runs.write_manifest(&manifest)?;
         return Ok(manifest);
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = now();
     let manifest = RunManifest {
-        // In 24 bits, so that runs of one second sort by their start as well; a name that is taken is refused.
-        id: RunId::new(now.as_secs(), now.subsec_nanos() >> 6),
+        id: run_id(now),
         suite: context.suite.name(),
         started: now.as_secs(),
         command: std::env::args().collect(),
