@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use weighbridge::data::{
-    CaseRecord, Cause, Observation, Outcome, Purpose, Unit, median, quantile, quantity,
-};
+use weighbridge::data::{CaseRecord, Cause, Observation, Outcome, Purpose, Unit, median, quantile, quantity};
 
 use super::FITS;
 use crate::plot::{Plot, stretches};
