@@ -282,3 +282,40 @@ fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
     }
     if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::harness::Suite;
+    use crate::harness::args::Args;
+    use crate::harness::request::{Mode, request};
+    use crate::report::Terminal;
+
+    #[test]
+    fn a_build_with_debug_assertions_measures_only_when_told_and_a_scenario_that_is_none_is_a_mistake() {
+        let registry = Registry::collect().unwrap();
+        let suite =
+            Suite { target_tmp: None, package: "p", version: "0", target: "t", directory: "/nowhere" };
+        let context = |allow_debug, settings: &str| Context {
+            suite: &suite,
+            args: Args { allow_debug, ..Args::default() },
+            terminal: Terminal::detect(Some(false), true),
+            settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
+            interrupted: Arc::new(AtomicBool::new(false)),
+        };
+        let asked = request(&Args::default(), Mode::Bench, None).unwrap();
+        let plan = plan::build(&registry, &asked).unwrap();
+        let refused = check(&context(false, ""), &plan).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage, "{refused}");
+        assert!(refused.to_string().contains("debug assertions"), "{refused}");
+        assert!(!matches!(check(&context(true, ""), &plan), Err(Error::DebugAssertions)));
+
+        let wrong = context(true, "[gate.scenario.REPEAT-EROR]\nstored-margin = 0.1");
+        let refused = policy(&wrong, &registry).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage, "{refused}");
+        assert!(refused.to_string().contains("did you mean `REPEAT-ERROR`?"), "{refused}");
+    }
+}

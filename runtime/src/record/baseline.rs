@@ -106,15 +106,8 @@ mod metrics {
         name: String,
         unit: Unit,
         direction: Direction,
-        values: Vec<Value>,
-    }
-
-    /// A number, or nothing; whole readings in a file of an earlier version.
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Value {
-        Number(Option<f64>),
-        Reading(Reading),
+        /// Null where a repeat had none.
+        values: Vec<Option<f64>>,
     }
 
     pub(super) fn serialize<S: Serializer>(metrics: &[MetricRecord], to: S) -> Result<S::Ok, S::Error> {
@@ -124,7 +117,7 @@ mod metrics {
                 name: metric.name.clone(),
                 unit: metric.unit.clone(),
                 direction: metric.direction,
-                values: metric.values.iter().map(|reading| Value::Number(reading.value())).collect(),
+                values: metric.values.iter().map(Reading::value).collect(),
             });
         }
         kept.serialize(to)
@@ -135,11 +128,8 @@ mod metrics {
         for kept in Vec::<Kept>::deserialize(from)? {
             let mut values = Vec::with_capacity(kept.values.len());
             for value in kept.values {
-                values.push(match value {
-                    Value::Number(Some(value)) => Reading::Value(value),
-                    Value::Number(None) => Reading::absent("a baseline does not keep why"),
-                    Value::Reading(reading) => reading,
-                });
+                let absent = || Reading::absent("a baseline does not keep why");
+                values.push(value.map_or_else(absent, Reading::Value));
             }
             let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
             let Kept { name, unit, direction, .. } = kept;
