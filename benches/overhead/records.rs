@@ -103,6 +103,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         planned: Planned {
             cases: (0..cases).map(id).collect(),
             repeats: REPEATS,
+            target: None,
             limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
             timeout: 60,
             isolation: "repeat".into(),
@@ -142,9 +143,12 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         status: CaseStatus::Measured,
         headline: "wall_time".into(),
         metrics: (0..METRICS).map(metric).collect(),
+        processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }

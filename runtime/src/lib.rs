@@ -7,6 +7,8 @@ compile_error!(
     "weighbridge measures on Unix alone: a child's standard input is a socket there, and a process group ends as one"
 );
 
+mod json;
+
 mod device;
 mod metric;
 mod stats;
@@ -36,6 +38,7 @@ pub use bencher::{
     Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
     Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
 };
+pub use device::Counting;
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
 
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
@@ -73,21 +76,23 @@ pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
     pub use crate::compare::{
         Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, Mark, Method, MetricChange, Policy, Promoted, Refusal, Rounds, Row, Tendency, Tolerance,
-        Verdict, decide, judge,
+        History, Mark, Method, MetricChange, Policy, Processes, Promoted, Refusal, Rounds, Row, Tendency,
+        Tolerance, Verdict, decide, judge,
     };
     pub use crate::harness::Exit;
-    pub use crate::metric::{Cause, Direction, Observation, Reading, Surroundings, Tagged, Unit};
+    pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, CaseFacts, CaseRecord, CaseStatus, Difference,
-        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Reference, RunId,
-        RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, assemble,
+        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseFacts, CaseRecord, CaseStatus,
+        Difference, Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process,
+        Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::quantity;
     pub use crate::run::{Failure, How, Outcome, Repeat};
-    pub use crate::stats::{Change, ChangePoint, Course, change_points, median, quantile, steady_state};
+    pub use crate::stats::{
+        Change, ChangePoint, change_points, clopper_pearson, median, quantile, robust_spread,
+    };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,

@@ -7,4 +7,5 @@ mod external;
 mod faults;
 mod kill;
 mod nextest;
+mod rebuild;
 mod store;

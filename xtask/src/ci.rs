@@ -87,10 +87,10 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         Step { name: "lock", does: Does::Lock },
-        bench("bench", &format!("bench -- --quick --save-baseline {NAME}"), &[]),
-        bench("bench", "bench -- --quick", &[]),
+        bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[]),
+        bench("bench", "bench -- --quick --repeats 6", &[]),
         judge("bench", Exit::Fine),
-        bench("slowdown", "bench -- --quick", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
+        bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
     ];
     let has_lock = lock::path(place).exists();
@@ -148,6 +148,7 @@ fn judging() -> CompareBaseline {
     CompareBaseline {
         name: Some(NAME.to_owned()),
         rebuild: None,
+        program: None,
         bench_args: Vec::new(),
         run: None,
         threshold: Some(WIDE),
@@ -178,11 +179,11 @@ mod tests {
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\
-             bench     $ cargo bench -- --quick --save-baseline ci --data {data}\n\
-             bench     $ cargo bench -- --quick --data {data}\n\
+             bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}\n\
+             bench     $ cargo bench -- --quick --repeats 6 --data {data}\n\
              bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 0\n\
-             slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --data {data}\n\
+             slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --repeats 6 --data {data}\n\
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 3\n"
         );

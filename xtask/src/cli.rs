@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Runs(Runs),
     /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
     Lock(Lock),
+    /// Measure how often a duel is wrong on this machine, and what it finds.
+    Calibrate(Calibrate),
     /// Do what continuous integration does.
     Ci(Ci),
 }
@@ -42,14 +44,17 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CompareBaseline {
     /// The baseline's name.
-    #[arg(required_unless_present = "rebuild")]
+    #[arg(required_unless_present_any = ["rebuild", "program"])]
     pub(crate) name: Option<String>,
     /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
     /// changes of 1 % and states its error rate.
     #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine"])]
     pub(crate) rebuild: Option<String>,
-    /// Arguments for the bench targets of `--rebuild`: filters, `--quick`.
-    #[arg(last = true, value_name = "BENCH ARGS", requires = "rebuild")]
+    /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine"])]
+    pub(crate) program: Option<PathBuf>,
+    /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
     /// The run to judge: an id, its start, or `latest`.
     #[arg(long)]
@@ -95,6 +100,26 @@ pub(crate) enum Format {
     Markdown,
     /// Annotations of GitHub Actions.
     Github,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// Calibrate this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// How often each comparison is tried.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tries: u32,
+    /// Use the demonstration bodies, with and without two busy neighbours, and keep every round.
+    #[arg(long, conflicts_with_all = ["suite", "bench_args"])]
+    pub(crate) evidence: bool,
+    /// Where the evidence is kept [default: `evidence.json` in the data directory].
+    #[arg(long, value_name = "FILE", requires = "evidence")]
+    pub(crate) out: Option<PathBuf>,
+    /// Arguments for the bench targets: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS")]
+    pub(crate) bench_args: Vec<String>,
 }
 
 /// Arguments of `summary`.

@@ -88,9 +88,12 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
             metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, values.to_vec()),
             metric("peak_memory", Unit::BYTES, Direction::Lower, around(32.0 * 1024.0 * 1024.0)),
         ],
+        processes: Vec::new(),
         median_repeat: Some(median),
         work: None,
         agreement: Agreement::Reference,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }
@@ -119,6 +122,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         planned: Planned {
             cases: cases.iter().map(|case| case.id.clone()).collect(),
             repeats: 7,
+            target: None,
             limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
             timeout: 60,
             isolation: "repeat".into(),

@@ -14,6 +14,7 @@
 //! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
+mod calibrate;
 mod ci;
 mod cli;
 mod compare_baseline;
@@ -80,6 +81,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Explain(args) => explain::run(&args, &place),
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
+        Command::Calibrate(args) => calibrate::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
     }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{CaseId, RunManifest};
+use weighbridge::data::{CaseId, Layout, RunManifest};
 
 use crate::cli::Lock;
 use crate::place::{Place, Suite};
@@ -59,6 +59,19 @@ pub(crate) fn missing_of<'a>(
     let planned: BTreeSet<&str> = planned.iter().map(|slug| scenario(slug)).collect();
     let expected: BTreeSet<&str> = locked.iter().map(|slug| scenario(slug)).collect();
     Ok(expected.difference(&planned).map(|id| (*id).to_owned()).collect())
+}
+
+/// Scenarios of the committed list by the ids that people know, where one of these cases has it: the list has them in the
+/// form for other programs.
+pub(crate) fn known_ids<'a>(
+    listed: Vec<String>,
+    cases: impl IntoIterator<Item = &'a CaseId> + Clone,
+) -> Vec<String> {
+    let known = |listed: String| {
+        let case = cases.clone().into_iter().find(|case| scenario(&case.slug()) == listed);
+        case.map_or(listed, |case| case.scenario.clone())
+    };
+    listed.into_iter().map(known).collect()
 }
 
 /// Ids that are missing fail; ids that are new are said.
@@ -123,7 +136,7 @@ fn listed(listing: &str) -> BTreeSet<String> {
 
 /// Where the committed list lies.
 pub(crate) fn path(place: &Place) -> PathBuf {
-    place.root.join("benches").join("scenarios.lock")
+    Layout::lock_file(&place.root)
 }
 
 /// The committed list; `None` when there is none.

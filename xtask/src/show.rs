@@ -5,7 +5,10 @@ use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, MetricRecord,
 /// The median of a metric, or a dash.
 pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
     metric
-        .and_then(|metric| Some(quantity::show(metric.estimate?.median, &metric.unit)))
+        .and_then(|metric| match metric.estimate {
+            Some(estimate) => Some(quantity::show(estimate.median, &metric.unit)),
+            None => metric.below().map(|bound| format!("below {}", quantity::show(bound, &metric.unit))),
+        })
         .unwrap_or_else(|| "-".to_owned())
 }
 

@@ -8,6 +8,7 @@ use super::bench::Paced;
 use super::inject::Inject;
 use super::watch::Watch;
 use super::window::Windows;
+use super::yardstick::Yard;
 use super::{Bencher, Limits, PerIteration, Phase, Purpose};
 use crate::metric::{Block, Taken};
 
@@ -18,6 +19,9 @@ pub(crate) const BLOCK: Duration = Duration::from_millis(1);
 /// A sample is at least this many steps of the clock.
 const RESOLUTIONS: u32 = 200;
 
+/// After one sample in so many a block of nothing is timed.
+const EMPTY_EVERY: usize = 4;
+
 /// The most inputs that `iter_batched` prepares at once.
 const MOST_INPUTS: u64 = 1024;
 
@@ -25,13 +29,17 @@ impl Bencher {
     /// Times `body`: the time to make and drop its result is in it.
     #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
     pub fn iter<T>(&self, mut body: impl FnMut() -> T) {
-        self.run_body(u64::MAX, |windows, clock, iterations| {
-            self.timed(windows, clock, || {
+        let mut plan = self.begin(u64::MAX);
+        while let Some(iterations) = plan.next(self) {
+            let took = self.timed(&mut plan.windows, &plan.clock, || {
                 for _ in 0..iterations {
                     black_box(body());
                 }
-            })
-        });
+            });
+            plan.took(took);
+            plan.run_empty();
+        }
+        self.end(plan);
     }
 
     /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed.
@@ -164,13 +172,15 @@ impl Bencher {
             warmup: 0,
             samples: Vec::new(),
             cpu: Vec::new(),
+            empty: Vec::new(),
             watch: None,
+            yard: None,
             measured: Duration::ZERO,
             spent: Duration::ZERO,
         }
     }
 
-    fn end(&self, plan: Sampling) {
+    fn end(&self, mut plan: Sampling) {
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
@@ -188,10 +198,15 @@ impl Bencher {
         seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
         seen.wall = plan.measured.as_nanos() as u64;
         seen.usage = plan.windows.usage;
+        seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
+        seen.empty = plan.empty;
         if let Some(watch) = plan.watch {
             watch.end(seen);
+        }
+        if let Some(yard) = plan.yard {
+            yard.end(seen);
         }
         let iterations = seen.iterations();
         seen.elements = elements * iterations;
@@ -223,7 +238,10 @@ struct Sampling {
     samples: Vec<u64>,
     /// CPU time of each sample.
     cpu: Vec<u64>,
+    /// Blocks of nothing, interleaved with the samples.
+    empty: Vec<u64>,
     watch: Option<Watch>,
+    yard: Option<Yard>,
     measured: Duration,
     spent: Duration,
 }
@@ -244,9 +262,10 @@ impl Sampling {
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
         if self.step == Step::WarmUp && self.warmup >= self.limits.warmup {
             self.step = Step::Measure;
-            self.windows = Windows::new(self.clock.clone());
+            self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
+            self.yard = Yard::begin(bencher.settings.purpose, self.limits);
             self.watch = Some(Watch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));
@@ -256,6 +275,9 @@ impl Sampling {
             && self.spent >= self.limits.min_time
         {
             self.step = Step::Done;
+        }
+        if let (Step::Measure, Some(yard)) = (self.step, &mut self.yard) {
+            yard.between(self.spent);
         }
         if let (Step::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
             if !std::mem::replace(&mut self.ready, true) {
@@ -316,6 +338,15 @@ impl Sampling {
         }
     }
 
+    /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
+    /// has no loop.
+    fn run_empty(&mut self) {
+        let due = self.step == Step::Measure && self.samples.len() % EMPTY_EVERY == 1;
+        if due && self.iterations > 1 {
+            self.empty.push(empty_block(&self.clock, self.iterations).as_nanos() as u64);
+        }
+    }
+
     fn calibrate(&mut self, time: Duration) {
         let (iterations, settled) = grow(self.iterations, time, self.block);
         self.iterations = iterations.max(self.inject.least()).min(self.most);
@@ -323,6 +354,17 @@ impl Sampling {
             self.step = Step::WarmUp;
         }
     }
+}
+
+/// A block of nothing, of the same shape as the timed region of [`Bencher::iter`].
+#[inline(never)]
+fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
+    let start = clock.now();
+    for _ in 0..iterations {
+        black_box(());
+    }
+    let end = clock.now();
+    end - start
 }
 
 /// How many iterations to try after a block of so many took this long, and whether that settles it: the number grows
@@ -475,6 +517,16 @@ mod tests {
         assert_eq!(work.get().elements, 3);
         let told: Vec<(u64, u64)> = blocks.borrow().iter().map(|b| (b.iterations, b.wall)).collect();
         assert_eq!(told, [(7, 14_000), (400, 800_000), (1, 2_000)]);
+    }
+
+    #[test]
+    fn yardsticks_lie_between_the_samples_and_in_no_sample() {
+        let (measured, _) = measure(LIMITS, Duration::from_micros(10));
+        let rounds = measured.seen.yardsticks.chain.len();
+        assert_eq!(rounds, 1 + 2 + 1, "at the start, after 25 and 50 of 60 ms, at the end");
+        assert!(measured.seen.samples.iter().all(|sample| *sample == 1_000_000));
+        let (smoke, _) = measure(Limits::SMOKE, Duration::from_micros(10));
+        assert!(smoke.seen.yardsticks.chain.is_empty());
     }
 
     #[test]

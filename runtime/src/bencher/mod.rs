@@ -16,6 +16,7 @@ mod stream;
 mod watch;
 mod window;
 mod work;
+mod yardstick;
 
 pub use bench::{Bencher, Settings, Yield};
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};

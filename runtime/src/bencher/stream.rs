@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::source::{Count, Source};
 use super::watch::Watch;
 use super::window::Windows;
+use super::yardstick::Yard;
 use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
 use crate::metric::Taken;
 use crate::stats::SplitMix64;
@@ -105,6 +106,7 @@ fn empty() -> Error {
 struct Run {
     windows: Windows,
     watch: Option<Watch>,
+    yard: Option<Yard>,
     samples: Vec<u64>,
     /// CPU time of each pass that ran in one call.
     cpu: Vec<u64>,
@@ -125,8 +127,9 @@ impl Run {
     fn new(bencher: &Bencher) -> Self {
         let batches = bencher.settings.limits.batches;
         Self {
-            windows: Windows::new(bencher.settings.clock.clone()),
+            windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
+            yard: None,
             cpu: Vec::new(),
             watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
@@ -146,6 +149,9 @@ impl Run {
         let whole = source.whole_pass();
         if whole {
             self.taken = Taken::Passes;
+        }
+        if bencher.pace.borrow().is_none() {
+            self.yard = Yard::begin(bencher.settings.purpose, limits);
         }
         loop {
             source.rewind()?;
@@ -168,6 +174,9 @@ impl Run {
             self.passes += 1;
             if self.windows.wall >= limits.min_time {
                 return Ok(());
+            }
+            if let Some(yard) = &mut self.yard {
+                yard.between(self.windows.wall);
             }
         }
     }
@@ -293,7 +302,7 @@ impl Run {
     }
 
     /// Checks the sum of the samples, hashes what was held back, and hands everything to the bencher.
-    fn hand_in(self, bencher: &Bencher) -> Result<()> {
+    fn hand_in(mut self, bencher: &Bencher) -> Result<()> {
         let sum = Duration::from_nanos(self.samples.iter().sum());
         let gap = sum.abs_diff(self.windows.wall);
         let allowed = self.windows.wall.mul_f64(TOLERANCE) + SLACK * self.samples.len() as u32;
@@ -332,10 +341,14 @@ impl Run {
         seen.wall = self.windows.wall.as_nanos() as u64;
         seen.first_item = self.first.map(|first| first.as_nanos() as u64);
         seen.usage = self.windows.usage;
+        seen.hardware = self.windows.hardware();
         seen.samples = self.samples;
         seen.cpu = self.cpu;
         if let Some(watch) = self.watch {
             watch.end(seen);
+        }
+        if let Some(yard) = self.yard {
+            yard.end(seen);
         }
         Ok(())
     }

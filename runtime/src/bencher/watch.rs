@@ -102,6 +102,7 @@ impl Watch {
                 seen.tags.push(Tagged { cause, samples });
             }
         }
+        seen.classify();
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, Usage, thread_time};
-use crate::metric::Block;
+use crate::device::{Clock, HardwareCounters, Usage, thread_time};
+use crate::metric::{Block, Hardware};
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
 #[derive(Debug)]
 pub(super) struct Windows {
     clock: Clock,
+    /// Only of windows that are measured.
+    hardware: Option<HardwareCounters>,
     opened: Option<(Usage, Duration, Duration)>,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
@@ -18,12 +20,32 @@ pub(super) struct Windows {
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, opened: None, wall: Duration::ZERO, usage: Usage::NONE, last: Block::default() }
+        Self {
+            clock,
+            hardware: None,
+            opened: None,
+            wall: Duration::ZERO,
+            usage: Usage::NONE,
+            last: Block::default(),
+        }
+    }
+
+    /// Windows that are measured: the processor counts in them as well.
+    pub(super) fn measured(clock: Clock) -> Self {
+        Self { hardware: Some(HardwareCounters::open()), ..Self::new(clock) }
+    }
+
+    /// What the processor counted.
+    pub(super) fn hardware(&mut self) -> Hardware {
+        self.hardware.as_mut().map_or_else(Hardware::default, |counters| Hardware::of(counters.read()))
     }
 
     /// Opens a window. The clock is read last.
     pub(super) fn open(&mut self) {
         let usage = Usage::opening();
+        if let Some(hardware) = &mut self.hardware {
+            hardware.start();
+        }
         let thread = thread_time();
         self.opened = Some((usage, thread, self.clock.now()));
     }
@@ -36,6 +58,9 @@ impl Windows {
     /// Closes the window at a moment that has just been read.
     pub(super) fn close_at(&mut self, end: Duration) {
         let thread_now = thread_time();
+        if let Some(hardware) = &mut self.hardware {
+            hardware.stop();
+        }
         let usage = Usage::closing();
         if let Some((before, thread, start)) = self.opened.take() {
             let used = usage - before;

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Judgement, weigh};
-use super::{History, Policy, Tolerance, Verdict};
-use crate::metric::{Direction, Reading, Unit};
-use crate::plan::CaseId;
+use super::rule::{Doubts, Judgement, weigh};
+use super::values::{Sides, Values};
+use super::{Policy, Tolerance, Verdict};
+use crate::metric::{Direction, Unit};
 use crate::record::{Estimate, MetricRecord};
+use crate::stats;
 
 /// One metric of a case on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,27 +50,60 @@ pub enum Tendency {
 pub(super) struct Weighed {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
+    pub(super) values: Values,
+    pub(super) doubts: Doubts,
     pub(super) judgement: Option<Judgement>,
 }
 
-/// Weighs a metric that has a value on at least one side.
+/// Weighs a metric that has a value on at least one side. One that is for information is judged where the policy gates
+/// it: more is worse then, since it counts what costs something.
 pub(super) fn change(
-    case: &CaseId,
+    sides: &Sides<'_>,
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
-    history: &History,
     policy: &Policy,
 ) -> Option<Weighed> {
     let metric = after.or(before)?;
     let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
     baseline.or(candidate)?;
-    let tolerance = Tolerance::new(policy, &case.scenario, history.medians(case, &metric.name));
-    let judgement = (metric.direction != Direction::Information)
-        .then(|| weigh(&values(before), &values(after), metric.direction, tolerance));
+    let scenario = &sides.after.id.scenario;
+    let gated = policy.gates(scenario, &metric.name);
+    let direction = match metric.direction {
+        Direction::Information if gated => Direction::Lower,
+        direction => direction,
+    };
+    let values = Values::of(sides, before, after, direction);
+    let has_ratio = values.is_some();
+    let values = values.unwrap_or_default();
+    let tolerance = Tolerance::new(policy, scenario, &values.past);
+    let doubts = doubts(sides, &values, policy.detectable(scenario));
+    let judgement = (direction != Direction::Information).then(|| {
+        if has_ratio {
+            weigh(&values.sides, tolerance, doubts)
+        } else {
+            let why = "the values are not all positive, so they have no ratio".to_owned();
+            Judgement { verdict: Verdict::Inconclusive(why), effect: None }
+        }
+    });
     let tendency = tendency(judgement.as_ref(), baseline, candidate);
     let change =
         MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
-    Some(Weighed { change, tolerance, judgement })
+    Some(Weighed { change, tolerance, values, doubts, judgement })
+}
+
+/// What disturbed the blocks that the values are of: the larger of both sides' middle processes.
+fn doubts(sides: &Sides<'_>, values: &Values, limit: f64) -> Doubts {
+    let mut doubts = Doubts { limit, ..Doubts::default() };
+    if values.of_blocks {
+        for processes in [&sides.before.processes, &sides.after.processes] {
+            let blocks = || processes.iter().filter_map(|process| process.blocks.as_ref());
+            let switched: Vec<f64> = blocks().map(|blocks| blocks.switched).collect();
+            let throttled: Vec<f64> = blocks().map(|blocks| blocks.throttled).collect();
+            doubts.switched = doubts.switched.max(stats::median(&switched));
+            doubts.throttled = doubts.throttled.max(stats::median(&throttled));
+        }
+    }
+    doubts
 }
 
 impl MetricChange {
@@ -95,10 +129,6 @@ impl MetricChange {
             tendency,
         }
     }
-}
-
-fn values(metric: Option<&MetricRecord>) -> Vec<f64> {
-    metric.into_iter().flat_map(|metric| &metric.values).filter_map(Reading::value).collect()
 }
 
 fn tendency(

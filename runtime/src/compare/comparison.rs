@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, EnvironmentChange, MetricChange, Policy, Rounds, Tolerance, Verdict};
+use super::{Effect, EnvironmentChange, MetricChange, Policy, Rounds, Tendency, Tolerance, Verdict};
 use crate::plan::CaseId;
-use crate::record::{Difference, RunId};
+use crate::record::{Difference, Environment, RunId};
 
 /// A run held against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Comparison {
     pub baseline: Promoted,
     /// The run that is judged.
     pub candidate: RunId,
+    /// Where both sides of a duel were measured, with the candidate's commit and whether its tree was dirty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// What changed around the code: to be told before any row.
     pub environment_changes: Vec<EnvironmentChange>,
     /// Why nothing is judged, if nothing is.
@@ -76,11 +79,31 @@ pub struct Row {
     pub detectable: Option<f64>,
     /// What to know before believing the verdict.
     pub marks: Vec<Mark>,
+    /// What would make an inconclusive case decidable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// The processes on both sides, where a stored baseline was judged by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<Processes>,
     /// The rounds of a duel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
     /// All metrics that have a value on either side.
     pub metrics: Vec<MetricChange>,
+}
+
+/// What each process said of the metric that decided: enough to decide again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Processes {
+    /// One value for each process, the baseline's first: logarithms, more is worse.
+    pub values: [Vec<f64>; 2],
+    /// One value for each stored run.
+    pub past: Vec<f64>,
+    /// The kind of yardstick that they are divided by, where the stored runs show that it helps.
+    pub yardstick: Option<String>,
+    /// The share of blocks in which a thread was taken off its processor, on the side where it is larger. 0 without
+    /// blocks.
+    pub switched: f64,
 }
 
 /// What to know before believing a verdict.
@@ -89,10 +112,10 @@ pub struct Row {
 pub enum Mark {
     /// Fewer than five runs are stored, so their spread is not known.
     FirstRuns,
-    /// Fewer than four repeats on a side: the interval is the range of all ratios.
-    FewRepeats,
-    /// The machine was too busy for the wall clock: the CPU clock decided.
+    /// The CPU clock decided: the wall clock takes in what else the machine does.
     ByCpuClock,
+    /// The values are divided by those of a yardstick.
+    ByYardstick,
     /// Regressed past the level from which the policy warns.
     Warning,
 }
@@ -203,6 +226,13 @@ impl Row {
         }
     }
 
+    /// Metrics that are worse beside the one that decided: no gate is on them.
+    pub fn worse_beside(&self) -> impl Iterator<Item = &MetricChange> {
+        self.metrics
+            .iter()
+            .filter(|metric| metric.tendency == Tendency::Worse && metric.metric != self.metric)
+    }
+
     /// Whether the case regressed so far that it fails the gate.
     fn fails(&self, policy: &Policy) -> bool {
         self.verdict == Verdict::Regressed
@@ -219,6 +249,8 @@ impl Row {
             tolerance: None,
             detectable: None,
             marks: Vec::new(),
+            advice: None,
+            processes: None,
             rounds: None,
             metrics: Vec::new(),
         }
@@ -229,8 +261,8 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::FirstRuns => "first runs",
-            Self::FewRepeats => "few repeats",
             Self::ByCpuClock => "cpu clock",
+            Self::ByYardstick => "yardstick",
             Self::Warning => "warning",
         })
     }

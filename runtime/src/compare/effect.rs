@@ -2,14 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::Direction;
 use crate::stats;
 
 /// The level of the interval.
 const LEVEL: f64 = 0.95;
-
-/// Below this many values on a side the interval is the range of all ratios.
-const FEW: usize = 4;
 
 /// By how much a candidate is worse, as a share: 0.05 is 5 % more time, or 5 % more time per unit of work
 /// where the metric is a rate; below zero it is better. Whichever way the metric is better, more is worse
@@ -22,28 +18,19 @@ pub struct Effect {
     pub low: f64,
     /// Upper bound of the interval.
     pub high: f64,
-    /// Whether there were too few values for an interval with a level, and the range stands in for it.
-    pub few: bool,
 }
 
 impl Effect {
-    /// The effect between two independent samples of one value per process. `None` where a sample is empty,
-    /// where values are not all positive (they have no ratio then), or where the metric is for information.
+    /// The effect between two independent samples of one value per process: logarithms, turned so that more is worse.
+    /// `None` where they are too few for an interval at 95 % (three against three have none, four against four do), and
+    /// where one is NaN.
     ///
     /// Times and rates vary by factors, so the shift is estimated between logarithms: scaling all values by
-    /// the same factor changes nothing, and swapping the sides turns the effect round. With three values or
-    /// fewer on a side the interval runs from the best candidate against the worst baseline to the opposite:
-    /// for three against three that leaves out the truth in one of ten cases at most, half on either side.
-    pub fn of(baseline: &[f64], candidate: &[f64], direction: Direction) -> Option<Self> {
-        let before = logarithms(baseline, direction)?;
-        let after = logarithms(candidate, direction)?;
-        let shift = stats::shift(&before, &after, LEVEL)?;
-        let few = before.len().min(after.len()) < FEW;
-        let (low, high) = shift.interval.filter(|_| !few).unwrap_or_else(|| {
-            let ((least, most), (least_after, most_after)) = (range(&before), range(&after));
-            (least_after - most, most_after - least)
-        });
-        Some(Self { estimate: shift.estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1(), few })
+    /// the same factor changes nothing, and swapping the sides turns the effect round.
+    pub fn of(before: &[f64], after: &[f64]) -> Option<Self> {
+        let shift = stats::shift(before, after, LEVEL)?;
+        let (low, high) = shift.interval?;
+        Some(Self { estimate: shift.estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() })
     }
 
     /// The smallest effect that would have been found beyond the tolerance, had the interval been as wide as
@@ -51,23 +38,13 @@ impl Effect {
     pub fn detectable(&self, tolerance: f64) -> f64 {
         (1.0 + tolerance) * (1.0 + self.estimate) / (1.0 + self.low) - 1.0
     }
-}
 
-/// The logarithms of the values, turned so that more is worse.
-fn logarithms(values: &[f64], direction: Direction) -> Option<Vec<f64>> {
-    let sign = match direction {
-        Direction::Lower => 1.0,
-        Direction::Higher => -1.0,
-        Direction::Information => return None,
-    };
-    let positive = |value: &f64| (*value > 0.0 && value.is_finite()).then(|| sign * value.ln());
-    values.iter().map(positive).collect()
-}
-
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
-        (least.min(*value), most.max(*value))
-    })
+    /// The same, were the interval as wide on both sides as it is on its wider one: swapping the sides changes nothing.
+    pub(super) fn detectable_either_way(&self, tolerance: f64) -> f64 {
+        let upwards = (1.0 + self.estimate) / (1.0 + self.low);
+        let downwards = (1.0 + self.high) / (1.0 + self.estimate);
+        (1.0 + tolerance) * upwards.max(downwards) - 1.0
+    }
 }
 
 #[cfg(test)]
@@ -76,8 +53,9 @@ mod tests {
 
     const BEFORE: [f64; 7] = [1.00, 1.02, 0.98, 1.01, 0.99, 1.03, 1.00];
 
-    fn effect(before: &[f64], after: &[f64], direction: Direction) -> Effect {
-        Effect::of(before, after, direction).unwrap()
+    fn effect(before: &[f64], after: &[f64]) -> Effect {
+        let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+        Effect::of(&logarithms(before), &logarithms(after)).unwrap()
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -85,48 +63,36 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_more_time_is_a_fifth_worse_and_a_fifth_more_rate_a_sixth_better() {
-        let more = BEFORE.map(|value| value * 1.2);
-        let worse = effect(&BEFORE, &more, Direction::Lower);
-        assert!(close(worse.estimate, 0.2) && worse.low > 0.15 && worse.high < 0.25 && !worse.few);
-        let better = effect(&BEFORE, &more, Direction::Higher);
-        assert!(close(better.estimate, 1.0 / 1.2 - 1.0) && better.high < 0.0);
+    fn a_fifth_more_time_is_a_fifth_worse() {
+        let worse = effect(&BEFORE, &BEFORE.map(|value| value * 1.2));
+        assert!(close(worse.estimate, 0.2) && worse.low > 0.15 && worse.high < 0.25);
     }
 
     #[test]
     fn scaling_changes_no_effect_and_swapping_turns_it_round() {
         let after = [1.10, 1.08, 1.12, 1.09, 1.11, 1.07, 1.15];
-        let plain = effect(&BEFORE, &after, Direction::Lower);
-        let scaled = effect(&BEFORE.map(|v| v * 1e-6), &after.map(|v| v * 1e-6), Direction::Lower);
-        let swapped = effect(&after, &BEFORE, Direction::Lower);
+        let plain = effect(&BEFORE, &after);
+        let scaled = effect(&BEFORE.map(|v| v * 1e-6), &after.map(|v| v * 1e-6));
+        let swapped = effect(&after, &BEFORE);
         assert!(close(plain.low, scaled.low) && close(plain.high, scaled.high));
         assert!(close((1.0 + swapped.low) * (1.0 + plain.high), 1.0));
         assert!(close((1.0 + swapped.estimate) * (1.0 + plain.estimate), 1.0));
-    }
-
-    #[test]
-    fn three_values_have_the_range_of_all_ratios() {
-        let few = effect(&[1.0, 1.1, 1.2], &[2.0, 2.2, 2.4], Direction::Lower);
-        assert!(few.few && close(few.low, 2.0 / 1.2 - 1.0) && close(few.high, 1.4));
-        // Also where only one side is small: the range is wider than the exact interval.
-        assert!(effect(&BEFORE, &[1.0, 1.0, 1.0], Direction::Lower).few);
+        assert!(close(swapped.detectable_either_way(0.05), plain.detectable_either_way(0.05)));
     }
 
     #[test]
     fn the_smallest_detectable_effect_is_the_tolerance_and_the_half_width() {
-        let exact = Effect { estimate: 0.0, low: 0.0, high: 0.0, few: false };
+        let exact = Effect { estimate: 0.0, low: 0.0, high: 0.0 };
         assert!(close(exact.detectable(0.05), 0.05));
-        let wide = Effect { estimate: 0.0, low: -0.2, high: 0.25, few: false };
+        let wide = Effect { estimate: 0.0, low: -0.2, high: 0.3 };
         assert!(close(wide.detectable(0.05), 1.05 / 0.8 - 1.0));
+        assert!(close(wide.detectable_either_way(0.05), 1.05 * 1.3 - 1.0));
     }
 
     #[test]
-    fn what_has_no_ratio_has_no_effect() {
-        for (before, after) in
-            [(&[][..], &[1.0][..]), (&[0.0], &[1.0]), (&[1.0], &[-1.0]), (&[f64::NAN], &[1.0])]
-        {
-            assert_eq!(Effect::of(before, after, Direction::Lower), None);
+    fn too_few_values_and_what_is_no_number_have_no_effect() {
+        for (before, after) in [(&[][..], &[1.0][..]), (&[1.0; 3], &[1.0; 3]), (&[f64::NAN; 6], &[1.0; 6])] {
+            assert_eq!(Effect::of(before, after), None);
         }
-        assert_eq!(Effect::of(&BEFORE, &BEFORE, Direction::Information), None);
     }
 }

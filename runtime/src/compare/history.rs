@@ -3,11 +3,33 @@
 use std::collections::BTreeMap;
 
 use crate::plan::CaseId;
-use crate::record::{Baseline, RunId, RunManifest, RunRecord};
+use crate::record::{Baseline, CaseRecord, Process, RunId, RunManifest, RunRecord};
+use crate::stats;
 
-/// The medians of earlier runs, by case and metric.
+/// What earlier runs measured, by case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct History(BTreeMap<String, BTreeMap<String, Vec<f64>>>);
+pub struct History(BTreeMap<String, Past>);
+
+/// What earlier runs measured of one case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Past {
+    runs: Vec<PastRun>,
+    /// The medians of each metric, with the place of their run in `runs`.
+    medians: BTreeMap<String, Vec<(usize, f64)>>,
+}
+
+/// One run of a case, condensed further: medians over its processes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PastRun {
+    /// The 10th percentile of CPU time of one iteration, in nanoseconds; `None` for a case without blocks.
+    pub(super) cpu: Option<f64>,
+    /// Elements and bytes of one iteration.
+    pub(super) work: [f64; 2],
+    /// Iterations or items of the whole repeat.
+    pub(super) iterations: f64,
+    /// What each kind of yardstick took.
+    pub(super) yardsticks: [Option<f64>; 3],
+}
 
 impl History {
     /// The history of those runs that [belong](Self::belongs) beside the baseline and are not the candidate.
@@ -21,11 +43,7 @@ impl History {
             |run: &&RunRecord| run.manifest.id != *candidate && Self::belongs(&run.manifest, baseline);
         for run in runs.into_iter().filter(fitting) {
             for case in &run.cases {
-                for metric in &case.metrics {
-                    if let Some(estimate) = metric.estimate {
-                        history.add(&case.id, &metric.name, estimate.median);
-                    }
-                }
+                history.add(case);
             }
         }
         history
@@ -41,19 +59,60 @@ impl History {
             && run.environment.variables == baseline.environment.variables
     }
 
-    /// Adds the median that one run had.
-    pub fn add(&mut self, case: &CaseId, metric: &str, median: f64) {
-        let metrics = self.0.entry(case.to_string()).or_default();
-        if let Some(medians) = metrics.get_mut(metric) {
-            medians.push(median);
-        } else {
-            metrics.insert(metric.to_owned(), vec![median]);
+    /// Adds a case of one run.
+    pub fn add(&mut self, case: &CaseRecord) {
+        let past = self.0.entry(case.id.to_string()).or_default();
+        let run = past.runs.len();
+        past.runs.push(PastRun::of(&case.processes));
+        for metric in &case.metrics {
+            let Some(estimate) = metric.estimate else { continue };
+            if let Some(medians) = past.medians.get_mut(&metric.name) {
+                medians.push((run, estimate.median));
+            } else {
+                past.medians.insert(metric.name.clone(), vec![(run, estimate.median)]);
+            }
         }
     }
 
-    /// The medians of a metric of a case.
-    pub(super) fn medians(&self, case: &CaseId, metric: &str) -> &[f64] {
-        self.0.get(&case.to_string()).and_then(|metrics| metrics.get(metric)).map_or(&[], Vec::as_slice)
+    /// What is known of a case.
+    pub(super) fn past(&self, case: &CaseId) -> Option<&Past> {
+        self.0.get(&case.to_string())
+    }
+}
+
+impl Past {
+    /// The runs in which a metric had a value, with its median there.
+    pub(super) fn medians<'a>(&'a self, metric: &str) -> impl Iterator<Item = (&'a PastRun, f64)> {
+        let medians = self.medians.get(metric).map_or(&[][..], Vec::as_slice);
+        medians.iter().map(|(run, median)| (&self.runs[*run], *median))
+    }
+
+    /// All runs.
+    pub(super) fn runs(&self) -> &[PastRun] {
+        &self.runs
+    }
+}
+
+impl PastRun {
+    fn of(processes: &[Process]) -> Self {
+        let median = |read: &dyn Fn(&Process) -> Option<f64>| {
+            let mut values = Vec::with_capacity(processes.len());
+            for process in processes {
+                values.extend(read(process));
+            }
+            (!values.is_empty()).then(|| stats::median(&values))
+        };
+        let blocks =
+            |read: fn(&crate::record::Blocks) -> f64| median(&|process| process.blocks.as_ref().map(read));
+        Self {
+            cpu: blocks(|blocks| blocks.cpu[0]),
+            work: [
+                blocks(|blocks| blocks.elements).unwrap_or(0.0),
+                blocks(|blocks| blocks.bytes).unwrap_or(0.0),
+            ],
+            iterations: median(&|process| Some(process.iterations as f64)).unwrap_or(0.0),
+            yardsticks: [0, 1, 2].map(|kind| median(&|process| process.yardsticks[kind])),
+        }
     }
 }
 
@@ -75,8 +134,10 @@ mod tests {
         let candidate = plain(6);
         let runs = [plain(1), plain(2), slowed, elsewhere, quick, candidate.clone()];
         let history = History::gather(&baseline, &candidate.manifest.id, &runs);
-        let id = |name| case(name, &[]).id;
-        assert_eq!(history.medians(&id("A"), "wall_time"), [2.0, 2.0]);
-        assert!(history.medians(&id("B"), "wall_time").is_empty());
+        let past = history.past(&case("A", &[]).id).unwrap();
+        let medians: Vec<f64> = past.medians("wall_time").map(|(_, median)| median).collect();
+        assert_eq!((medians, past.runs().len()), (vec![2.0, 2.0], 2));
+        assert_eq!(past.medians("latency_p99").count(), 0);
+        assert!(history.past(&case("B", &[]).id).is_none());
     }
 }

@@ -5,15 +5,19 @@ use std::collections::{HashMap, HashSet};
 use super::change::{Weighed, change};
 use super::comparison::{Method, Promoted};
 use super::environment::changes;
-use super::{Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Refusal, Row, Verdict};
+use super::rule::LEAST;
+use super::values::Sides;
+use super::{
+    Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Verdict,
+};
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{Agreement, Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
 
 /// Judges a run by a baseline.
 ///
-/// The unit of inference is the process: one value per repeat of the metric that stands for the case. Cases
-/// that were skipped on both sides have no row.
+/// The unit of inference is the process: one value per repeat of the metric that stands for the case, and of those that
+/// the policy gates. Cases that were skipped on both sides have no row.
 pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Comparison {
     let manifest = &candidate.manifest;
     let mut comparison = Comparison {
@@ -21,6 +25,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         method: Method::Stored,
         baseline: Promoted { name: baseline.name.clone(), run: Some(baseline.run.clone()) },
         candidate: manifest.id.clone(),
+        environment: None,
         environment_changes: changes(baseline, manifest),
         refused: refusal(baseline, candidate, policy),
         failures: candidate.cases.iter().filter_map(failure).collect(),
@@ -68,11 +73,13 @@ fn differs(what: &[String]) -> String {
 fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Vec<Row> {
     let before: HashMap<String, &BaselineCase> =
         baseline.cases.iter().map(|case| (case.id.to_string(), case)).collect();
+    let commit = baseline.environment.software.get("commit");
+    let revision = commit.map(|commit| commit.get(..12).unwrap_or(commit));
     let mut seen = HashSet::new();
     let mut rows = Vec::new();
     for case in &candidate.cases {
         let name = case.id.to_string();
-        rows.extend(row(before.get(&name).copied(), case, history, policy));
+        rows.extend(row(before.get(&name).copied(), case, history, policy, revision));
         seen.insert(name);
     }
     // What the baseline only skipped is nothing that went missing.
@@ -84,7 +91,13 @@ fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &
 }
 
 /// The row of a case of the run.
-fn row(before: Option<&BaselineCase>, after: &CaseRecord, history: &History, policy: &Policy) -> Option<Row> {
+fn row(
+    before: Option<&BaselineCase>,
+    after: &CaseRecord,
+    history: &History,
+    policy: &Policy,
+    revision: Option<&str>,
+) -> Option<Row> {
     let bare = |verdict| Some(Row::bare(&after.id, &after.headline, verdict));
     let incomparable = |why: String| bare(Verdict::Incomparable(why));
     match (&after.status, before.map(|case| &case.status)) {
@@ -110,7 +123,7 @@ fn row(before: Option<&BaselineCase>, after: &CaseRecord, history: &History, pol
     }
     match unlike(before, after) {
         Some(why) => incomparable(why),
-        None => Some(weighed(before, after, history, policy)),
+        None => Some(weighed(Sides { before, after, past: history.past(&after.id) }, revision, policy)),
     }
 }
 
@@ -160,7 +173,8 @@ pub(crate) fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
 }
 
 /// The row of a case whose figures are weighed.
-fn weighed(before: &BaselineCase, after: &CaseRecord, history: &History, policy: &Policy) -> Row {
+fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
+    let Sides { before, after, .. } = sides;
     let find = |metrics: &[MetricRecord], name: &str| metrics.iter().position(|metric| metric.name == name);
     let gone = before.metrics.iter().filter(|metric| find(&after.metrics, &metric.name).is_none());
     let both = after.metrics.iter().map(|new| {
@@ -168,8 +182,7 @@ fn weighed(before: &BaselineCase, after: &CaseRecord, history: &History, policy:
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let all: Vec<Weighed> =
-        pairs.filter_map(|(old, new)| change(&after.id, old, new, history, policy)).collect();
+    let all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
 
     let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;
@@ -179,21 +192,45 @@ fn weighed(before: &BaselineCase, after: &CaseRecord, history: &History, policy:
     let own = |weighed: &Weighed| weighed.change.metric == after.headline;
     let deciding = all.iter().filter(gated).min_by_key(|weighed| (rank(weighed), !own(weighed)));
     let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
-    if let Some((Weighed { change, tolerance, .. }, judgement)) =
+    if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
+        let Weighed { change, tolerance, values, doubts, .. } = weighed;
         row.verdict = judgement.verdict.clone();
         row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
-        let few = judgement.effect.is_some_and(|effect| effect.few);
         row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
-        row.marks.extend(few.then_some(Mark::FewRepeats));
+        row.marks.extend(values.by_cpu.then_some(Mark::ByCpuClock));
+        row.marks.extend(values.yardstick.map(|_| Mark::ByYardstick));
+        row.advice = matches!(row.verdict, Verdict::Inconclusive(_)).then(|| advice(weighed, revision));
+        row.processes = Some(Processes {
+            values: values.sides.clone(),
+            past: values.past.clone(),
+            yardstick: values.yardstick.map(str::to_owned),
+            switched: doubts.switched,
+        });
         row.warn(policy);
     }
     row.metrics = all.into_iter().map(|weighed| weighed.change).collect();
     row
+}
+
+/// What would make an inconclusive case decidable.
+fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
+    let [before, after] = &weighed.values.sides;
+    let first = if before.len().min(after.len()) < LEAST {
+        format!("measure both sides with `--repeats {LEAST}` or more")
+    } else if weighed.doubts.disturbed().is_some() {
+        "measure again on a quieter machine".to_owned()
+    } else if weighed.tolerance.basis == Basis::FirstRuns {
+        "more stored runs tell what is noise here".to_owned()
+    } else {
+        "more repeats narrow the interval".to_owned()
+    };
+    let revision = revision.unwrap_or("REVISION");
+    format!("{first}, or in turns with the revision: `cargo xtask compare-baseline --rebuild {revision}`")
 }
 
 /// In which order verdicts on several metrics of one case stand for it.
@@ -209,5 +246,7 @@ fn rank(weighed: &Weighed) -> u8 {
 
 #[cfg(test)]
 pub(super) mod fixture;
+#[cfg(test)]
+mod stored;
 #[cfg(test)]
 mod tests;

@@ -15,10 +15,13 @@ mod judge;
 mod policy;
 mod rule;
 mod tolerance;
+mod values;
 mod verdict;
 
 pub use change::{MetricChange, Tendency};
-pub use comparison::{CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Promoted, Refusal, Row};
+pub use comparison::{
+    CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Processes, Promoted, Refusal, Row,
+};
 pub use duel::{Candidate, CaseDuel, Rounds, confirm, decide};
 pub use effect::Effect;
 pub use environment::{EnvironmentChange, FactKind};

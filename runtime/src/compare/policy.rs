@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::Effect;
+use crate::json;
+use crate::plan::{CaseId, nearest};
+use crate::registry::Point;
 
 /// The margin against a stored baseline where the user sets none: a file cannot tell smaller changes from the mood of
 /// the machine.
@@ -13,6 +16,10 @@ const STORED_MARGIN: f64 = 0.05;
 /// The margin of a duel where the user sets none: relinking the same source moves a body by a few percent, so that
 /// what lies below is as likely to be luck of layout as a change.
 const DUEL_MARGIN: f64 = 0.01;
+
+/// The smallest effect that a comparison with a stored baseline has to be able to find, where the user sets none: a gate
+/// that could not see less than a quarter is none.
+const DETECTABLE: f64 = 0.25;
 
 /// The chance of a false alarm over all cases of a comparison that are to be confirmed, where the user sets none.
 const ALPHA: f64 = 0.05;
@@ -43,6 +50,9 @@ pub struct Gate {
     pub duel_margin: Option<f64>,
     /// The margin against a stored baseline, as a share (5 %), widened to what the history of this machine shows.
     pub stored_margin: Option<f64>,
+    /// The smallest effect that a comparison with a stored baseline has to be able to find, as a share: where it could
+    /// not, an unchanged case is inconclusive (25 %, or where the margin is wide what it can find at best).
+    pub detectable: Option<f64>,
     /// The performance, as a share of the baseline's, below which a regressed case is marked: 0.90.
     pub warn: Option<f64>,
     /// The performance, as a share of the baseline's, below which a regressed case fails the gate: 0.80. Not set: every
@@ -59,6 +69,7 @@ struct Written {
     metrics: Option<Vec<String>>,
     duel_margin: Option<f64>,
     stored_margin: Option<f64>,
+    detectable: Option<f64>,
     warn: Option<f64>,
     fail: Option<f64>,
     alpha: Option<f64>,
@@ -83,14 +94,24 @@ impl Policy {
     /// # Errors
     /// What is wrong in its text: unknown keys are named, and values that cannot be.
     pub fn read(text: &str) -> Result<Self, String> {
-        let Settings { gate, .. } = basic_toml::from_str(text).map_err(|error| error.to_string())?;
-        let Written { metrics, duel_margin, stored_margin, warn, fail, alpha, inconclusive, scenario } = gate;
+        let Settings { gate, .. } = json::from_toml(text)?;
+        let Written {
+            metrics,
+            duel_margin,
+            stored_margin,
+            detectable,
+            warn,
+            fail,
+            alpha,
+            inconclusive,
+            scenario,
+        } = gate;
         let inconclusive_passes = match inconclusive.as_deref() {
             None | Some("fail") => false,
             Some("pass") => true,
             Some(other) => return Err(format!("gate.inconclusive is pass or fail, not `{other}`")),
         };
-        let gate = Gate { metrics, duel_margin, stored_margin, warn, fail, alpha };
+        let gate = Gate { metrics, duel_margin, stored_margin, detectable, warn, fail, alpha };
         gate.check("gate")?;
         for (id, gate) in &scenario {
             gate.check(&format!("gate.scenario.{id}"))?;
@@ -103,6 +124,25 @@ impl Policy {
         Ok(Self { inconclusive_passes, gate, scenarios: scenario, ..Self::default() })
     }
 
+    /// Checks that every scenario that is set apart is known: one of these ids, or one of the cases that are `listed` for
+    /// some bench target of the workspace, a line each (`cv_1::small`).
+    ///
+    /// # Errors
+    /// The first that is not, with the nearest that is known.
+    pub fn check_scenarios(&self, known: &[&str], listed: &str) -> Result<(), String> {
+        for id in self.scenarios.keys() {
+            let case = CaseId { scenario: id.clone(), point: Point::default(), adapter: None };
+            let slug = case.slug();
+            let is_listed = listed.lines().any(|line| line.split("::").next() == Some(&slug));
+            if !is_listed && !known.contains(&id.as_str()) {
+                let near = nearest(id, known.iter().copied());
+                let near = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+                return Err(format!("gate.scenario.{id}: there is no such scenario{near}"));
+            }
+        }
+        Ok(())
+    }
+
     /// The margin of a duel on this scenario.
     pub fn duel_margin(&self, scenario: &str) -> f64 {
         self.threshold.unwrap_or_else(|| self.of(scenario, |gate| gate.duel_margin).unwrap_or(DUEL_MARGIN))
@@ -112,6 +152,13 @@ impl Policy {
     pub fn stored_margin(&self, scenario: &str) -> f64 {
         self.threshold
             .unwrap_or_else(|| self.of(scenario, |gate| gate.stored_margin).unwrap_or(STORED_MARGIN))
+    }
+
+    /// The smallest effect that a comparison with a stored baseline has to be able to find on this scenario. A wide margin
+    /// with an interval as wide is enough for itself.
+    pub fn detectable(&self, scenario: &str) -> f64 {
+        let margin = 1.0 + self.stored_margin(scenario);
+        self.of(scenario, |gate| gate.detectable).unwrap_or_else(|| DETECTABLE.max(margin * margin - 1.0))
     }
 
     /// The chance of a false alarm that is accepted.
@@ -150,6 +197,7 @@ impl Gate {
         let shares = [
             ("duel-margin", self.duel_margin, 10.0),
             ("stored-margin", self.stored_margin, 10.0),
+            ("detectable", self.detectable, 10.0),
             ("warn", self.warn, 1.0),
             ("fail", self.fail, 1.0),
             ("alpha", self.alpha, 0.5),
@@ -192,8 +240,23 @@ mod tests {
         assert_eq!(policy.stored_margin("PC-1"), STORED_MARGIN);
         assert!(policy.gates("CV-1", "minor_faults") && !policy.gates("PC-1", "minor_faults"));
         assert!(policy.inconclusive_passes);
+        assert!((policy.detectable("CV-1") - 0.25).abs() < 1e-12);
         policy.threshold = Some(0.5);
         assert_eq!((policy.duel_margin("PC-1"), policy.stored_margin("PC-1")), (0.5, 0.5));
+        assert!((policy.detectable("PC-1") - 1.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_scenario_that_nobody_has_is_named_with_the_nearest() {
+        let policy = Policy::read("[gate.scenario.IO-1]\nduel-margin = 0.02").unwrap();
+        assert_eq!(policy.check_scenarios(&["CV-1", "IO-1"], ""), Ok(()));
+        assert_eq!(policy.check_scenarios(&["CV-1"], "[pack/other]\nio_1::memory::workers=0\n"), Ok(()));
+        let why = policy.check_scenarios(&["CV-1", "IO-2"], "io_11::memory").unwrap_err();
+        assert_eq!(why, "gate.scenario.IO-1: there is no such scenario: did you mean `IO-2`?");
+        assert_eq!(
+            policy.check_scenarios(&[], "").unwrap_err(),
+            "gate.scenario.IO-1: there is no such scenario"
+        );
     }
 
     #[test]
@@ -206,7 +269,7 @@ mod tests {
     #[test]
     fn levels_mark_and_fail_by_the_near_end_of_the_interval() {
         let policy = Policy::read("gate = { warn = 0.9, fail = 0.8 }").unwrap();
-        let effect = |low| Effect { estimate: low + 0.05, low, high: low + 0.1, few: false };
+        let effect = |low| Effect { estimate: low + 0.05, low, high: low + 0.1 };
         assert!(!policy.warns("A", effect(0.05)) && !policy.fails("A", effect(0.05)));
         assert!(policy.warns("A", effect(0.15)) && !policy.fails("A", effect(0.15)));
         assert!(policy.warns("A", effect(0.30)) && policy.fails("A", effect(0.30)));

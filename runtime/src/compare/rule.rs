@@ -1,10 +1,40 @@
 //! The rule: what two samples of a metric say. Everything else of this stage leaves that to this file.
 
 use super::{Effect, Tolerance, Verdict};
-use crate::metric::Direction;
 
-/// Values that a side must have at least: with fewer a chance order of the processes passes for an effect.
-const LEAST: usize = 3;
+/// Processes that a side must have at least: with fewer a chance order of them passes for an effect.
+pub(super) const LEAST: usize = 6;
+
+/// From this share of disturbed blocks on, what is left says more of the machine than of the case.
+const DISTURBED: f64 = 0.25;
+
+/// What stands in the way of believing values, however clear they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Doubts {
+    /// The share of blocks in which a thread was taken off its processor: the larger of both sides.
+    pub(super) switched: f64,
+    /// The share of blocks in which the processor or the control group was throttled.
+    pub(super) throttled: f64,
+    /// The smallest effect that has to be found, as a share.
+    pub(super) limit: f64,
+}
+
+impl Doubts {
+    /// What disturbed too many blocks.
+    pub(super) fn disturbed(&self) -> Option<String> {
+        let percent = |share: f64| format!("{:.0} % of the blocks", share * 100.0);
+        if self.switched > DISTURBED {
+            Some(format!(
+                "the machine was busy: threads were taken off their processors in {}",
+                percent(self.switched)
+            ))
+        } else if self.throttled > DISTURBED {
+            Some(format!("the processor was throttled in {}", percent(self.throttled)))
+        } else {
+            None
+        }
+    }
+}
 
 /// What two samples say.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,32 +43,39 @@ pub(super) struct Judgement {
     pub(super) effect: Option<Effect>,
 }
 
-/// Judges one value per process of the baseline against one value per process of the candidate.
+/// Judges one value per process of the baseline against one value per process of the candidate: logarithms, turned so
+/// that more is worse.
 ///
 /// Regressed where the whole interval of the effect lies above the tolerance, improved where the baseline
 /// would be regressed against the candidate, unchanged where the whole interval lies between the two; else
-/// the values do not decide.
-pub(super) fn weigh(
-    baseline: &[f64],
-    candidate: &[f64],
-    direction: Direction,
-    tolerance: Tolerance,
-) -> Judgement {
+/// the values do not decide. Nor do they where too many blocks were disturbed, or where nothing was found by values that
+/// could not have found what has to be found.
+pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts) -> Judgement {
     let inconclusive = |why: String| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
-    let fewest = baseline.len().min(candidate.len());
-    if fewest < LEAST {
+    let [baseline, candidate] = sides;
+    if baseline.len().min(candidate.len()) < LEAST {
         let (b, c) = (baseline.len(), candidate.len());
-        return inconclusive(format!("{b} against {c} repeats: at least {LEAST} are needed on each side"));
+        return inconclusive(format!("{b} against {c} processes: at least {LEAST} are needed on each side"));
     }
-    let Some(effect) = Effect::of(baseline, candidate, direction) else {
-        return inconclusive("the values are not all positive, so they have no ratio".to_owned());
+    let Some(effect) = Effect::of(baseline, candidate) else {
+        return inconclusive("the values have no interval".to_owned());
     };
+    if let Some(why) = doubts.disturbed() {
+        return Judgement { verdict: Verdict::Inconclusive(why), effect: Some(effect) };
+    }
     let worst = tolerance.share;
+    let detectable = effect.detectable_either_way(worst);
     let best = 1.0 / (1.0 + worst) - 1.0;
     let verdict = if effect.low > worst {
         Verdict::Regressed
     } else if effect.high < best {
         Verdict::Improved
+    } else if effect.low > best && effect.high < worst && detectable > doubts.limit {
+        Verdict::Inconclusive(format!(
+            "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is asked for",
+            detectable * 100.0,
+            doubts.limit * 100.0
+        ))
     } else if effect.low > best && effect.high < worst {
         Verdict::Unchanged
     } else {
@@ -61,63 +98,70 @@ mod tests {
     const T: Tolerance = Tolerance { share: 0.05, basis: Basis::Margin, runs: 5 };
     const BEFORE: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
 
-    fn verdict(before: &[f64], after: &[f64], direction: Direction) -> &'static str {
-        weigh(before, after, direction, T).verdict.name()
+    fn weighed(before: &[f64], after: &[f64]) -> Judgement {
+        with(before, after, Doubts { limit: 0.25, ..Doubts::default() })
+    }
+
+    fn with(before: &[f64], after: &[f64], doubts: Doubts) -> Judgement {
+        weigh(&[before, after].map(|values| values.iter().map(|value| value.ln()).collect()), T, doubts)
+    }
+
+    fn verdict(before: &[f64], after: &[f64]) -> &'static str {
+        weighed(before, after).verdict.name()
     }
 
     #[test]
     fn the_four_verdicts_hold_in_both_directions() {
-        for (factor, lower, higher) in [
+        for (factor, there, back) in [
             (1.10, "Regressed", "Improved"),
             (0.90, "Improved", "Regressed"),
             (1.00, "Unchanged", "Unchanged"),
             (1.05, "Inconclusive", "Inconclusive"),
         ] {
             let after = BEFORE.map(|value| value * factor);
-            assert_eq!(verdict(&BEFORE, &after, Direction::Lower), lower, "{factor}");
-            assert_eq!(verdict(&BEFORE, &after, Direction::Higher), higher, "{factor}");
+            assert_eq!(verdict(&BEFORE, &after), there, "{factor}");
             // Swapping the sides flips the verdict.
-            assert_eq!(verdict(&after, &BEFORE, Direction::Lower), higher, "{factor}");
+            assert_eq!(verdict(&after, &BEFORE), back, "{factor}");
             // Another unit of time changes none.
             let (b, a) = (BEFORE.map(|value| value * 1e9), after.map(|value| value * 1e9));
-            assert_eq!(verdict(&b, &a, Direction::Lower), lower, "{factor}");
+            assert_eq!(verdict(&b, &a), there, "{factor}");
         }
     }
 
     #[test]
     fn an_effect_below_the_tolerance_is_unchanged_however_certain() {
-        assert_eq!(verdict(&BEFORE, &BEFORE.map(|value| value * 1.03), Direction::Lower), "Unchanged");
+        assert_eq!(verdict(&BEFORE, &BEFORE.map(|value| value * 1.03)), "Unchanged");
     }
 
     #[test]
     fn a_large_effect_in_noisy_repeats_is_inconclusive_and_says_between_what() {
-        let noisy = [0.7, 1.5, 0.8, 1.4, 0.9, 1.3, 1.6];
-        let judgement = weigh(&BEFORE, &noisy, Direction::Lower, T);
+        let judgement = weighed(&BEFORE, &[0.7, 1.5, 0.8, 1.4, 0.9, 1.3, 1.6]);
         let why = judgement.verdict.why().unwrap();
         assert_eq!(why, "between 20.4 % better and 50.8 % worse, tolerance 5.0 %");
         assert!(judgement.effect.is_some());
     }
 
     #[test]
-    fn three_repeats_find_a_twofold_slowdown_and_nothing_in_the_same_code() {
-        assert_eq!(verdict(&[1.0, 1.1, 1.2], &[2.0, 2.3, 2.2], Direction::Lower), "Regressed");
-        assert_eq!(verdict(&[2.0, 2.3, 2.2], &[1.0, 1.1, 1.2], Direction::Lower), "Improved");
-        assert_eq!(verdict(&[1.0, 1.1, 1.2], &[1.15, 1.05, 1.1], Direction::Lower), "Inconclusive");
-        assert_eq!(verdict(&[1.0, 1.01, 1.02], &[1.01, 1.0, 1.02], Direction::Lower), "Unchanged");
+    fn disturbed_blocks_and_too_blunt_a_tool_decide_nothing() {
+        let slow = BEFORE.map(|value| value * 1.5);
+        let busy = Doubts { switched: 0.3, limit: 0.25, throttled: 0.0 };
+        let judgement = with(&BEFORE, &slow, busy);
+        assert!(judgement.verdict.why().unwrap().contains("in 30 % of the blocks"), "{judgement:?}");
+        let throttled = Doubts { throttled: 0.3, switched: 0.2, limit: 0.25 };
+        assert!(with(&BEFORE, &slow, throttled).verdict.why().unwrap().contains("throttled"));
+        let sharp = Doubts { limit: 0.05, ..Doubts::default() };
+        assert!(with(&BEFORE, &BEFORE, sharp).verdict.why().unwrap().contains("where 5 % is asked for"));
+        // What is found is found.
+        assert_eq!(with(&BEFORE, &slow, sharp).verdict, Verdict::Regressed);
     }
 
     #[test]
-    fn fewer_than_three_repeats_decide_nothing_and_say_how_many_are_needed() {
-        let judgement = weigh(&[1.0, 1.0], &[9.0; 7], Direction::Lower, T);
-        assert_eq!(
-            judgement.verdict,
-            Verdict::Inconclusive("2 against 7 repeats: at least 3 are needed on each side".into())
-        );
-        assert_eq!(verdict(&[], &[], Direction::Lower), "Inconclusive");
-    }
-
-    #[test]
-    fn values_without_a_ratio_decide_nothing() {
-        assert_eq!(verdict(&[0.0; 7], &[1.0; 7], Direction::Lower), "Inconclusive");
+    fn six_processes_find_what_is_clear_and_five_decide_nothing() {
+        let (before, after) = (&BEFORE[..6], &BEFORE.map(|value| value * 1.1)[..6]);
+        assert_eq!(verdict(before, after), "Regressed");
+        let judgement = weighed(&BEFORE[..5], &[9.0; 7]);
+        let why = "5 against 7 processes: at least 6 are needed on each side";
+        assert_eq!(judgement.verdict, Verdict::Inconclusive(why.into()));
+        assert_eq!(verdict(&[], &[]), "Inconclusive");
     }
 }

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Policy;
+use super::values::ENOUGH;
 use crate::stats;
-
-/// Runs from which on their spread is believed.
-const ENOUGH: usize = 5;
 
 /// The tolerance with fewer runs than that.
 const FIRST_RUNS: f64 = 0.10;
@@ -47,19 +45,17 @@ impl Tolerance {
         Self { share, basis: Basis::Duel, runs: 0 }
     }
 
-    /// The tolerance for a metric that had these medians in stored runs: the margin as the user set it; else
-    /// the largest of the default and three robust deviations of the logarithms.
-    pub fn new(policy: &Policy, scenario: &str, medians: &[f64]) -> Self {
-        let logarithms: Vec<f64> =
-            medians.iter().filter(|median| **median > 0.0).map(|median| median.ln()).collect();
-        let runs = logarithms.len();
+    /// The tolerance for a metric that had these logarithms in stored runs: the margin as a flag set it; else the largest
+    /// of the margin and three robust deviations.
+    pub fn new(policy: &Policy, scenario: &str, past: &[f64]) -> Self {
+        let runs = past.len();
         let margin = policy.stored_margin(scenario);
         let (share, basis) = if policy.threshold.is_some() {
             (margin, Basis::Set)
         } else if runs < ENOUGH {
             (margin.max(FIRST_RUNS), Basis::FirstRuns)
         } else {
-            let spread = (SPREADS * stats::robust_spread(&logarithms)).exp_m1();
+            let spread = (SPREADS * stats::robust_spread(past)).exp_m1();
             if spread > margin { (spread, Basis::Spread) } else { (margin, Basis::Margin) }
         };
         Self { share, basis, runs }
@@ -71,7 +67,8 @@ mod tests {
     use super::*;
 
     fn check(policy: &Policy, medians: &[f64], share: f64, basis: Basis) {
-        let found = Tolerance::new(policy, "A", medians);
+        let past: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
+        let found = Tolerance::new(policy, "A", &past);
         assert!((found.share - share).abs() < 1e-9 && found.basis == basis, "{found:?}");
     }
 

@@ -50,6 +50,31 @@ impl Clock {
         }
     }
 
+    /// What the clock is called.
+    pub fn name(&self) -> &'static str {
+        match self.0 {
+            Source::Monotonic(_) => "CLOCK_MONOTONIC",
+            #[cfg(test)]
+            Source::Manual(_) => "by hand",
+        }
+    }
+
+    /// What a pair of readings costs: the median over some hundred rounds of many pairs, each timed as a whole.
+    pub fn pair(&self) -> Duration {
+        const PAIRS: u32 = 64;
+        let mut rounds = [Duration::ZERO; 255];
+        for round in &mut rounds {
+            let start = self.now();
+            for _ in 0..PAIRS {
+                std::hint::black_box(self.now());
+                std::hint::black_box(self.now());
+            }
+            *round = (self.now() - start) / PAIRS;
+        }
+        rounds.sort_unstable();
+        rounds[rounds.len() / 2]
+    }
+
     /// The smallest step the clock was seen to make over a few hundred pairs of readings.
     ///
     /// A manual clock does not step by itself: its resolution is one nanosecond.
@@ -90,5 +115,7 @@ mod tests {
         let stamps: Vec<_> = (0..1000).map(|_| clock.now()).collect();
         assert!(stamps.is_sorted());
         assert!(clock.resolution() > Duration::ZERO);
+        assert!(clock.pair() > Duration::ZERO);
+        assert_eq!(clock.name(), "CLOCK_MONOTONIC");
     }
 }

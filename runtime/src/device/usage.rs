@@ -3,6 +3,7 @@
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
+use super::alloc::{Allocated, allocated};
 use nix::sys::resource::{self as sys, UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Usage {
     /// Bytes passed to `read` and its kin, and to `write` and its kin, cached or not
     /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
     pub moved: Option<Moved>,
+    /// What was allocated. Absent where the bench target does not count.
+    #[serde(default)]
+    pub allocated: Option<Allocated>,
     /// Bytes that it took to read these counters: counted right after, they would pass for the subject's.
     #[serde(skip)]
     pub(crate) own: u64,
@@ -46,6 +50,7 @@ impl Usage {
         voluntary_switches: 0,
         involuntary_switches: 0,
         moved: Some(Moved { read: 0, written: 0 }),
+        allocated: Some(Allocated { calls: 0, bytes: 0 }),
         own: 0,
     };
 
@@ -53,14 +58,16 @@ impl Usage {
     pub fn opening() -> Self {
         let moved = moved();
         let counted = counted();
-        Self::of(processor_time(), counted, moved)
+        let allocated = allocated();
+        Self { allocated, ..Self::of(processor_time(), counted, moved) }
     }
 
     /// Reads the counters at the end of a window: the processor time first, what costs most last.
     pub fn closing() -> Self {
         let cpu = processor_time();
+        let allocated = allocated();
         let counted = counted();
-        Self::of(cpu, counted, moved())
+        Self { allocated, ..Self::of(cpu, counted, moved()) }
     }
 
     fn of(cpu: Duration, counted: sys::Usage, moved: Option<(Moved, u64)>) -> Self {
@@ -72,6 +79,7 @@ impl Usage {
             voluntary_switches: counted.voluntary_context_switches() as u64,
             involuntary_switches: counted.involuntary_context_switches() as u64,
             moved,
+            allocated: None,
             own: own.unwrap_or(0),
         }
     }
@@ -118,6 +126,10 @@ impl Sub for Usage {
                 read: now.read.saturating_sub(then.read + earlier.own),
                 written: now.written - then.written,
             }),
+            allocated: self.allocated.zip(earlier.allocated).map(|(now, then)| Allocated {
+                calls: now.calls - then.calls,
+                bytes: now.bytes - then.bytes,
+            }),
             own: 0,
         }
     }
@@ -134,6 +146,10 @@ impl AddAssign for Usage {
             .moved
             .zip(more.moved)
             .map(|(a, b)| Moved { read: a.read + b.read, written: a.written + b.written });
+        self.allocated = self
+            .allocated
+            .zip(more.allocated)
+            .map(|(a, b)| Allocated { calls: a.calls + b.calls, bytes: a.bytes + b.bytes });
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) struct Args {
     pub(super) quick: bool,
     pub(super) platform: Option<String>,
     pub(super) repeats: Option<u32>,
+    pub(super) target: Option<f64>,
     pub(super) warmup: Option<u64>,
     pub(super) min_time: Option<Duration>,
     pub(super) isolation: Option<Isolation>,
@@ -84,8 +85,8 @@ impl Args {
     /// # Errors
     /// What is wrong, with the nearest right name.
     pub(super) fn parse(
-        line: impl IntoIterator<Item = OsString>,
-        variable: impl Fn(&str) -> Option<String>,
+        line: Vec<OsString>,
+        variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, UsageError> {
         let mut args = Self::default();
         for flag in FLAGS {
@@ -156,6 +157,7 @@ impl Args {
             "quick" => self.quick = true,
             "platform" => self.platform = Some(one_of(flag, &value, &["cpu", "gpu", "tpu"])?),
             "repeats" | "sample-size" => self.repeats = Some(count(flag, &value)?),
+            "target" => self.target = Some(percent(flag, &value)?),
             "warmup" => self.warmup = Some(number(flag, &value)?),
             "measurement-time" => self.min_time = Some(seconds(flag, &value)?),
             "isolation" => self.isolation = Some(isolation(flag, &value)?),
@@ -294,7 +296,7 @@ mod tests {
         let find = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Args::parse(line.split_whitespace().map(OsString::from), find)
+        Args::parse(line.split_whitespace().map(OsString::from).collect(), &find)
     }
 
     #[test]

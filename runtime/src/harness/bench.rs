@@ -1,5 +1,6 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
@@ -27,6 +28,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         return Ok(Exit::Fine);
     }
     check(context, plan)?;
+    let policy = policy(context, registry)?; // a mistake in the settings costs no run
     terminal.remark(&report::skips(plan));
 
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
@@ -70,7 +72,6 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     runs.write_manifest(&record.manifest)?;
 
-    let policy = policy(context)?;
     let changes = previous
         .map(|previous| against(&Baseline::promote("the last run", &previous), &record, &runs, &policy));
     terminal.result(&report::table(
@@ -127,15 +128,17 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
 const BACKEND: &str = "cpu";
 
 /// What this binary knows of its own build.
-fn build(context: &Context<'_>) -> Build {
+pub(super) fn build(context: &Context<'_>) -> Build {
     let suite = context.suite;
-    let crates = [(suite.package, suite.version), ("weighbridge", env!("CARGO_PKG_VERSION"))];
+    let mut crates = BTreeMap::new();
+    crates.insert(suite.package.to_owned(), suite.version.to_owned());
+    crates.insert("weighbridge".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     Build {
         rustc: None,
         debug_assertions: cfg!(debug_assertions),
         rust_flags: None,
         features: Vec::new(),
-        crates: crates.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect(),
+        crates,
     }
 }
 
@@ -210,6 +213,7 @@ fn begin(
         planned: Planned {
             cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
             repeats: plan.repeats,
+            target: plan.target,
             limits: plan.limits,
             timeout: plan.timeout.as_secs(),
             isolation: plan.isolation.name().to_owned(),
@@ -234,12 +238,19 @@ fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy
 /// How many runs a history looks back.
 const MOST_RUNS: usize = 30;
 
-/// What the workspace's settings say of the gate, and the flags over it.
-pub(super) fn policy(context: &Context<'_>) -> Result<Policy, Error> {
+/// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there must be one of
+/// this bench target, or be listed for another one.
+pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, Error> {
     let args = &context.args;
     let stated = match &context.settings {
         Some((file, text)) => {
-            Policy::read(text).map_err(|why| plan::Error::Settings { file: file.clone(), why })?
+            let wrong = |why| plan::Error::Settings { file: file.clone(), why };
+            let stated = Policy::read(text).map_err(wrong)?;
+            let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
+            let listed = Layout::lock_file(&context.suite.workspace());
+            let listed = std::fs::read_to_string(listed).unwrap_or_default(); // without a list there are no others
+            stated.check_scenarios(&known, &listed).map_err(wrong)?;
+            stated
         }
         None => Policy::default(),
     };

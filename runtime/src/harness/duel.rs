@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::bench::{check, lock, policy};
+use super::bench::{build, check, lock, policy};
 use super::request::{Mode, request};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError};
@@ -17,7 +17,7 @@ use crate::compare::{
     axis_changed, confirm,
 };
 use crate::plan::{self, CaseId, Plan, PlannedCase};
-use crate::record::{Agreement, RunId, agree};
+use crate::record::{Agreement, Environment, RunId, agree};
 use crate::registry::Registry;
 use crate::report;
 use crate::run::{Broken, Duel, How, Program, Side};
@@ -60,7 +60,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         interrupted: &context.interrupted,
     };
 
-    let policy = policy(context)?;
+    let policy = policy(context, registry)?;
     let mut failures = Vec::new();
     let mut to_confirm: Vec<(usize, usize)> = Vec::new();
     let total = pairs.len();
@@ -99,6 +99,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         method: Method::Duel,
         baseline: Promoted { name, run: None },
         candidate: id.clone(),
+        environment: Some(Environment::capture(layout.data(), &suite.workspace(), &build(context))),
         environment_changes: Vec::new(),
         refused: None,
         failures,

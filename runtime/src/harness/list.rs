@@ -1,13 +1,13 @@
 //! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::args::ListFormat;
 use crate::metric::{Direction, Metric};
-use crate::plan::Plan;
-use crate::registry::{Axis, AxisValue, Point, Registry, ScenarioEntry};
+use crate::plan::{Plan, PlannedCase};
+use crate::registry::{AdapterEntry, Axis, AxisValue, Equivalence, Point, Registry, ScenarioEntry};
 
 /// The listing of the plan's cases in this format.
 pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> String {
@@ -16,29 +16,32 @@ pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> Stri
             plan.cases.iter().map(|case| format!("{}: benchmark\n", case.id.slug())).collect()
         }
         ListFormat::Pretty => pretty(registry, plan),
-        ListFormat::Json => format!("{}\n", json(registry, plan)),
+        ListFormat::Json => {
+            let text = serde_json::to_string(&listing(registry, plan));
+            text.expect("texts and numbers are always JSON") + "\n"
+        }
     }
 }
 
 /// Scenarios with their descriptions by category, then how many cases they make.
 fn pretty(registry: &Registry, plan: &Plan) -> String {
-    let mut scenarios = selected(registry, plan);
-    scenarios.sort_by_key(|scenario| scenario.category);
+    let scenarios = selected(registry, plan);
+    let mut categories: Vec<&str> = scenarios.iter().map(|scenario| scenario.category).collect();
+    categories.sort_unstable();
+    categories.dedup();
     let width = scenarios.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
     let mut text = String::new();
-    let mut category = "";
-    for scenario in &scenarios {
-        if scenario.category != category {
-            category = scenario.category;
-            text.push_str(&format!("{category}\n"));
-        }
-        text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
-        let axes = (scenario.axes)();
-        for axis in &axes {
-            let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
-            text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
-            for (value, description) in described(scenario, &axes, axis) {
-                text.push_str(&format!("  {:width$}      {value}: {description}\n", ""));
+    for category in categories {
+        text.push_str(&format!("{category}\n"));
+        for scenario in scenarios.iter().filter(|scenario| scenario.category == category) {
+            text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
+            let axes = (scenario.axes)();
+            for axis in &axes {
+                let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
+                text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
+                for (value, description) in described(scenario, &axes, axis) {
+                    text.push_str(&format!("  {:width$}      {value}: {description}\n", ""));
+                }
             }
         }
     }
@@ -65,55 +68,102 @@ fn described(scenario: &ScenarioEntry, axes: &[Axis], axis: &Axis) -> Vec<(Strin
 /// The scenarios that the plan has cases or skips of, by id.
 fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
     let cases = plan.cases.iter().map(|case| case.id.scenario.as_str());
-    let ids: BTreeSet<&str> = cases.chain(plan.skips.iter().map(|skip| skip.id.scenario.as_str())).collect();
-    registry.scenarios().iter().copied().filter(|scenario| ids.contains(scenario.id)).collect()
+    let mut ids: Vec<&str> = cases.chain(plan.skips.iter().map(|skip| skip.id.scenario.as_str())).collect();
+    ids.sort_unstable();
+    let mut scenarios = registry.scenarios().to_vec();
+    scenarios.retain(|scenario| ids.binary_search(&scenario.id).is_ok());
+    scenarios
 }
 
-/// Scenarios, axes, adapters and cases, for programs.
-fn json(registry: &Registry, plan: &Plan) -> Value {
-    let scenarios: Vec<Value> = selected(registry, plan)
-        .iter()
-        .map(|scenario| {
-            let axes = (scenario.axes)();
-            let axis = |axis: &Axis| {
-                let descriptions: BTreeMap<String, String> = described(scenario, &axes, axis).into_iter().collect();
-                json!({ "name": axis.name, "all": axis.all, "values": axis.values, "descriptions": descriptions })
-            };
-            let axes: Vec<Value> = axes.iter().map(axis).collect();
-            json!({
-                "id": scenario.id,
-                "category": scenario.category,
-                "description": scenario.description,
-                "sets": scenario.sets,
-                "equivalence": scenario.equivalence(),
-                "contract": scenario.contract.map(|contract| contract.name),
-                "file": scenario.location.file,
-                "line": scenario.location.line,
-                "axes": axes,
-            })
-        })
-        .collect();
-    let adapters: Vec<Value> = registry
-        .adapters()
-        .iter()
-        .map(|adapter| {
-            json!({
-                "name": adapter.name,
-                "tier": adapter.tier,
-                "contract": adapter.contract.name,
-                "description": adapter.description,
-            })
-        })
-        .collect();
-    let cases: Vec<Value> = plan
-        .cases
-        .iter()
-        .map(|case| {
-            json!({ "id": case.id.to_string(), "name": case.id.slug(), "scenario": case.id.scenario,
-                            "adapter": case.id.adapter, "point": case.id.point })
-        })
-        .collect();
-    json!({ "scenarios": scenarios, "adapters": adapters, "cases": cases })
+/// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are quickly listed.
+#[derive(Serialize)]
+struct Listing<'a> {
+    scenarios: Vec<Listed<'a>>,
+    adapters: Vec<ListedAdapter>,
+    cases: Vec<ListedCase<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: &'a str,
+    category: &'a str,
+    description: &'a str,
+    sets: &'a [&'a str],
+    equivalence: Equivalence,
+    contract: Option<&'a str>,
+    file: &'a str,
+    line: u32,
+    axes: Vec<ListedAxis>,
+}
+
+#[derive(Serialize)]
+struct ListedAxis {
+    name: &'static str,
+    all: bool,
+    values: Vec<AxisValue>,
+    descriptions: BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct ListedAdapter {
+    name: &'static str,
+    tier: u8,
+    contract: &'static str,
+    description: &'static str,
+}
+
+#[derive(Serialize)]
+struct ListedCase<'a> {
+    id: String,
+    name: String,
+    scenario: &'a str,
+    adapter: Option<&'a str>,
+    point: &'a Point,
+}
+
+fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
+    let adapter = |adapter: &&AdapterEntry| ListedAdapter {
+        name: adapter.name,
+        tier: adapter.tier,
+        contract: adapter.contract.name,
+        description: adapter.description,
+    };
+    let case = |case: &'a PlannedCase| ListedCase {
+        id: case.id.to_string(),
+        name: case.id.slug(),
+        scenario: &case.id.scenario,
+        adapter: case.id.adapter.as_deref(),
+        point: &case.id.point,
+    };
+    Listing {
+        scenarios: selected(registry, plan).into_iter().map(listed).collect(),
+        adapters: registry.adapters().iter().map(adapter).collect(),
+        cases: plan.cases.iter().map(case).collect(),
+    }
+}
+
+fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
+    let axes = (scenario.axes)();
+    let descriptions: Vec<Vec<(String, String)>> =
+        axes.iter().map(|axis| described(scenario, &axes, axis)).collect();
+    let axis = |(axis, described): (Axis, Vec<(String, String)>)| {
+        let mut descriptions = BTreeMap::new();
+        for (value, description) in described {
+            descriptions.insert(value, description);
+        }
+        ListedAxis { name: axis.name, all: axis.all, values: axis.values, descriptions }
+    };
+    Listed {
+        id: scenario.id,
+        category: scenario.category,
+        description: scenario.description,
+        sets: scenario.sets,
+        equivalence: scenario.equivalence(),
+        contract: scenario.contract.map(|contract| contract.name),
+        file: scenario.location.file,
+        line: scenario.location.line,
+        axes: axes.into_iter().zip(descriptions).map(axis).collect(),
+    }
 }
 
 /// Every metric with its unit, its direction and what it is.

@@ -56,7 +56,7 @@ struct Context<'a> {
 }
 
 fn start(suite: &Suite) -> Result<Exit, Error> {
-    let args = Args::parse(env::args_os().skip(1), |name| env::var(name).ok())?;
+    let args = Args::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
     let terminal = Terminal::detect(args.color, args.quiet);
     if args.help {
         terminal.answer(&help::help());

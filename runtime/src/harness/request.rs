@@ -40,6 +40,7 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         });
     }
     Ok(Request {
+        target: if mode == Mode::Bench { args.target } else { None },
         filters: args.filters.clone(),
         exact: args.exact,
         skip: args.skip.clone(),

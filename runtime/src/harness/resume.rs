@@ -14,16 +14,16 @@ pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
     let manifest = Runs::new(Layout::new(suite.data(today.data.as_deref()))).manifest(&id)?;
-    let line = manifest.command.iter().skip(1).map(OsString::from);
+    let line = manifest.command.iter().skip(1).map(OsString::from).collect();
     // The twins of flags are among the variables that the manifest keeps.
-    let then = Args::parse(line, |name| manifest.environment.variables.get(name).cloned())?;
+    let then = Args::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
     Ok(Args { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
 }
 
 /// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over. Variables of
 /// the environment are not: they may well be the same as then.
 fn refuse_other_flags() -> Result<(), Error> {
-    let typed = Args::parse(std::env::args_os().skip(1), |_| None)?;
+    let typed = Args::parse(std::env::args_os().skip(1).collect(), &|_| None)?;
     let allowed = Args { bench: typed.bench, ..of_today(&typed, Args::default()) };
     if typed == allowed {
         return Ok(());
@@ -66,6 +66,7 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
     if manifest.planned.cases.len() != plan.cases.len()
         || !manifest.planned.cases.iter().zip(&plan.cases).all(|(then, now)| *then == now.id)
         || manifest.planned.repeats != plan.repeats
+        || manifest.planned.target != plan.target
         || manifest.planned.limits != plan.limits
     {
         return refuse(

@@ -24,6 +24,9 @@ pub(super) const P95: Metric =
 pub(super) const P99: Metric =
     percentile("latency_p99", "99th percentile of item latency", |seen| read(seen, 0.99));
 
+/// With which confidence a count of items bears a percentile out (`stats/early_stopping.rs`): that of `MLPerf`.
+const CONFIDENCE: f64 = 0.99;
+
 fn read(seen: &Observation, q: f64) -> Reading {
     match seen.taken {
         Some(Taken::Items) if !seen.samples.is_empty() => {}
@@ -31,10 +34,13 @@ fn read(seen: &Observation, q: f64) -> Reading {
         Some(Taken::Iterations) => return Reading::absent("iterations of one body: no items are streamed"),
         Some(Taken::Passes) => return Reading::absent("the adapter runs a whole pass in one call"),
     }
-    // At least one item must lie beyond the percentile, or it is the maximum under another name.
-    let needed = (1.0 / (1.0 - q)).ceil() as usize;
-    if seen.samples.len() < needed {
-        return Reading::absent(format!("n too small: {} items, {needed} needed", seen.samples.len()));
+    // A median needs no bound: half of the items lie beyond it.
+    if q > 0.5 {
+        let claim = stats::Claim { percentile: q, tolerance: 0.0, confidence: CONFIDENCE };
+        let needed = claim.least_count().unwrap_or(u64::MAX);
+        if (seen.samples.len() as u64) < needed {
+            return Reading::absent(format!("n too small: {} items, {needed} needed", seen.samples.len()));
+        }
     }
     let samples: Vec<f64> = seen.samples.iter().map(|sample| *sample as f64 * 1e-9).collect();
     Reading::Value(stats::quantile(&samples, q))

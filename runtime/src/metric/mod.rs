@@ -3,13 +3,17 @@
 //! The order of [`METRICS`] is the order in which people see them. To add one: a file, its `mod` line,
 //! its place in the list.
 
+mod allocations;
 mod block;
+mod course;
 mod cpu_time;
 mod first_item;
+mod hardware;
 mod io;
 mod latency;
 mod memory;
 mod observation;
+mod overhead;
 mod page_faults;
 mod quantity;
 mod surroundings;
@@ -17,11 +21,15 @@ mod switches;
 mod throughput;
 mod waiting;
 mod wall_time;
+mod yardstick;
 
 pub use block::Block;
+pub use course::Course;
+pub use hardware::Hardware;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};
+pub use yardstick::Yardsticks;
 
 /// One thing that is measured, and how it is read off a repeat.
 #[derive(Clone, Debug)]
@@ -57,6 +65,12 @@ pub const METRICS: &[Metric] = &[
     switches::INVOLUNTARY,
     io::READ,
     io::WRITTEN,
+    overhead::METRIC,
+    allocations::CALLS,
+    allocations::BYTES,
+    hardware::INSTRUCTIONS,
+    hardware::CYCLES,
+    hardware::CACHE_MISSES,
     waiting::WAIT,
     waiting::SHARE,
     waiting::STOLEN,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Reading, Surroundings, Tagged, Unit};
+use super::{Course, Direction, Hardware, Reading, Surroundings, Tagged, Unit, Yardsticks};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -18,9 +18,16 @@ pub struct Observation {
     /// between two stamps would cost more than many an item does.
     #[serde(default)]
     pub cpu: Vec<u64>,
+    /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds. Only for
+    /// `iter`, and only where a sample has more than one iteration.
+    #[serde(default)]
+    pub empty: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
     #[serde(default)]
     pub tags: Vec<Tagged>,
+    /// How the samples run; `None` where there are too few to say.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
     /// How often the profile's batches were gone through.
@@ -39,9 +46,15 @@ pub struct Observation {
     pub first_item: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
+    /// What the processor counted over the measured windows.
+    #[serde(default)]
+    pub hardware: Hardware,
     /// What went on around the measured windows.
     #[serde(default)]
     pub around: Surroundings,
+    /// Fixed work that was measured between the samples.
+    #[serde(default)]
+    pub yardsticks: Yardsticks,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
     /// Every occurrence of every `measure` block of the measured windows, in order of their ends.

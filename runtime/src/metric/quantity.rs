@@ -66,12 +66,14 @@ pub struct Quantity {
     pub unit: Unit,
 }
 
-/// What reading a metric gave: a value, or the reason why there is none. Never a made-up zero.
+/// What reading a metric gave: a value, a bound, or the reason why there is none. Never a made-up zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
     /// The value, in the metric's unit.
     Value(f64),
+    /// Less than this, in the metric's unit: it cannot be told from nothing.
+    Below(f64),
     /// Why it could not be measured.
     Absent(String),
 }
@@ -85,7 +87,7 @@ impl Reading {
     /// Why there is no value, if there is none.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Value(_) => None,
+            Self::Value(_) | Self::Below(_) => None,
             Self::Absent(why) => Some(why),
         }
     }
@@ -94,7 +96,7 @@ impl Reading {
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(*value),
-            Self::Absent(_) => None,
+            Self::Below(_) | Self::Absent(_) => None,
         }
     }
 }

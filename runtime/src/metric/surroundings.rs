@@ -75,7 +75,7 @@ pub enum Cause {
     Stolen,
     /// The process was throttled.
     Throttled,
-    /// It came before the repeat was steady, or the repeat never was.
+    /// It came before the repeat was steady.
     Unsteady,
 }
 

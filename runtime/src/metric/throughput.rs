@@ -1,6 +1,6 @@
 //! Work done per second over the whole measured time, end to end.
 
-use super::{Direction, Metric, Observation, Reading, Unit};
+use super::{Direction, Metric, Observation, Reading, Unit, overhead};
 
 /// Elements per second.
 pub(super) const ELEMENTS: Metric = Metric {
@@ -50,6 +50,9 @@ pub(super) const CPU: Metric = Metric {
 fn rate(seen: &Observation, amount: u64, what: &str) -> Reading {
     if amount == 0 {
         return Reading::absent(format!("the scenario stated no {what}"));
+    }
+    if overhead::below(seen).is_some() {
+        return Reading::absent("the body cannot be told from the empty loop");
     }
     if seen.wall == 0 {
         return Reading::absent("no time passed by the clock");

@@ -1,7 +1,7 @@
 //! Wall time of one iteration.
 
 use super::observation::NO_SAMPLES;
-use super::{Direction, Metric, Observation, Reading, Taken, Unit};
+use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
 use crate::stats;
 
 /// Median over the samples of wall time per iteration (for streams: per item; for whole passes: per pass call).
@@ -19,6 +19,9 @@ fn read(seen: &Observation) -> Reading {
     }
     if seen.taken == Some(Taken::Passes) {
         return Reading::absent("a whole pass runs in one call: there is no time of one item");
+    }
+    if let Some(bound) = overhead::below(seen) {
+        return Reading::Below(bound);
     }
     let samples: Vec<f64> = seen.samples.iter().map(|sample| *sample as f64).collect();
     Reading::Value(stats::median(&samples) * 1e-9 / seen.iterations_per_sample as f64)

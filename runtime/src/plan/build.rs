@@ -1,6 +1,7 @@
 //! Making the plan: which cases run, which are skipped and why, which points were left out.
 
 use std::collections::BTreeMap;
+use std::ptr;
 
 use super::{CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
 use crate::bencher::Limits;
@@ -19,6 +20,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         left_out: Vec::new(),
         notes: Vec::new(),
         repeats: if request.smoke { 1 } else { request.profile.repeats },
+        target: if request.smoke { None } else { request.target },
         limits: if request.smoke { Limits::SMOKE } else { request.profile.limits },
         timeout: request.profile.timeout,
         memory: request.profile.memory.bytes(request.available_memory),
@@ -30,13 +32,16 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
     };
     let choice = Choice::new(registry, request, &mut plan.notes)?;
     check_params(request, &choice.scenarios)?;
-    let mut probes = BTreeMap::new();
+    let mut probes = Vec::new();
     for scenario in &choice.scenarios {
         add_scenario(&mut plan, registry, request, &choice, scenario, &mut probes);
     }
     check_names(&plan)?;
     Ok(plan)
 }
+
+/// Adapters that were asked whether they are installed, and what they said.
+type Probes = Vec<(&'static AdapterEntry, Availability)>;
 
 /// What was chosen by name.
 struct Choice {
@@ -55,13 +60,13 @@ impl Choice {
         let (filters, skip) = (parse(&request.filters)?, parse(&request.skip)?);
         for name in &request.scenarios {
             if !ids.iter().any(|id| id.eq_ignore_ascii_case(name)) {
-                return Err(Error::unknown("scenario", name, ids));
+                return Err(Error::unknown("scenario", name, &mut ids.into_iter()));
             }
         }
         let adapters: Vec<&str> = registry.adapters().iter().map(|adapter| adapter.name).collect();
         for name in &request.adapters {
             if !adapters.iter().any(|adapter| adapter.eq_ignore_ascii_case(name)) {
-                return Err(Error::unknown("adapter", name, adapters));
+                return Err(Error::unknown("adapter", name, &mut adapters.into_iter()));
             }
         }
         let in_set = |set: &str| -> Vec<&'static ScenarioEntry> {
@@ -77,8 +82,11 @@ impl Choice {
         let scenarios = if let Some(set) = &request.set {
             let chosen = in_set(set);
             if chosen.is_empty() {
-                let sets: Vec<&str> = all.iter().flat_map(|scenario| scenario.sets.iter().copied()).collect();
-                return Err(Error::unknown("set", set, sets.into_iter().chain(["all"])));
+                let mut sets = vec!["all"];
+                for scenario in all {
+                    sets.extend_from_slice(scenario.sets);
+                }
+                return Err(Error::unknown("set", set, &mut sets.into_iter()));
             }
             chosen.into_iter().filter(|scenario| !names_scenarios || named(scenario)).collect()
         } else if names_scenarios {
@@ -113,10 +121,10 @@ impl Choice {
 
 /// Refuses params that nothing selected can take.
 fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
-    let axes: Vec<(&str, Axis)> = scenarios
-        .iter()
-        .flat_map(|scenario| (scenario.axes)().into_iter().map(|axis| (scenario.id, axis)))
-        .collect();
+    let mut axes: Vec<(&str, Axis)> = Vec::new();
+    for scenario in scenarios {
+        axes.extend((scenario.axes)().into_iter().map(|axis| (scenario.id, axis)));
+    }
     for param in &request.params {
         if let Some(name) = &param.scenario
             && !scenarios.iter().any(|scenario| scenario.id.eq_ignore_ascii_case(name))
@@ -124,13 +132,13 @@ fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Resu
             return Err(Error::unknown(
                 "selected scenario",
                 name,
-                scenarios.iter().map(|scenario| scenario.id),
+                &mut scenarios.iter().map(|scenario| scenario.id),
             ));
         }
         let takers: Vec<&Axis> =
             axes.iter().filter(|(id, axis)| param.is_for(id, axis.name)).map(|(_, axis)| axis).collect();
         if takers.is_empty() {
-            return Err(Error::unknown("axis", &param.axis, axes.iter().map(|(_, axis)| axis.name)));
+            return Err(Error::unknown("axis", &param.axis, &mut axes.iter().map(|(_, axis)| axis.name)));
         }
         if param.is_all() {
             continue;
@@ -152,7 +160,7 @@ fn add_scenario(
     request: &Request,
     choice: &Choice,
     scenario: &'static ScenarioEntry,
-    probes: &mut BTreeMap<*const AdapterEntry, Availability>,
+    probes: &mut Probes,
 ) {
     let axes = (scenario.axes)();
     let (points, refused) = points(scenario.id, &axes, request);
@@ -203,7 +211,7 @@ fn add_point(
     choice: &Choice,
     scenario: &'static ScenarioEntry,
     point: &Point,
-    probes: &mut BTreeMap<*const AdapterEntry, Availability>,
+    probes: &mut Probes,
 ) {
     let add = |plan: &mut Plan, adapter: Option<&'static AdapterEntry>, version, measured| {
         plan.cases.push(PlannedCase {
@@ -240,11 +248,7 @@ fn add_point(
         if !named || !choice.takes(&id) {
             continue;
         }
-        let probed = || match request.probe {
-            true => adapter.availability(),
-            false => Availability::Available { version: String::new() },
-        };
-        match (probes.entry(std::ptr::from_ref(*adapter)).or_insert_with(probed), &too_much) {
+        match (&probed(probes, adapter, request.probe), &too_much) {
             (Availability::Missing { reason, install }, _) => {
                 plan.skips
                     .push(Skip { id, why: format!("not installed: {reason}; install it with `{install}`") });
@@ -265,6 +269,19 @@ fn add_point(
     {
         add(plan, Some(reference), None, false);
     }
+}
+
+/// What the adapter says of itself; each is asked once.
+fn probed(probes: &mut Probes, adapter: &'static AdapterEntry, ask: bool) -> Availability {
+    if let Some((_, said)) = probes.iter().find(|(asked, _)| ptr::eq(*asked, adapter)) {
+        return said.clone();
+    }
+    let said = match ask {
+        true => adapter.availability(),
+        false => Availability::Available { version: String::new() },
+    };
+    probes.push((adapter, said.clone()));
+    said
 }
 
 /// Why the point asks for more than the profile allows, if it does.
@@ -294,12 +311,15 @@ fn points(scenario: &str, axes: &[Axis], request: &Request) -> (Vec<Point>, Vec<
     for axis in axes {
         let (values, not_taken) = chosen(scenario, axis, request);
         refused.extend(not_taken);
-        points = points
-            .iter()
-            .flat_map(|point| {
-                values.iter().map(|value| Point(point.iter().cloned().chain([value.clone()]).collect()))
-            })
-            .collect();
+        let mut longer = Vec::with_capacity(points.len() * values.len());
+        for point in &points {
+            for value in &values {
+                let mut point = point.clone();
+                point.0.push(value.clone());
+                longer.push(point);
+            }
+        }
+        points = longer;
     }
     (points, refused)
 }
@@ -341,12 +361,13 @@ fn typed(axis: &str, text: &str) -> AxisValue {
 
 /// Two cases of one name could not be told apart in files.
 fn check_names(plan: &Plan) -> Result<(), Error> {
-    let mut names = BTreeMap::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
     for case in &plan.cases {
-        if let Some(other) = names.insert(case.id.slug(), &case.id)
-            && *other != case.id
+        let name = case.id.to_string();
+        if let Some(other) = names.insert(case.id.slug(), name.clone())
+            && other != name
         {
-            return Err(Error::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
+            return Err(Error::Clash(other, name, case.id.slug()));
         }
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! What can be wrong with a request before anything runs.
 
-use std::collections::BTreeSet;
-
 use strsim::jaro_winkler;
 
 /// Why no plan can be made: the user's mistake, said with the nearest right thing.
@@ -32,12 +30,12 @@ pub enum Error {
     /// A `--param` that is not `axis=value`.
     #[error("`--param {0}` is not of the form axis=value[,value...] or SCENARIO.axis=value")]
     Param(String),
-    /// A filter between slashes that is no regular expression.
-    #[error("the filter `/{filter}/` is no regular expression: {why}")]
+    /// A filter between slashes that cannot be a regular expression.
+    #[error("the filter `/{filter}/` cannot be an expression: {why}")]
     Filter {
         /// The expression.
         filter: String,
-        /// What the parser says.
+        /// What the parser says, or that there is none.
         why: String,
     },
     /// A settings file that cannot be understood.
@@ -68,10 +66,11 @@ pub enum Error {
 
 impl Error {
     /// The error that no `what` bears `name`, with the nearest of `known`.
-    pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let known: BTreeSet<&str> = known.into_iter().collect();
-        let nearest = nearest(name, known.iter().copied()).map(str::to_owned);
-        let known = known.into_iter().map(str::to_owned).collect();
+    pub fn unknown(what: &'static str, name: &str, known: &mut dyn Iterator<Item = &str>) -> Self {
+        let mut known: Vec<String> = known.map(str::to_owned).collect();
+        known.sort_unstable();
+        known.dedup();
+        let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
         Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 }
@@ -111,9 +110,9 @@ mod tests {
         assert_eq!(nearest("Refrence", known), Some("Reference"));
         assert_eq!(nearest("cv1", known), Some("CV-1"));
         assert_eq!(nearest("zzzzz", known), None);
-        let error = Error::unknown("adapter", "Refrence", known);
+        let error = Error::unknown("adapter", "Refrence", &mut known.into_iter());
         assert_eq!(error.to_string(), "no adapter is called `Refrence`; did you mean `Reference`?");
-        let error = Error::unknown("scenario", "zzzzz", ["CV-1", "NLP-1"]);
+        let error = Error::unknown("scenario", "zzzzz", &mut ["CV-1", "NLP-1"].into_iter());
         assert_eq!(error.to_string(), "no scenario is called `zzzzz`; there is CV-1, NLP-1");
     }
 }

@@ -67,6 +67,9 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Measured repeats of each case.
     pub repeats: u32,
+    /// Where the interval is to be this narrow: half its width as a share of the median. Then `repeats` is the least,
+    /// and [`Plan::MOST_REPEATS`] the most.
+    pub target: Option<f64>,
     /// Limits of each repeat.
     pub limits: Limits,
     /// The longest that a repeat may take.
@@ -97,16 +100,20 @@ impl Plan {
         };
         let verifying =
             if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
-        let measured: Vec<usize> =
+        std::iter::once(verifying).chain((1..=self.repeats).map(|number| self.round(number))).collect()
+    }
+
+    /// The most measured repeats of a case that has a target.
+    pub const MOST_REPEATS: u32 = 100;
+
+    /// The measured cases in the order of this round.
+    pub fn round(&self, number: u32) -> Vec<usize> {
+        let mut order: Vec<usize> =
             (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
-        let round = |number: u32| {
-            let mut order = measured.clone();
-            if self.order == Order::Shuffled {
-                SplitMix64::new(self.seed ^ (u64::from(number) << 32)).shuffle(&mut order);
-            }
-            order
-        };
-        std::iter::once(verifying).chain((1..=self.repeats).map(round)).collect()
+        if self.order == Order::Shuffled {
+            SplitMix64::new(self.seed ^ (u64::from(number) << 32)).shuffle(&mut order);
+        }
+        order
     }
 
     /// About how long it will take.

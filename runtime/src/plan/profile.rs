@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::Error;
 use crate::bencher::Limits;
+use crate::json;
 
 /// The built-in profiles.
 const BUILT_IN: &str = include_str!("profiles.toml");
@@ -108,10 +109,10 @@ impl Profiles {
     /// When the text is no such file: unknown keys are named.
     pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
         let mut all: BTreeMap<String, Written> =
-            basic_toml::from_str(BUILT_IN).expect("the built-in profiles are tested");
+            json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
             let settings = |why: String| Error::Settings { file: file.to_owned(), why };
-            let own: Workspace = basic_toml::from_str(text).map_err(|error| settings(error.to_string()))?;
+            let own: Workspace = json::from_toml(text).map_err(settings)?;
             all.extend(own.profile);
         }
         Ok(Self(all))
@@ -122,7 +123,7 @@ impl Profiles {
     /// # Errors
     /// When there is none, or it is written wrongly.
     pub fn get(&self, name: &str) -> Result<Profile, Error> {
-        let unknown = || Error::unknown("profile", name, self.0.keys().map(String::as_str));
+        let unknown = || Error::unknown("profile", name, &mut self.0.keys().map(String::as_str));
         let mut written = self.0.get(name).ok_or_else(unknown)?.clone();
         let mut seen = vec![name.to_owned()];
         // A profile of a workspace inherits from `ci_cpu` unless it says otherwise.
@@ -131,7 +132,7 @@ impl Profiles {
             if seen.contains(&parent) {
                 return Err(wrong(name, &format!("it inherits from itself through `{parent}`")));
             }
-            let missing = || Error::unknown("profile", &parent, self.0.keys().map(String::as_str));
+            let missing = || Error::unknown("profile", &parent, &mut self.0.keys().map(String::as_str));
             written = written.over(self.0.get(&parent).ok_or_else(missing)?.clone());
             seen.push(parent);
         }

@@ -9,6 +9,8 @@ use super::{Param, Profile};
 pub struct Request {
     /// The budget.
     pub profile: Profile,
+    /// How narrow the interval is to be, as a share; without it the profile's repeats are run.
+    pub target: Option<f64>,
     /// Positional filters; a case needs one of them, if there are any.
     pub filters: Vec<String>,
     /// Whether filters must match whole names.

@@ -2,8 +2,9 @@
 
 use super::derive::{Measured, metrics};
 use super::warning::{Warning, missing, notes, sampled_memory, stability};
-use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, agree};
+use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, Process, agree};
 use crate::bencher::{Purpose, Work};
+use crate::metric::Course;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
@@ -55,12 +56,17 @@ pub fn assemble(
 
     let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
+    let processes = measured.iter().map(|one| Process::of(one.seen)).collect();
     let headline = headline(&metrics, case.headline.as_deref());
     let standing = metrics.iter().find(|metric| metric.name == headline);
     let numbers: Vec<u32> = measured.iter().map(|one| one.repeat.number).collect();
     let median_repeat = standing.and_then(|metric| median_repeat(metric, &numbers));
 
+    let courses: Vec<Course> = measured.iter().filter_map(|one| one.seen.course).collect();
+    let course = Course::of_most(&courses);
+
     let mut warnings: Vec<Warning> = Vec::new();
+    warnings.extend(course.filter(|course| *course != Course::Flat).map(Warning::Course));
     warnings.extend(
         case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
     );
@@ -78,9 +84,12 @@ pub fn assemble(
         status,
         headline,
         metrics,
+        processes,
         median_repeat,
         work,
         agreement,
+        course,
+        stopped: None,
         warnings: warnings.iter().map(ToString::to_string).collect(),
         repeats,
     };

@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Agreement, CaseRecord, CaseStatus, Environment, MetricRecord, RunId, RunRecord};
+use super::process::short;
+use super::{
+    Agreement, CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RunId, RunRecord,
+};
 use crate::bencher::Ticket;
+use crate::metric::Reading;
 use crate::plan::CaseId;
 
 /// A promoted run.
@@ -34,8 +38,11 @@ pub struct BaselineCase {
     pub status: CaseStatus,
     /// The metric that stands for it.
     pub headline: String,
-    /// Its metrics: one value per repeat, no samples.
+    /// Its metrics that have a value: one per repeat, with six digits.
     pub metrics: Vec<MetricRecord>,
+    /// What each measured repeat was, condensed: in the order of the values of metrics.
+    #[serde(default)]
+    pub processes: Vec<Process>,
     /// What the subject said of its work.
     pub ticket: Option<Ticket>,
     /// How its work stood to the reference's.
@@ -64,9 +71,23 @@ impl From<&CaseRecord> for BaselineCase {
             id: case.id.clone(),
             status: case.status.clone(),
             headline: case.headline.clone(),
-            metrics: case.metrics.clone(),
+            metrics: case.metrics.iter().filter_map(kept).collect(),
+            processes: case.processes.clone(),
             ticket: case.work.as_ref().map(|work| work.ticket.clone()),
             agreement: case.agreement.clone(),
         }
     }
+}
+
+/// What is kept of a metric: nothing where it has no value, so that a committed baseline stays small.
+fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
+    metric.estimate?;
+    let mut kept = metric.clone();
+    for reading in &mut kept.values {
+        if let Reading::Value(value) = reading {
+            *value = short(*value);
+        }
+    }
+    kept.estimate = Estimate::of(&kept.values.iter().filter_map(Reading::value).collect::<Vec<_>>());
+    Some(kept)
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::{Estimate, Process};
 use crate::bencher::Work;
-use crate::metric::{Direction, Reading, Unit};
+use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::run::Repeat;
 
@@ -27,12 +27,23 @@ pub struct CaseRecord {
     pub headline: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
+    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
+    /// version.
+    #[serde(default)]
+    pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
     pub median_repeat: Option<u32>,
     /// The full ticket, from the verifying repeat.
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
+    /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
+    /// case that is `unsteady` has no figure that a gate could go by.
+    #[serde(default)]
+    pub course: Option<Course>,
+    /// What ended its repeats, where the run had a target; else null.
+    #[serde(default)]
+    pub stopped: Option<Stopped>,
     /// Things to know before believing the figures.
     pub warnings: Vec<String>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
@@ -56,6 +67,18 @@ pub enum CaseStatus {
     Skipped(String),
     /// The run ended before all its repeats were done.
     Incomplete,
+}
+
+/// What ended the repeats of a case that had a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// The interval is as narrow as was asked.
+    Target,
+    /// The most repeats were run.
+    Most,
+    /// The budget of the run was spent.
+    Budget,
 }
 
 /// One metric over the repeats of a case.
@@ -91,6 +114,27 @@ pub enum Agreement {
     NotAsked,
 }
 
+impl MetricRecord {
+    /// The largest bound of its repeats, where none has a value and some have a bound: what it measures is below it.
+    pub fn below(&self) -> Option<f64> {
+        let mut most = None;
+        for reading in &self.values {
+            match reading {
+                Reading::Value(_) => return None,
+                Reading::Below(bound) => most = Some(bound.max(most.unwrap_or(0.0))),
+                Reading::Absent(_) => {}
+            }
+        }
+        most
+    }
+}
+
+/// The share of its time that the process waited for a processor, in the median repeat, where it is over 10 %.
+pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
+    let share = metrics.iter().find(|metric| metric.name == "run_queue_share")?.estimate?.median;
+    (share > WAITING).then_some(share)
+}
+
 impl CaseRecord {
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&MetricRecord> {
@@ -117,8 +161,7 @@ impl CaseRecord {
     /// The share of its time that the process waited for a processor, in the median repeat, where it is over
     /// 10 %: wall times are not to be relied on.
     pub fn waiting(&self) -> Option<f64> {
-        let share = self.metric("run_queue_share")?.estimate?.median;
-        (share > WAITING).then_some(share)
+        waiting(&self.metrics)
     }
 
     /// The record without its repeats: what a case's own file holds.
@@ -133,9 +176,12 @@ impl CaseRecord {
             status: self.status.clone(),
             headline: self.headline.clone(),
             metrics: self.metrics.clone(),
+            processes: self.processes.clone(),
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
+            course: self.course,
+            stopped: self.stopped,
             warnings: self.warnings.clone(),
             repeats: Vec::new(),
         }

@@ -122,8 +122,11 @@ pub struct RunManifest {
 pub struct Planned {
     /// The cases, in the order of listings.
     pub cases: Vec<CaseId>,
-    /// Measured repeats of each.
+    /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
+    /// Half the width that the interval was to have, as a share of the median.
+    #[serde(default)]
+    pub target: Option<f64>,
     /// Limits of each repeat.
     pub limits: Limits,
     /// The most seconds that one repeat may take.

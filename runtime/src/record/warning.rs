@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MetricRecord;
-use crate::metric::Reading;
+use crate::metric::{Course, Reading};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -63,6 +63,17 @@ pub(super) enum Warning {
         /// Why, in the first of them.
         why: String,
     },
+    /// The samples of most repeats are not level.
+    Course(Course),
+    /// The interval is not as narrow as was asked.
+    OffTarget {
+        /// Half the width that was asked, as a share.
+        target: f64,
+        /// What it is; `None` below six repeats.
+        half: Option<f64>,
+        /// What ran out.
+        ended: &'static str,
+    },
     /// The process waited so long for a processor that its wall times are not to be relied on.
     Waited {
         /// For which share of the time in which it wanted to run.
@@ -108,6 +119,20 @@ impl fmt::Display for Warning {
             ),
             Self::Missing { metric, absent, of, why } => {
                 write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
+            }
+            Self::Course(Course::Flat) => f.write_str("most repeats are level"),
+            Self::Course(Course::Unsteady) => f.write_str(
+                "most repeats never get steady: their samples drift, and no figure of them is one to go by",
+            ),
+            Self::Course(course) => write!(
+                f,
+                "most repeats are {} before they get steady: more --warmup would leave that out",
+                course.name()
+            ),
+            Self::OffTarget { target, half, ended } => {
+                let half =
+                    half.map_or("no".to_owned(), |half| format!("plus or minus {:.1} %", half * 100.0));
+                write!(f, "the {ended} ran out before the target of {} %: {half} interval", target * 100.0)
             }
             Self::Waited { share, instead } => {
                 let share = share * 100.0;
@@ -181,7 +206,7 @@ pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
         .iter()
         .filter_map(|reading| match reading {
             Reading::Absent(why) => Some(why),
-            Reading::Value(_) => None,
+            Reading::Value(_) | Reading::Below(_) => None,
         })
         .collect();
     let name = metric.name.rsplit('/').next().unwrap_or_default();

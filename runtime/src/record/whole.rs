@@ -1,11 +1,13 @@
 //! From a plan and its journal to the records of all cases.
 
-use super::CaseRecord;
 use super::assemble::{CaseFacts, Reference, assemble, skipped};
+use super::warning::Warning;
+use super::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 use crate::bencher::Purpose;
+use crate::metric::Reading;
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::registry::Equivalence;
-use crate::run::{Outcome, Repeat};
+use crate::run::{Outcome, Repeat, half_width};
 
 /// The records of every planned case and every skip, in the order of the plan. A reference that was only verified has
 /// no record of its own.
@@ -15,7 +17,11 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     };
     let cases = plan.cases.iter().filter(|case| case.measured).map(|case| {
         let reference = reference(plan, journal, case);
-        assemble(facts(case), repeats_of(case), plan.repeats, &reference)
+        let mut record = assemble(facts(case), repeats_of(case), plan.repeats, &reference);
+        if let Some(target) = plan.target {
+            stop(&mut record, target);
+        }
+        record
     });
     let skips = plan.skips.iter().map(|skip| {
         let scenario = plan.cases.iter().find(|case| case.id.scenario == skip.id.scenario);
@@ -32,6 +38,24 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
         skipped(facts, skip.why.clone())
     });
     cases.chain(skips).collect()
+}
+
+/// Says what ended the repeats of a case that had a target, and warns if it is not met.
+fn stop(record: &mut CaseRecord, target: f64) {
+    let values =
+        |metric: &MetricRecord| metric.values.iter().filter_map(Reading::value).collect::<Vec<f64>>();
+    let Some(values) = record.headline().map(values).filter(|_| record.status == CaseStatus::Measured) else {
+        return;
+    };
+    let half = half_width(&values);
+    if half.is_some_and(|half| half <= target) {
+        record.stopped = Some(Stopped::Target);
+        return;
+    }
+    let most = values.len() >= Plan::MOST_REPEATS as usize;
+    let (stopped, ended) = if most { (Stopped::Most, "repeats") } else { (Stopped::Budget, "budget") };
+    record.stopped = Some(stopped);
+    record.warnings.push(Warning::OffTarget { target, half, ended }.to_string());
 }
 
 fn facts(case: &PlannedCase) -> CaseFacts {

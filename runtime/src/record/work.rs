@@ -56,7 +56,8 @@ impl Differences {
         self.check("elements", &here.elements, &there.elements);
         let kinds = |content: &Content| list(&content.fields.iter().map(kind).collect::<Vec<_>>());
         self.check("fields", &kinds(here), &kinds(there));
-        let mut names: Vec<&String> = here.moments.keys().chain(there.moments.keys()).collect();
+        let mut names: Vec<&str> =
+            here.moments.keys().chain(there.moments.keys()).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
         for name in names {

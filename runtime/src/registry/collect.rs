@@ -1,7 +1,6 @@
 //! From entries in no order to a [`Registry`] in one, with nothing doubled.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 
 use super::{AdapterEntry, Axis, ScenarioEntry, slug};
 
@@ -148,30 +147,28 @@ pub fn find_adapter(contract: TypeId, name: &str) -> Option<&'static AdapterEntr
 }
 
 fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
-    let mut seen: HashMap<String, &'static ScenarioEntry> = HashMap::with_capacity(scenarios.len());
-    for &second in scenarios {
-        match seen.insert(slug(second.id), second) {
-            Some(first) if first.id == second.id => return Err(Error::Id { first, second }),
-            Some(first) => return Err(Error::Slug { first, second }),
-            None => {}
-        }
-    }
-    Ok(())
+    let slugs = scenarios.iter().enumerate().map(|(place, scenario)| (slug(scenario.id), place));
+    let mut slugs: Vec<(String, usize)> = slugs.collect();
+    slugs.sort_unstable();
+    let Some(pair) = slugs.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
+    let (first, second) = (scenarios[pair[0].1], scenarios[pair[1].1]);
+    Err(if first.id == second.id { Error::Id { first, second } } else { Error::Slug { first, second } })
 }
 
 fn refuse_doubled_adapters(adapters: &[&'static AdapterEntry]) -> Result<(), Error> {
-    let mut names: HashMap<(TypeId, String), &'static AdapterEntry> = HashMap::new();
-    let mut references: HashMap<TypeId, &'static AdapterEntry> = HashMap::new();
-    for &second in adapters {
+    let slugs: Vec<String> = adapters.iter().map(|adapter| slug(adapter.name)).collect();
+    for (place, &second) in adapters.iter().enumerate() {
         let contract = (second.contract.id)();
-        if let Some(first) = names.insert((contract, slug(second.name)), second) {
-            return Err(Error::Adapter { first, second });
-        }
-        if second.tier > 0 {
-            continue;
-        }
-        if let Some(first) = references.insert(contract, second) {
-            return Err(Error::Reference { first, second });
+        for (&first, slug) in adapters[..place].iter().zip(&slugs) {
+            if (first.contract.id)() != contract {
+                continue;
+            }
+            if *slug == slugs[place] {
+                return Err(Error::Adapter { first, second });
+            }
+            if first.tier == 0 && second.tier == 0 {
+                return Err(Error::Reference { first, second });
+            }
         }
     }
     Ok(())

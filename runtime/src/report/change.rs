@@ -18,7 +18,11 @@ pub fn changes(comparison: &Comparison) -> Changes {
         };
         Some((row.case.to_string(), format!("{text} since {}", comparison.baseline.name)))
     };
-    comparison.rows.iter().filter_map(words).collect()
+    let mut changes = Changes::new();
+    for (case, words) in comparison.rows.iter().filter_map(words) {
+        changes.insert(case, words);
+    }
+    changes
 }
 
 fn times(effect: Effect) -> String {
@@ -55,7 +59,18 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         let effect = row.effect.map_or_else(String::new, |effect| {
             format!("  {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
         });
-        line(format!("{verdict}: {}{effect}", row.case));
+        let finds =
+            row.detectable.map_or_else(String::new, |least| format!(", finds {}", quantity::change(least)));
+        line(format!("{verdict}: {}{effect}{finds}", row.case));
+        if let Some(advice) = &row.advice {
+            line(format!("  to decide it: {advice}"));
+        }
+    }
+    // What is unchanged is not listed, and how small a change would have been seen belongs to it.
+    let unchanged = comparison.rows.iter().filter(|row| row.verdict == Verdict::Unchanged);
+    let bluntest = unchanged.filter_map(|row| row.detectable).max_by(f64::total_cmp);
+    if let Some(least) = bluntest {
+        line(format!("in every unchanged case {} would have been found", quantity::change(least)));
     }
     let counts = comparison.counts;
     line(format!(

@@ -25,6 +25,13 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
             clock(plan.estimate()),
         ),
     );
+    if let Some(target) = plan.target {
+        let (target, most) = (target * 100.0, Plan::MOST_REPEATS);
+        line(
+            &mut text,
+            &format!("target: more repeats until the interval is within {target} %, at most {most}"),
+        );
+    }
     if plan.isolation != Isolation::Repeat {
         line(&mut text, &format!("isolation: {}", isolation(plan.isolation)));
     }
@@ -106,6 +113,7 @@ mod tests {
             left_out: vec![("PC-1".into(), 6, "--param PC-1.variant=all".into())],
             notes: vec!["a note".into()],
             repeats: 7,
+            target: None,
             limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500) },
             timeout: Duration::from_mins(5),
             memory: 8 << 30,

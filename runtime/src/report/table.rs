@@ -68,7 +68,12 @@ fn cost(metric: &MetricRecord, value: f64) -> f64 {
 fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 5] {
     let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
     let Some((metric, estimate)) = case.leading().and_then(|metric| Some((metric, metric.estimate?))) else {
-        return [name, "not measured".to_owned(), String::new(), String::new(), String::new()];
+        let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
+        let shown = below.map_or_else(
+            || "not measured".to_owned(),
+            |(bound, unit)| format!("below {}", quantity::show(bound, unit)),
+        );
+        return [name, shown, String::new(), String::new(), String::new()];
     };
     let clock = if metric.name == "cpu_time" && case.headline != metric.name { " cpu" } else { "" };
     let median = quantity::show(estimate.median, &metric.unit) + clock;
@@ -193,6 +198,9 @@ pub fn metrics(run: &RunRecord) -> String {
         for metric in &case.metrics {
             let shown = match (&metric.estimate, metric.values.iter().find_map(|reading| reading.why())) {
                 (Some(estimate), _) => quantity::show(estimate.median, &metric.unit),
+                (None, _) if metric.below().is_some() => {
+                    format!("below {}", quantity::show(metric.below().unwrap_or_default(), &metric.unit))
+                }
                 (None, Some(why)) => format!("absent: {why}"),
                 (None, None) => "absent".to_owned(),
             };

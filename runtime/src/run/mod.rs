@@ -13,6 +13,7 @@ mod process;
 mod protocol;
 mod repeat;
 mod schedule;
+mod stop;
 
 pub use child::serve;
 pub use duel::{Broken, Duel, Round, Side};
@@ -21,6 +22,7 @@ pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use process::Program;
 pub use protocol::CHILD_FLAG;
 pub use schedule::Task;
+pub(crate) use stop::half_width;
 
 use crate::plan::Isolation;
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Failure, Outcome};
 use crate::bencher::{Limits, PerIteration, Phase, Purpose, Work};
+use crate::json;
 use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
@@ -131,7 +132,7 @@ impl Frames {
         if self.0.len() < end {
             return Ok(None);
         }
-        let message = serde_json::from_slice(&self.0[4..end])?;
+        let message = json::read(&self.0[4..end])?;
         self.0.drain(..end);
         Ok(Some(message))
     }

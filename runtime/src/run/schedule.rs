@@ -11,6 +11,7 @@ use super::executor::Executor;
 use super::process::Ended;
 use super::protocol::Ask;
 use super::repeat::read_hashes;
+use super::stop::Seen;
 use super::{Failure, How, Outcome, Repeat};
 use crate::bencher::{Phase, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
@@ -49,19 +50,23 @@ pub(super) fn go<E>(
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
     let mut ending = Ending::Complete;
-    while let Some((index, number)) = progress.next() {
+    while let Some((index, number)) = progress.next(plan) {
         if task.interrupted.load(Ordering::Relaxed) {
             ending = Ending::Interrupted;
             break;
         }
         if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
-            ending = Ending::OutOfBudget;
+            // Repeats for the sake of a target are extra: without them the run is whole.
+            ending = if number > plan.repeats { Ending::Complete } else { Ending::OutOfBudget };
             break;
         }
         let case = &plan.cases[index];
         let remaining = progress.remaining();
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished, remaining })?;
-        let ask = ask(task, case, number);
+        let mut ask = ask(task, case, number);
+        if plan.target.is_some() && ask.purpose == Purpose::Measure {
+            ask.limits = progress.seen[index].limits(plan.limits);
+        }
         let ended = executor.run(index, &ask, progress.is_last(index));
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let Ended { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
@@ -114,6 +119,12 @@ struct Progress {
     left: Vec<(usize, u32)>,
     at: usize,
     given_up: HashSet<usize>,
+    /// What an earlier part of the run has finished.
+    done: HashSet<(usize, u32)>,
+    /// The last round that a target added; 0 before.
+    round: u32,
+    /// What each case has shown, where there is a target.
+    seen: Vec<Seen>,
     finished: usize,
     spent: Duration,
     guess: Duration,
@@ -125,9 +136,14 @@ impl Progress {
         let plan = task.plan;
         let mut given_up = HashSet::new();
         let mut done = HashSet::new();
+        let mut round = 0;
+        let mut seen: Vec<Seen> = plan.cases.iter().map(|_| Seen::default()).collect();
         for (id, repeat) in task.finished {
             let Some(index) = plan.cases.iter().position(|case| case.id == *id) else { continue };
             done.insert((index, repeat.number));
+            seen[index].add(repeat);
+            // A run that is taken up again goes on with the round that it had come to, for those that have not run.
+            round = round.max(repeat.number.saturating_sub(1));
             if !matches!(repeat.outcome, Outcome::Measured { .. }) {
                 given_up.insert(index);
             }
@@ -139,15 +155,45 @@ impl Progress {
             .flat_map(|(round, number)| round.iter().map(move |index| (*index, number)));
         let left: Vec<(usize, u32)> = numbered.filter(|repeat| !done.contains(repeat)).collect();
         let guess = plan.estimate() / rounds.iter().map(Vec::len).sum::<usize>().max(1) as u32;
-        Self { left, at: 0, given_up, finished: 0, spent: Duration::ZERO, guess, references: HashMap::new() }
+        Self {
+            left,
+            at: 0,
+            given_up,
+            done,
+            round,
+            seen,
+            finished: 0,
+            spent: Duration::ZERO,
+            guess,
+            references: HashMap::new(),
+        }
     }
 
-    fn next(&mut self) -> Option<(usize, u32)> {
+    fn next(&mut self, plan: &Plan) -> Option<(usize, u32)> {
         loop {
+            if self.at == self.left.len() {
+                self.add_round(plan);
+            }
             let repeat = *self.left.get(self.at)?;
             self.at += 1;
             if !self.given_up.contains(&repeat.0) {
                 return Some(repeat);
+            }
+        }
+    }
+
+    /// Adds a round of the cases that have not met the plan's target.
+    fn add_round(&mut self, plan: &Plan) {
+        let Some(target) = plan.target else { return };
+        let number = self.round.max(plan.repeats) + 1;
+        if number > Plan::MOST_REPEATS {
+            return;
+        }
+        self.round = number;
+        for index in plan.round(number) {
+            let open = !self.given_up.contains(&index) && !self.done.contains(&(index, number));
+            if open && !self.seen[index].meets(target) {
+                self.left.push((index, number));
             }
         }
     }
@@ -166,6 +212,7 @@ impl Progress {
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
         self.finished += 1;
+        self.seen[index].add(repeat);
         self.spent += slot;
         if !matches!(repeat.outcome, Outcome::Measured { .. }) {
             self.given_up.insert(index);

@@ -155,7 +155,7 @@ impl Baselines {
         }
         stored.sort_by_cached_key(|stored: &Stored| {
             let of = &stored.baseline;
-            (of.name.clone(), of.suite.clone(), of.environment.machine_id(), stored.committed)
+            format!("{}\0{}\0{}\0{}", of.name, of.suite, of.environment.machine_id(), stored.committed)
         });
         Ok((stored, broken))
     }

@@ -37,6 +37,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         planned: Planned {
             cases: (0..cases).map(case_id).collect(),
             repeats: 7,
+            target: None,
             limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
             timeout: 60,
             isolation: "repeat".into(),
@@ -88,9 +89,12 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         metrics: std::iter::once(metric("wall_time"))
             .chain((1..16).map(|at| metric(&format!("metric_{at}"))))
             .collect(),
+        processes: Vec::new(),
         median_repeat: Some(1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }

@@ -141,9 +141,19 @@ impl Layout {
         self.data.join("rebuilds")
     }
 
+    /// What calibrations found.
+    pub fn calibrations(&self) -> PathBuf {
+        self.data.join("calibration")
+    }
+
     /// All baselines of this data directory.
     pub fn baselines(&self) -> PathBuf {
         self.data.join("baselines")
+    }
+
+    /// The list of cases that every suite of a workspace must find.
+    pub fn lock_file(workspace: &Path) -> PathBuf {
+        workspace.join("benches").join("scenarios.lock")
     }
 
     /// All baselines that are committed with the workspace, if there is one.

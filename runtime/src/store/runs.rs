@@ -1,7 +1,6 @@
 //! Runs: made, journalled, finished, listed and read.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -164,12 +163,14 @@ impl Runs {
     /// As [`Runs::load`].
     pub fn load_whole(&self, run: &RunId) -> Result<RunRecord, Error> {
         let mut whole = self.load(run)?;
-        let mut repeats: BTreeMap<String, Vec<Repeat>> = BTreeMap::new();
-        for (case, repeat) in self.finished(run)? {
-            repeats.entry(case.file_name()).or_default().push(repeat);
-        }
-        for case in &mut whole.cases {
-            case.repeats = repeats.remove(&case.id.file_name()).unwrap_or_default();
+        let mut at = 0;
+        for (id, repeat) in self.finished(run)? {
+            // Repeats of one case follow each other, so that a search is rare.
+            if whole.cases.get(at).is_none_or(|case| case.id != id) {
+                let Some(place) = whole.cases.iter().position(|case| case.id == id) else { continue };
+                at = place;
+            }
+            whole.cases[at].repeats.push(repeat);
         }
         Ok(whole)
     }
@@ -194,7 +195,7 @@ impl Runs {
     /// What is the matter with a file.
     pub fn repeats(&self, run: &RunId, case: &CaseId) -> Result<Vec<Repeat>, Error> {
         let prefix = format!("{}.", case.file_name());
-        let entries = self.journalled(run, |name| name.starts_with(&prefix))?;
+        let entries = self.journalled(run, &|name| name.starts_with(&prefix))?;
         // `a.` is also the start of `a.b.1.json`, so the entry itself decides.
         Ok(entries.into_iter().filter(|(of, _)| of == case).map(|(_, repeat)| repeat).collect())
     }
@@ -204,10 +205,10 @@ impl Runs {
     /// # Errors
     /// What is the matter with a file.
     pub fn finished(&self, run: &RunId) -> Result<Vec<(CaseId, Repeat)>, Error> {
-        self.journalled(run, |_| true)
+        self.journalled(run, &|_| true)
     }
 
-    fn journalled(&self, run: &RunId, wanted: impl Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
+    fn journalled(&self, run: &RunId, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
         let directory = self.layout.repeats(run);
         let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
         let mut repeats = Vec::new();
@@ -221,7 +222,7 @@ impl Runs {
             }
             repeats.push((case, repeat));
         }
-        repeats.sort_by_cached_key(|(case, repeat)| (case.file_name(), repeat.number));
+        repeats.sort_by_cached_key(|(case, repeat)| format!("{} {:010}", case.file_name(), repeat.number));
         Ok(repeats)
     }
 

@@ -4,9 +4,10 @@ use weighbridge::data::{Comparison, Direction, Estimate, Row, Tendency, Unit, Ve
 
 use crate::table::Table;
 
-/// One row per case: what decided, on both sides, and the verdict.
+/// One row per case: what decided, on both sides, the smallest effect that would have been found, and the verdict.
 pub(super) fn cases(comparison: &Comparison) -> Table {
-    let mut table = Table::new(["case", "metric", "baseline>", "now>", "change>", "worse by>", "verdict"]);
+    let mut table =
+        Table::new(["case", "metric", "baseline>", "now>", "change>", "worse by>", "finds>", "verdict"]);
     for row in &comparison.rows {
         let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
         let side = |of: Option<Estimate>| {
@@ -20,6 +21,7 @@ pub(super) fn cases(comparison: &Comparison) -> Table {
             side(decided.and_then(|metric| metric.candidate)),
             percent.map_or_else(dash, |percent| quantity::change(percent / 100.0)),
             worse_by(row),
+            row.detectable.map_or_else(dash, quantity::change),
             verdict(row),
         ]);
     }
@@ -62,20 +64,27 @@ pub(super) fn verdict(row: &Row) -> String {
     format!("{}{marks}", row.verdict.name())
 }
 
-/// Reasons for verdicts that have one, and what would have been found where nothing was.
+/// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without a gate on it.
 pub(super) fn reasons(comparison: &Comparison) -> Vec<String> {
-    let rows = comparison.rows.iter();
-    rows.filter_map(|row| {
-        let why = row.verdict.why()?;
-        let detectable = match (&row.verdict, row.detectable) {
-            (Verdict::Inconclusive(_), Some(least)) => {
-                format!("; it would have found {} or more", quantity::change(least))
-            }
-            _ => String::new(),
-        };
-        Some(format!("{}: {why}{detectable}", row.case))
-    })
-    .collect()
+    let mut reasons = Vec::new();
+    for row in &comparison.rows {
+        if let Some(why) = row.verdict.why() {
+            let advice = row.advice.as_ref().map(|advice| format!("; to decide it: {advice}"));
+            reasons.push(format!("{}: {why}{}", row.case, advice.unwrap_or_default()));
+        }
+        let worse: Vec<String> = row
+            .worse_beside()
+            .map(|metric| match metric.change_percent {
+                Some(percent) => format!("{} ({})", metric.metric, quantity::change(percent / 100.0)),
+                None => metric.metric.clone(),
+            })
+            .collect();
+        // Of a regressed case all metrics are shown.
+        if !worse.is_empty() && row.verdict != Verdict::Regressed {
+            reasons.push(format!("{}: worse, and no gate is on it: {}", row.case, worse.join(", ")));
+        }
+    }
+    reasons
 }
 
 /// By how much a case is worse, with the interval: time, or time per unit of work.

@@ -10,7 +10,7 @@ const FITS: &str = "a String takes all that is written";
 /// The whole comparison; metrics are folded away under each case.
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
     let mut text = format!("## Weighbridge: {} against `{name}`\n", headline(exit));
-    for Judged { comparison, missing, .. } in judged {
+    for Judged { comparison, missing, calibrated, .. } in judged {
         writeln!(text, "\n### {}\n", comparison.suite).expect(FITS);
         match &comparison.baseline.run {
             Some(run) => writeln!(text, "Run `{}` against the stored run `{run}`.", comparison.candidate),
@@ -34,8 +34,12 @@ pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
             comparison.failures.iter().map(|failure| format!("**failed** {}: {}", failure.case, failure.why));
         let missing =
             missing.iter().map(|id| format!("**missing** scenario {id} of `benches/scenarios.lock`"));
-        let notes: Vec<String> =
-            details::reasons(comparison).into_iter().chain(failures).chain(missing).collect();
+        let notes: Vec<String> = details::reasons(comparison)
+            .into_iter()
+            .chain(calibrated.clone())
+            .chain(failures)
+            .chain(missing)
+            .collect();
         if !notes.is_empty() {
             text.push('\n');
             for note in notes {

@@ -34,6 +34,8 @@ pub(crate) struct Judged {
     pub(crate) comparison: Comparison,
     /// Scenarios of the committed list that the run did not plan.
     pub(crate) missing: Vec<String>,
+    /// What a calibration of this machine says of it.
+    pub(crate) calibrated: Vec<String>,
     /// How the gate ends for this suite.
     pub(crate) exit: Exit,
 }
@@ -45,10 +47,15 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
     let mut remarks = Vec::new();
-    let judged = match (&args.rebuild, &args.name) {
-        (Some(revision), _) => rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks),
-        (None, Some(name)) => judge_all(args, name, place, &mut remarks),
-        (None, None) => Err(stop::usage("compare-baseline needs the name of a baseline, or --rebuild REV")),
+    let judged = match (&args.rebuild, &args.program, &args.name) {
+        (Some(revision), ..) => {
+            rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks)
+        }
+        (None, Some(program), _) => rebuild::judge_program(args, program, place, &policy(args, place)?),
+        (None, None, Some(name)) if args.bench_args.is_empty() => judge_all(args, name, place, &mut remarks),
+        (None, None, _) => Err(stop::usage(
+            "compare-baseline needs the name of a stored baseline; arguments for bench targets go with --rebuild REV",
+        )),
     };
     let judged = match judged {
         Ok(judged) => judged,
@@ -61,8 +68,9 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     };
     let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
     let exit = if judged.is_empty() { Exit::NothingToJudge } else { exit };
-    let against = args.rebuild.as_ref().or(args.name.as_ref()).map_or("", String::as_str);
-    let markdown = markdown::of(against, &judged, exit);
+    let program = args.program.as_ref().map(|path| path.display().to_string());
+    let against = args.rebuild.clone().or(program).or(args.name.clone()).unwrap_or_default();
+    let markdown = markdown::of(&against, &judged, exit);
     if let Some(file) = &args.markdown {
         fs::write(file, &markdown).with_context(|| format!("failed to write `{}`", file.display()))?;
     }
@@ -73,7 +81,7 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
     let line = summary_line::of(&judged, exit);
     let mut text = match args.format {
         Format::Table => text::of(&judged),
-        Format::Json => json::of(against, &judged, exit)?,
+        Format::Json => json::of(&against, &judged, exit)?,
         Format::Markdown => markdown,
         Format::Github => github::annotations(&judged),
     };
@@ -180,9 +188,10 @@ pub(crate) fn judge_one(
     let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
     let comparison = judge(&stored.baseline, &run, &history, policy);
     let missing = lock::missing(place, manifest)?;
+    let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
-    Ok(Judged { comparison, missing, exit })
+    Ok(Judged { comparison, missing, calibrated: Vec::new(), exit })
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse

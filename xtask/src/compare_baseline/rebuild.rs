@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{Comparison, Exit, Policy, Verdict};
+use weighbridge::data::{Comparison, Exit, Policy, Verdict, quantity};
 
 use super::Judged;
+use crate::calibrate::stored;
 use crate::cli::CompareBaseline;
 use crate::lock;
 use crate::place::Place;
@@ -59,6 +60,29 @@ pub(super) fn judge_all(
     Ok(judged)
 }
 
+/// Measures the work tree's program of one suite in turns with one that was built earlier.
+pub(super) fn judge_program(
+    args: &CompareBaseline,
+    program: &Path,
+    place: &Place,
+    policy: &Policy,
+) -> Result<Vec<Judged>> {
+    let ours = programs::build(&place.root, None, &[])?;
+    let path = fs::canonicalize(program)
+        .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
+    let mut meant = ours.iter().filter(|own| args.suite.as_ref().is_none_or(|suite| *suite == own.suite));
+    let candidate = match (meant.next(), meant.next()) {
+        (Some(candidate), None) => candidate,
+        (None, _) => return Err(stop::nothing("no bench target of this workspace is meant")),
+        (Some(_), Some(_)) => {
+            return Err(stop::usage("--program is of one suite and there are several: name it with --suite"));
+        }
+    };
+    let baseline = Program { path, ..candidate.clone() };
+    let name = program.display().to_string();
+    Ok(vec![duel(args, place, policy, candidate, &baseline, name)?])
+}
+
 /// One suite: the candidate's program measures both.
 fn duel(
     args: &CompareBaseline,
@@ -74,7 +98,30 @@ fn duel(
     let missing = if args.bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
-    Ok(Judged { comparison, missing, exit })
+    let calibrated = calibrated(place, &comparison)?;
+    Ok(Judged { comparison, missing, calibrated, exit })
+}
+
+/// What is known of this machine: how often it errs, and what it finds of the cases that were not decided.
+fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
+    let Some(calibration) = stored::read(place, comparison)? else {
+        return Ok(vec![
+            "error rate: not measured on this machine yet; `cargo xtask calibrate` does that".to_owned(),
+        ]);
+    };
+    let mut lines = vec![format!("error rate on this machine: {}", calibration.error_rate())];
+    for row in &comparison.rows {
+        let Some(known) = calibration.case(&row.case.to_string()) else { continue };
+        if matches!(row.verdict, Verdict::Inconclusive(_)) {
+            let rounds = known.rounds.map_or_else(|| "more than 24".to_owned(), |rounds| rounds.to_string());
+            lines.push(format!(
+                "{}: calibrated to need {rounds} rounds for no change, and to find {} nine times of ten",
+                row.case,
+                quantity::change(known.detectable)
+            ));
+        }
+    }
+    Ok(lines)
 }
 
 /// Lets one bench program measure another in turns with itself. Progress goes to stderr.
@@ -120,7 +167,8 @@ fn flags(args: &CompareBaseline) -> Vec<String> {
 /// Scenarios of the committed list that the duel has no row of.
 fn missing(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     let there = comparison.rows.iter().filter(|row| row.verdict != Verdict::Removed);
-    lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))
+    let missing = lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))?;
+    Ok(lock::known_ids(missing, comparison.rows.iter().map(|row| &row.case)))
 }
 
 /// The workspace's repository.

@@ -11,6 +11,7 @@ fn args(name: &str) -> CompareBaseline {
     CompareBaseline {
         name: Some(name.to_owned()),
         rebuild: None,
+        program: None,
         bench_args: Vec::new(),
         run: None,
         threshold: None,
@@ -60,7 +61,7 @@ fn half_the_speed_is_3_and_the_table_says_of_what() {
     let said = said(&with(&plain(2_000, 4.0e6, 12.0e6)), &args("main"));
     assert_eq!(said.exit, Exit::Regressed, "{}", said.text);
     let expected = "\
-toy/suite: run 19700101-003320-000007 against baseline `main` (run 19700101-001640-000007)
+toy/suite: run 19700101-003320-000007 against the stored baseline `main` (run 19700101-001640-000007)
 
 case                          metric           baseline            now   change  ";
     assert!(said.text.starts_with(expected), "{}", said.text);
@@ -127,6 +128,45 @@ fn a_missing_scenario_of_the_committed_list_is_4() {
     let said = said(&home, &args("main"));
     assert_eq!(said.exit, Exit::NothingToJudge);
     assert!(said.text.contains("missing: scenario nlp_1 is in benches/scenarios.lock"), "{}", said.text);
+}
+
+#[test]
+fn a_missing_scenario_is_called_as_people_know_it_where_the_baseline_does() {
+    let home = home();
+    let mut baseline = plain(1_000, 8.0e6, 12.0e6);
+    baseline.cases.push(case("NLP-1", "Reference", &around(1.0e6)));
+    baseline.manifest.planned.cases.push(baseline.cases[2].id.clone());
+    home.store(&baseline);
+    home.promote("main", &baseline);
+    home.store(&plain(2_000, 8.0e6, 12.0e6));
+    let lock = home.place.root.join("benches").join("scenarios.lock");
+    fs::write(&lock, "[toy/suite]\ncv_1::small::reference\nnlp_1::small::reference\n").expect("writable");
+    let said = said(&home, &args("main"));
+    assert_eq!(said.exit, Exit::NothingToJudge);
+    assert!(said.text.contains("missing: scenario NLP-1 is in benches/scenarios.lock"), "{}", said.text);
+}
+
+#[test]
+fn every_row_says_what_it_finds_and_an_undecided_one_what_would_decide_it() {
+    let few = record(
+        2_000,
+        vec![
+            case("CV-1", "Reference", &around(8.0e6)[..3]),
+            case("CV-1", "Reference (fused)", &around(12.0e6)),
+        ],
+    );
+    let home = with(&few);
+    for format in [Format::Table, Format::Markdown] {
+        let said = said(&home, &CompareBaseline { format, ..args("main") });
+        assert_eq!(said.exit, Exit::Inconclusive);
+        let why = "CV-1/small/Reference: 7 against 3 processes: at least 6 are needed on each side; to decide it: \
+                   measure both sides with `--repeats 6` or more, or in turns with the revision: \
+                   `cargo xtask compare-baseline --rebuild REVISION`";
+        assert!(said.text.contains(why), "{}", said.text);
+        let fused = said.text.lines().find(|line| line.contains("(fused)")).expect("a row");
+        assert!(fused.contains("+10.2 %") && said.text.contains("finds"), "{}", said.text);
+        assert!(said.text.contains("stored"), "the method is named: {}", said.text);
+    }
 }
 
 #[test]
@@ -238,7 +278,10 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
     said(&home, &CompareBaseline { markdown: Some(file.clone()), ..args("main") });
     let text = fs::read_to_string(&file).expect("written");
     assert!(text.starts_with("## Weighbridge: regressed against `main`\n\n### toy/suite\n"), "{text}");
-    assert!(text.contains("| case | metric | baseline | now | change | worse by | verdict |\n"), "{text}");
+    assert!(
+        text.contains("| case | metric | baseline | now | change | worse by | finds | verdict |\n"),
+        "{text}"
+    );
     assert!(
         text.contains("| CV-1/small/Reference | throughput | 8.00 M elem/s | 4.00 M elem/s | -50.0 % |"),
         "{text}"

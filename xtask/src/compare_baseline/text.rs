@@ -12,7 +12,7 @@ const FITS: &str = "a String takes all that is written";
 /// rests on.
 pub(super) fn of(judged: &[Judged]) -> String {
     let mut text = String::new();
-    for Judged { comparison, missing, .. } in judged {
+    for Judged { comparison, missing, calibrated, .. } in judged {
         let baseline = &comparison.baseline;
         match &baseline.run {
             Some(run) => writeln!(
@@ -35,6 +35,9 @@ pub(super) fn of(judged: &[Judged]) -> String {
         }
         for reason in details::reasons(comparison) {
             writeln!(text, "{reason}").expect(FITS);
+        }
+        for line in calibrated {
+            writeln!(text, "{line}").expect(FITS);
         }
         for row in comparison.rows.iter().filter(|row| row.verdict == Verdict::Regressed) {
             write!(text, "\n{} regressed:\n{}", row.case, details::metrics(row).text()).expect(FITS);

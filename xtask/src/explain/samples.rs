@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use weighbridge::data::{
-    CaseRecord, Cause, Course, Observation, Outcome, Purpose, Unit, median, quantile, quantity, steady_state,
+    CaseRecord, Cause, Course, Observation, Outcome, Purpose, Unit, median, quantile, quantity,
 };
 
 use super::FITS;
@@ -146,7 +146,7 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
             seen.usage.involuntary_switches.to_string(),
             or_dash(rate.map(|hertz| format!("{:.2} GHz", hertz as f64 * 1e-9))),
             or_dash(load.map(|load| format!("{load:.1}"))),
-            course(times),
+            course(seen),
         ]);
     }
     let medians: Vec<f64> = processes.iter().map(|process| median(&process.times)).collect();
@@ -158,16 +158,15 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
     )
 }
 
-/// How the samples of a process run, and from which on they are steady.
-fn course(times: &[f64]) -> String {
-    match steady_state(times) {
-        None => "too few samples to tell".to_owned(),
-        Some(steady) => match (steady.course, steady.start) {
-            (Course::Flat, _) => "flat".to_owned(),
-            (Course::Unsteady, _) | (_, None) => "unsteady".to_owned(),
-            (Course::Warming, Some(start)) => format!("warming, steady from sample {start}"),
-            (Course::Slowing, Some(start)) => format!("slowing, steady from sample {start}"),
-        },
+/// How the samples of a process run, and from which on they are steady: the first that is not tagged as before that.
+fn course(seen: &Observation) -> String {
+    let Some(course) = seen.course else { return "-".to_owned() };
+    let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady);
+    match (course, before.and_then(|tag| tag.samples.last())) {
+        (Course::Warming | Course::Slowing, Some(last)) => {
+            format!("{}, steady from sample {}", course.name(), last + 2)
+        }
+        _ => course.name().to_owned(),
     }
 }
 

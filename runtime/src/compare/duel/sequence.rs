@@ -40,7 +40,7 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     } else {
         Verdict::Inconclusive(between(low.exp_m1(), high.exp_m1(), margin))
     };
-    let effect = Effect { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1(), few: false };
+    let effect = Effect { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
     Some(Judgement { verdict, effect: Some(effect) })
 }
 

@@ -144,7 +144,7 @@ fn of_repeats(old: &[u64], new: &[u64]) -> CaseDuel {
 
 #[test]
 fn whole_repeats_are_judged_by_every_metric_that_they_have() {
-    let plain: Vec<u64> = vec![1000; 200];
+    let plain: Vec<u64> = vec![1000; 700]; // what a p99 takes
     let policy = |metric: &str| {
         let gate = super::super::Gate { metrics: Some(vec![metric.into()]), ..Default::default() };
         Policy { gate, ..Policy::default() }
@@ -155,13 +155,13 @@ fn whole_repeats_are_judged_by_every_metric_that_they_have() {
     assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "first_item"));
 
     let mut tail = plain.clone();
-    for at in 0..5 {
+    for at in 0..17 {
         tail[20 + 40 * at] = 1400;
     }
     let found = of_repeats(&plain, &tail).row(&id(), &policy("latency_p99"));
     assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "latency_p99"));
 
-    let slower: Vec<u64> = vec![1100; 200];
+    let slower: Vec<u64> = vec![1100; 700];
     let found = of_repeats(&plain, &slower).row(&id(), &Policy::default());
     assert_eq!((found.verdict.name(), found.metric.as_str()), ("Regressed", "throughput"));
 }

@@ -35,9 +35,12 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         status: CaseStatus::Measured,
         headline: "wall_time".into(),
         metrics: vec![metric("wall_time", Direction::Lower, times)],
+        processes: Vec::new(),
         median_repeat: Some(1),
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
+        course: None,
+        stopped: None,
         warnings: Vec::new(),
         repeats: Vec::new(),
     }
@@ -65,6 +68,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
+        target: None,
         limits,
         timeout: 60,
         isolation: "repeat".into(),

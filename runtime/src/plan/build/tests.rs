@@ -72,6 +72,7 @@ fn odd(n: &u32) -> bool {
 
 fn request(profile: &str) -> Request {
     Request {
+        target: None,
         profile: Profiles::load(None).unwrap().get(profile).unwrap(),
         filters: Vec::new(),
         exact: false,

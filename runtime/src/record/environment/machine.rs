@@ -3,7 +3,6 @@
 //! Nothing here may change from one run to the next on an unchanged machine, or every run would be on a new
 //! one: free memory, frequencies and the kernel's version are kept elsewhere.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::cgroup;
 use super::fact::{Fact, Facts, gibibytes, read as text};
+use crate::device::Clock;
 
 /// Where the kernel describes the processors.
 const CPUS: &str = "sys/devices/system/cpu";
@@ -46,6 +46,14 @@ pub(super) fn now(facts: &mut Facts<'_>) {
         System::load_average().map(|load| format!("{:.2} {:.2} {:.2}", load.one, load.five, load.fifteen));
     facts.note("load average", load.map_err(|error| error.to_string()));
     facts.note("free memory", system().map(|system| gibibytes(system.available_memory())));
+    let clock = Clock::monotonic();
+    facts.note("clock", Ok(clock.name()));
+    facts.note("clock resolution", Ok(format!("{} ns", clock.resolution().as_nanos())));
+    facts.note("clock pair", Ok(format!("{} ns", clock.pair().as_nanos())));
+    facts.note(
+        "clock source",
+        text(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+    );
 }
 
 fn system() -> Fact<System> {
@@ -98,20 +106,25 @@ fn caches(folder: &Path) -> Fact {
         let part = |name: &str| text(&index.join(name)).ok();
         Some(format!("L{} {} {}", part("level")?, part("type")?, part("size")?))
     };
-    // Sorted: the order of a directory is not.
-    let caches: BTreeSet<String> = entries.flatten().filter_map(|entry| describe(&entry.path())).collect();
-    Ok(caches.into_iter().collect::<Vec<_>>().join(", "))
+    Ok(sorted(entries.flatten().filter_map(|entry| describe(&entry.path())).collect()))
 }
 
 /// The policies that set the clock, each once.
 fn governors(cpus: &Path) -> Fact {
     let policies = fs::read_dir(cpus.join("cpufreq")).map_err(|_| "the kernel sets no clock here")?;
-    let found: BTreeSet<String> =
+    let found: Vec<String> =
         policies.flatten().filter_map(|policy| text(&policy.path().join("scaling_governor")).ok()).collect();
     if found.is_empty() {
         return Err("the kernel sets no clock here".into());
     }
-    Ok(found.into_iter().collect::<Vec<_>>().join(", "))
+    Ok(sorted(found))
+}
+
+/// Each once, in order: the order of a directory is none.
+fn sorted(mut found: Vec<String>) -> String {
+    found.sort_unstable();
+    found.dedup();
+    found.join(", ")
 }
 
 /// Whether processors may run above their nominal clock.

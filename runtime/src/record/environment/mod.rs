@@ -11,7 +11,7 @@ mod software;
 mod storage;
 mod variables;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -31,7 +31,8 @@ pub struct Environment {
     pub software: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
-    /// How things stood at the start: load, free memory, free storage. Never compared.
+    /// How things stood at the start: load, free memory, free storage; the clock of all samples, its resolution and the
+    /// cost of a pair of readings. Never compared.
     pub moment: BTreeMap<String, String>,
     /// Facts of any kind that could not be read, and why.
     pub absent: BTreeMap<String, String>,
@@ -94,15 +95,16 @@ impl Environment {
 }
 
 fn between(here: &BTreeMap<String, String>, there: &BTreeMap<String, String>) -> Vec<Difference> {
-    let names: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
-    let differing = names.into_iter().filter(|name| here.get(*name) != there.get(*name));
-    differing
-        .map(|name| Difference {
-            what: name.clone(),
-            here: here.get(name).cloned(),
-            there: there.get(name).cloned(),
-        })
-        .collect()
+    let mut names: Vec<String> = here.keys().chain(there.keys()).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| here.get(name) != there.get(name));
+    let sides = |name: &String| (here.get(name).cloned(), there.get(name).cloned());
+    let difference = |what| {
+        let (here, there) = sides(&what);
+        Difference { what, here, there }
+    };
+    names.into_iter().map(difference).collect()
 }
 
 impl fmt::Display for Difference {
@@ -143,7 +145,7 @@ mod tests {
         let environment = here();
         let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, cpu quota, \
             memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust flags, weighbridge, \
-            commit, branch, working tree, storage, load average";
+            commit, branch, working tree, storage, load average, clock, clock resolution, clock pair, clock source";
         for name in promised.split(", ") {
             let known = [&environment.machine, &environment.software, &environment.moment];
             let is_known = known.into_iter().any(|facts| facts.contains_key(name));

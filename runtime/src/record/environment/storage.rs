@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
-use sysinfo::{DiskKind, DiskRefreshKind, Disks};
 
 use super::fact::{Fact, Facts, gibibytes, read as text};
 
@@ -24,18 +23,17 @@ fn describe(data: &Path) -> Fact {
     let mount =
         Mount::of(&folder, &mounts).ok_or("no mount of /proc/self/mounts holds the data directory")?;
     let (total, _) = sizes(&folder)?;
-    // Which kind of device it is, sysinfo knows; it leaves out file systems in memory, so it cannot find the
-    // mount itself.
-    let disks = Disks::new_with_refreshed_list_specifics(DiskRefreshKind::nothing().with_kind());
-    let kind = disks.ok().and_then(|disks| {
-        disks.iter().find(|disk| disk.mount_point() == mount.point).map(sysinfo::Disk::kind)
-    });
-    let kind = match kind {
-        Some(DiskKind::SSD) => ", SSD",
-        Some(DiskKind::HDD) => ", HDD",
-        Some(DiskKind::Unknown(_)) | None => "",
-    };
+    let kind = rotational(&mount.device).map_or("", |turns| if turns { ", HDD" } else { ", SSD" });
     Ok(format!("{} on {}{kind}, {}", mount.kind, mount.device, gibibytes(total)))
+}
+
+/// Whether the platters of a device turn, where the kernel says.
+fn rotational(device: &str) -> Option<bool> {
+    let name = Path::new(device).canonicalize().ok()?.file_name()?.to_owned();
+    // A partition lies in the folder of its disk, which has the queue.
+    let block = Path::new("/sys/class/block").join(name).canonicalize().ok()?;
+    let turns = block.ancestors().take(2).find_map(|folder| text(&folder.join("queue/rotational")).ok());
+    turns.map(|turns| turns == "1")
 }
 
 /// The folder itself, or the nearest above it that is there already, with links followed.

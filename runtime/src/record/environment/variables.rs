@@ -41,7 +41,11 @@ pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTree
     let text = |(name, value): (OsString, OsString)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
     };
-    all.map(text).filter(|(name, _)| is_kept(name)).collect()
+    let mut kept = BTreeMap::new();
+    for (name, value) in all.map(text).filter(|(name, _)| is_kept(name)) {
+        kept.insert(name, value);
+    }
+    kept
 }
 
 fn is_kept(name: &str) -> bool {

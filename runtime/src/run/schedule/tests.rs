@@ -82,6 +82,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         left_out: Vec::new(),
         notes: Vec::new(),
         repeats,
+        target: None,
         limits: Limits::SMOKE,
         timeout: Duration::from_secs(1),
         memory: 1 << 30,
@@ -255,4 +256,52 @@ const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry 
         make: || Ok(Box::new(())),
         probe: None,
     }
+}
+
+/// A repeat of a body that takes so many microseconds.
+fn taking(microseconds: u64) -> Outcome {
+    let samples = vec![microseconds * 1000; 8];
+    let wall = microseconds * 8000;
+    let seen = Observation { samples, iterations_per_sample: 1, wall, ..Observation::default() };
+    Outcome::Measured { seen: Box::new(seen), work: None }
+}
+
+#[test]
+fn a_case_with_a_target_is_repeated_until_it_is_met_and_no_longer() {
+    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 3, Order::Declared) };
+    let (ending, asked) = run(&plan, &[], &|id, number| {
+        // `b` scatters by 40 %: its interval never gets narrow.
+        Some(taking(1000 + if id == "b" { u64::from(number * 7919) % 400 } else { 0 }))
+    });
+    let count = |wanted: &str| asked.iter().filter(|(id, _)| id == wanted).count();
+    assert_eq!(ending, Ending::Complete);
+    assert_eq!(count("a"), 6, "the least for an interval");
+    assert_eq!(count("b"), Plan::MOST_REPEATS as usize);
+}
+
+#[test]
+fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
+    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 2, Order::Declared) };
+    let whole = |id: usize, number| {
+        let outcome = taking(1000);
+        let (purpose, slot) = (Purpose::Measure, 1);
+        (plan.cases[id].id.clone(), Repeat { number, purpose, slot, start: None, tree: None, outcome })
+    };
+    let finished: Vec<_> =
+        (1..=5).map(|number| whole(0, number)).chain((1..=4).map(|n| whole(1, n))).collect();
+    let mut mock = Mock {
+        asked: Vec::new(),
+        answer: &|_, _| Some(taking(1000)),
+        round: HashMap::new(),
+        held: Vec::new(),
+    };
+    let mut numbers = Vec::new();
+    let ending = go(&task(&plan, &finished, &NEVER), &mut mock, &mut |event| {
+        if let Event::RepeatEnded { case, repeat, .. } = event {
+            numbers.push((case.scenario.clone(), repeat.number));
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(numbers, [("b".to_owned(), 5), ("a".to_owned(), 6), ("b".to_owned(), 6)]);
 }

@@ -1,0 +1,279 @@
+//! Tests of judging by what each process was: the CPU clock of blocks, yardsticks, counts, and where a slowdown hides.
+
+use super::fixture::{case, metric, run};
+use super::*;
+use crate::compare::{Gate, GateOutcome, Tendency};
+use crate::metric::Unit;
+use crate::record::{Blocks, Process};
+use crate::stats::SplitMix64;
+
+/// A body on a machine: what stays the same between its processes.
+#[derive(Clone, Copy)]
+struct Body {
+    /// Nanoseconds of CPU time of one iteration.
+    cpu: f64,
+    /// Elements of one iteration.
+    elements: f64,
+    /// Page faults of one iteration.
+    faults: f64,
+    /// The share of blocks that are preempted.
+    switched: f64,
+    /// How slow the machine is today.
+    slow: f64,
+    /// Wall time for each nanosecond of CPU time.
+    waits: f64,
+}
+
+const BODY: Body = Body { cpu: 1000.0, elements: 0.0, faults: 0.01, switched: 0.05, slow: 1.0, waits: 1.0 };
+
+/// Its case, measured in so many processes that differ by a percent or so.
+fn measured(body: Body, processes: usize, seed: u64) -> CaseRecord {
+    let mut random = SplitMix64::new(seed);
+    let mut wander = || 1.0 + 0.01 * ((random.draw() >> 40) as f64 / (1 << 24) as f64 - 0.5);
+    let (mut times, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..processes {
+        let cpu = body.cpu * body.slow * wander();
+        let wall = cpu * body.waits;
+        let iterations = (1e6 / wall).round().max(1.0);
+        let total = 500.0 * iterations;
+        faults.push((body.faults * total * wander()).round());
+        times.push(wall * 1.02 * 1e-9);
+        kept.push(Process {
+            iterations: total as u64,
+            blocks: Some(Blocks {
+                count: 500,
+                iterations: iterations as u64,
+                wall: [wall, wall * 1.02, wall * 1.5],
+                cpu: [cpu, cpu * 1.02, cpu * 1.1],
+                switched: body.switched,
+                elements: body.elements,
+                ..Blocks::default()
+            }),
+            yardsticks: [Some(5e5 * body.slow * wander()), Some(4e5), None],
+        });
+    }
+    let mut case = case("A", &times);
+    let mut counted = metric("minor_faults", Direction::Information, &faults);
+    counted.unit = Unit::COUNT;
+    case.metrics.push(counted);
+    case.processes = kept;
+    case
+}
+
+fn judged(before: CaseRecord, after: CaseRecord, history: &History, policy: &Policy) -> Row {
+    let baseline = Baseline::promote("main", &run(1, vec![before]));
+    judge(&baseline, &run(2, vec![after]), history, policy).rows.remove(0)
+}
+
+fn plain(before: Body, after: Body) -> Row {
+    let policy = Policy { threshold: Some(0.05), ..Policy::default() };
+    judged(measured(before, 7, 1), measured(after, 7, 2), &History::default(), &policy)
+}
+
+fn gating(metrics: &[&str]) -> Policy {
+    let metrics = Some(metrics.iter().map(|metric| (*metric).to_owned()).collect());
+    Policy { threshold: Some(0.05), gate: Gate { metrics, ..Gate::default() }, ..Policy::default() }
+}
+
+/// Stored runs on days on which the machine was as slow as this.
+fn days(slow: &[f64]) -> History {
+    let mut history = History::default();
+    for (at, slow) in slow.iter().enumerate() {
+        history.add(&measured(Body { slow: *slow, ..BODY }, 7, 100 + at as u64));
+    }
+    history
+}
+
+#[test]
+fn the_time_of_a_body_is_the_cpu_time_of_its_clean_blocks() {
+    let row = plain(BODY, Body { cpu: 1100.0, ..BODY });
+    assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![Mark::ByCpuClock]));
+    // What the wall clock of half of the blocks took in besides is nobody's.
+    let mut busy = measured(BODY, 7, 2);
+    for process in &mut busy.processes {
+        process.blocks.as_mut().unwrap().wall[1] *= 1.04;
+    }
+    busy.metrics[0] = metric("wall_time", Direction::Lower, &[1.3e-6; 7]);
+    let policy = Policy { threshold: Some(0.05), ..Policy::default() };
+    let row = judged(measured(BODY, 7, 1), busy, &History::default(), &policy);
+    assert_eq!(row.verdict, Verdict::Unchanged);
+    assert_eq!(row.processes.unwrap().values[1].len(), 7);
+}
+
+#[test]
+fn a_body_that_waits_is_judged_by_the_wall_clock() {
+    // The same CPU time, and a tenth of the time asleep.
+    let row = plain(BODY, Body { waits: 1.3, ..BODY });
+    assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![]));
+}
+
+#[test]
+fn twice_the_work_in_twice_the_time_is_no_change() {
+    let one = Body { elements: 10.0, ..BODY };
+    let two = Body { elements: 20.0, cpu: 2000.0, ..BODY };
+    assert_eq!(plain(one, two).verdict, Verdict::Unchanged);
+    assert_eq!(plain(one, Body { elements: 20.0, ..one }).verdict, Verdict::Improved);
+    // What only one side states is no unit.
+    assert_eq!(plain(BODY, two).verdict, Verdict::Regressed);
+}
+
+#[test]
+fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
+    let wandering = days(&[1.0, 1.2, 0.9, 1.1, 1.3, 0.95]);
+    let slow_day = Body { slow: 1.25, ..BODY };
+    let policy = Policy::default();
+    let row = judged(measured(BODY, 7, 1), measured(slow_day, 7, 2), &wandering, &policy);
+    assert_eq!(
+        (row.verdict.name(), &row.marks[..]),
+        ("Unchanged", &[Mark::ByCpuClock, Mark::ByYardstick][..])
+    );
+    assert_eq!(row.processes.unwrap().yardstick.as_deref(), Some("chain"));
+    assert_eq!(row.tolerance.unwrap().basis, Basis::Margin);
+    let slow_code = Body { cpu: 1150.0, ..slow_day };
+    let row = judged(measured(BODY, 7, 1), measured(slow_code, 7, 2), &wandering, &policy);
+    assert_eq!(row.verdict, Verdict::Regressed);
+    // Where days are alike a yardstick only adds its own noise.
+    let row = judged(measured(BODY, 7, 1), measured(BODY, 7, 2), &days(&[1.0; 6]), &policy);
+    assert_eq!(row.marks, [Mark::ByCpuClock]);
+}
+
+#[test]
+fn a_busy_machine_decides_nothing_however_slow_the_code() {
+    let row = plain(BODY, Body { cpu: 3000.0, switched: 0.4, ..BODY });
+    assert!(row.verdict.why().unwrap().contains("in 40 % of the blocks"), "{row:?}");
+    assert!(row.advice.unwrap().starts_with("measure again on a quieter machine, or in turns"));
+}
+
+#[test]
+fn a_stream_that_waited_for_a_processor_is_judged_by_the_cpu_clock() {
+    let stream = |wall: f64, cpu: f64, waited: f64| {
+        let values =
+            |middle: f64| [0.998, 1.0, 1.002, 0.999, 1.001, 1.003, 0.997].map(|factor| middle * factor);
+        let mut case = case("A", &values(wall));
+        case.metrics.push(metric("cpu_time", Direction::Lower, &values(cpu)));
+        case.metrics.push(metric("run_queue_share", Direction::Information, &values(waited)));
+        case
+    };
+    let policy = Policy { threshold: Some(0.05), ..Policy::default() };
+    let judged = |after| judged(stream(1.0, 0.9, 0.01), after, &History::default(), &policy);
+    let row = judged(stream(1.5, 0.9, 0.4));
+    assert_eq!((row.verdict, row.marks), (Verdict::Unchanged, vec![Mark::ByCpuClock]));
+    assert_eq!(judged(stream(1.5, 0.9, 0.05)).verdict, Verdict::Regressed);
+}
+
+#[test]
+fn a_slowdown_that_lives_in_page_faults_alone_is_found_by_their_count() {
+    let policy = gating(&["minor_faults"]);
+    let faulting = Body { faults: 0.02, ..BODY };
+    let row = judged(measured(BODY, 7, 1), measured(faulting, 7, 2), &History::default(), &policy);
+    assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "minor_faults"));
+    // Nor is it hidden where each block has fewer iterations, as it has when they take longer.
+    let both = Body { faults: 0.02, cpu: 2000.0, ..BODY };
+    let row = judged(measured(BODY, 7, 1), measured(both, 7, 2), &History::default(), &policy);
+    let faults = row.metrics.iter().find(|metric| metric.metric == "minor_faults").unwrap();
+    assert_eq!(faults.tendency, Tendency::Worse);
+    // Slower blocks alone are no faults, and none at all are the same.
+    for faults in [0.01, 0.0] {
+        let (before, after) = (Body { faults, ..BODY }, Body { faults, cpu: 1300.0, ..BODY });
+        let row = judged(measured(before, 7, 1), measured(after, 7, 2), &History::default(), &policy);
+        let faults = row.metrics.iter().find(|metric| metric.metric == "minor_faults").unwrap();
+        assert_eq!((faults.tendency, row.metric.as_str()), (Tendency::Same, "wall_time"));
+    }
+}
+
+#[test]
+fn a_slowdown_in_the_first_item_one_field_or_the_tail_is_found_by_its_own_metric() {
+    const TIMES: [f64; 7] = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
+    let names =
+        ["first_item", "region/fields/labels/wall_time", "region/fields/images/wall_time", "latency_p99"];
+    let with = |slow: Option<usize>| {
+        let mut case = measured(BODY, 7, 1);
+        for (at, name) in names.iter().enumerate() {
+            let factor = if slow == Some(at) { 1.5 } else { 1.0 };
+            case.metrics.push(metric(name, Direction::Lower, &TIMES.map(|time| time * factor)));
+        }
+        case
+    };
+    for (at, name) in names.iter().enumerate() {
+        let row = judged(with(None), with(Some(at)), &History::default(), &gating(&names));
+        assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, *name));
+        // Without a gate on it the case passes, and it is the one that is called worse.
+        let row = judged(with(None), with(Some(at)), &History::default(), &Policy::default());
+        assert_eq!(row.verdict, Verdict::Unchanged);
+        assert_eq!(row.worse_beside().map(|metric| &*metric.metric).collect::<Vec<_>>(), [*name]);
+    }
+}
+
+#[test]
+fn swapping_the_sides_flips_every_verdict_and_scaling_all_times_changes_none() {
+    let mut random = SplitMix64::new(9);
+    let flip = |name| match name {
+        "Regressed" => "Improved",
+        "Improved" => "Regressed",
+        other => other,
+    };
+    let scaled = |mut case: CaseRecord| {
+        for process in &mut case.processes {
+            let blocks = process.blocks.as_mut().unwrap();
+            blocks.wall = blocks.wall.map(|time| time * 3.0);
+            blocks.cpu = blocks.cpu.map(|time| time * 3.0);
+        }
+        let times: Vec<f64> = case.metrics[0].values.iter().filter_map(|time| time.value()).collect();
+        let times: Vec<f64> = times.iter().map(|time| time * 3.0).collect();
+        case.metrics[0] = metric("wall_time", Direction::Lower, &times);
+        case
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..200 {
+        let policy = gating(&["minor_faults"]);
+        let history = if seed % 2 == 0 { days(&[1.0, 1.2, 0.9, 1.1, 1.3]) } else { History::default() };
+        let after = Body {
+            cpu: 850.0 + random.below(300) as f64,
+            faults: [0.01, 0.011, 0.009][random.below(3) as usize],
+            slow: [1.0, 1.1][random.below(2) as usize],
+            waits: [1.0, 1.3][random.below(2) as usize],
+            ..BODY
+        };
+        let (before, after) = (measured(BODY, 6, 2 * seed), measured(after, 7, 2 * seed + 1));
+        let there = judged(before.clone(), after.clone(), &history, &policy);
+        let back = judged(after.clone(), before.clone(), &history, &policy);
+        seen.insert(there.verdict.name());
+        // With two metrics the worst stands for the case, and the worst of one way is the best of the other.
+        for (one, other) in there.metrics.iter().zip(&back.metrics) {
+            let flipped = match one.tendency {
+                Tendency::Better => Tendency::Worse,
+                Tendency::Worse => Tendency::Better,
+                same => same,
+            };
+            assert_eq!(flipped, other.tendency, "{} {seed}", one.metric);
+        }
+        let alone = Policy { threshold: Some(0.05), ..Policy::default() };
+        let one = judged(before.clone(), after.clone(), &history, &alone).verdict;
+        let other = judged(after.clone(), before.clone(), &history, &alone).verdict;
+        assert_eq!(flip(one.name()), other.name(), "{seed}");
+        let longer = judged(scaled(before), scaled(after), &History::default(), &alone).verdict;
+        if seed % 2 == 1 {
+            assert_eq!(longer.name(), one.name(), "{seed}");
+        }
+    }
+    assert!(seen.len() >= 3, "{seen:?}");
+}
+
+#[test]
+fn zero_rows_and_what_cannot_be_believed_never_pass() {
+    let policy = Policy::default();
+    let baseline = Baseline::promote("main", &run(1, vec![measured(BODY, 7, 1)]));
+    let empty = judge(&baseline, &run(2, vec![]), &History::default(), &policy);
+    assert_eq!(empty.outcome(&policy), GateOutcome::NothingToJudge);
+    let tainted = Body { switched: 0.9, ..BODY };
+    let tainted = judge(&baseline, &run(2, vec![measured(tainted, 7, 2)]), &History::default(), &policy);
+    assert_eq!(tainted.outcome(&policy), GateOutcome::Inconclusive);
+    // So far from one another that only half as much again would be found.
+    let blunt = judge(
+        &baseline,
+        &run(2, vec![measured(BODY, 7, 2)]),
+        &days(&[1.0, 1.1, 0.8, 1.3, 0.7]),
+        &Policy { gate: Gate { detectable: Some(0.01), ..Gate::default() }, ..Policy::default() },
+    );
+    assert_eq!(blunt.outcome(&policy), GateOutcome::Inconclusive, "{blunt:?}");
+}

@@ -1,0 +1,74 @@
+//! Counting allocations: a global allocator that a bench target may set.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use serde::{Deserialize, Serialize};
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator with two counters before it: it makes the metrics `allocations` and `allocated_bytes`.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: weighbridge::Counting = weighbridge::Counting;
+/// # fn main() {}
+/// ```
+///
+/// Each allocation then pays for two relaxed additions, some nanoseconds, in whatever time it falls into; several
+/// threads that allocate at once share the counters, and pay more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counting;
+
+/// What was allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allocated {
+    /// Calls that gave memory: allocations, and reallocations, each once.
+    pub calls: u64,
+    /// Bytes that were asked for. A reallocation counts for what it grows by.
+    pub bytes: u64,
+}
+
+/// What this process has allocated so far; `None` where [`Counting`] is not its allocator.
+pub fn allocated() -> Option<Allocated> {
+    let calls = CALLS.load(Relaxed);
+    // A program allocates before its `main` begins: an allocator that counts has counted something.
+    (calls > 0).then(|| Allocated { calls, bytes: BYTES.load(Relaxed) })
+}
+
+fn count(bytes: usize) {
+    CALLS.fetch_add(1, Relaxed);
+    BYTES.fetch_add(bytes as u64, Relaxed);
+}
+
+#[expect(
+    unsafe_code,
+    reason = "an allocator is unsafe by its trait; every call is handed to the system's as it is"
+)]
+// SAFETY: every method passes its arguments on to `System`, whose contract is the same; counting neither allocates
+// nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size.saturating_sub(layout.size()));
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}

@@ -1,0 +1,33 @@
+//! Allocations of one iteration, where the bench target counts them.
+
+use super::observation::NO_SAMPLES;
+use super::{Direction, Metric, Observation, Reading, Unit};
+use crate::device::Allocated;
+
+/// How many.
+pub(super) const CALLS: Metric = Metric {
+    name: "allocations",
+    unit: Unit::COUNT,
+    direction: Direction::Lower,
+    description: "allocations and reallocations of one iteration or item, with the allocator `weighbridge::Counting`",
+    read: |seen| each(seen, |allocated| allocated.calls),
+};
+
+/// How much.
+pub(super) const BYTES: Metric = Metric {
+    name: "allocated_bytes",
+    unit: Unit::BYTES,
+    direction: Direction::Lower,
+    description: "bytes that the allocations of one iteration or item asked for",
+    read: |seen| each(seen, |allocated| allocated.bytes),
+};
+
+fn each(seen: &Observation, field: fn(Allocated) -> u64) -> Reading {
+    match (seen.usage.allocated, seen.iterations()) {
+        (None, _) => {
+            Reading::absent("the bench target does not count them: make weighbridge::Counting its allocator")
+        }
+        (_, 0) => Reading::absent(NO_SAMPLES),
+        (Some(allocated), iterations) => Reading::Value(field(allocated) as f64 / iterations as f64),
+    }
+}

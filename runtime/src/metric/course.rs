@@ -1,0 +1,102 @@
+//! How the samples of a repeat run: level, or not yet, or never.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cause, Observation, Tagged};
+use crate::stats;
+
+/// How a series of samples runs, and a case whose repeats mostly run so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Course {
+    /// One level from the first to the last.
+    Flat,
+    /// Slower at first: it gets faster and settles.
+    Warming,
+    /// Faster at first: it gets slower and settles.
+    Slowing,
+    /// It does not settle.
+    Unsteady,
+}
+
+impl Course {
+    /// The course as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Warming => "warming",
+            Self::Slowing => "slowing",
+            Self::Unsteady => "unsteady",
+        }
+    }
+
+    /// The course that more than half of them run; `None` where there is none such.
+    pub fn of_most(courses: &[Self]) -> Option<Self> {
+        let all = [Self::Flat, Self::Warming, Self::Slowing, Self::Unsteady];
+        all.into_iter().find(|course| {
+            let count = courses.iter().filter(|other| *other == course).count();
+            2 * count > courses.len()
+        })
+    }
+}
+
+impl Observation {
+    /// Says how the samples run, by [`stats::steady_state`], and tags those that came before they were steady. Takes
+    /// time: to be called when the clock has stopped.
+    pub(crate) fn classify(&mut self) {
+        let samples: Vec<f64> = self.samples.iter().map(|sample| *sample as f64).collect();
+        let Some(steady) = stats::steady_state(&samples) else { return };
+        self.course = Some(match steady.course {
+            stats::Course::Flat => Course::Flat,
+            stats::Course::Warming => Course::Warming,
+            stats::Course::Slowing => Course::Slowing,
+            stats::Course::Unsteady => Course::Unsteady,
+        });
+        let before = steady.start.unwrap_or(0);
+        if before > 0 {
+            self.tags.push(Tagged { cause: Cause::Unsteady, samples: (0..before as u32).collect() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classified(samples: Vec<u64>) -> (Option<Course>, usize) {
+        let mut seen = Observation { samples, ..Observation::default() };
+        seen.classify();
+        (seen.course, seen.tags.iter().map(|tag| tag.samples.len()).sum())
+    }
+
+    #[test]
+    fn a_level_series_is_flat_and_tags_nothing() {
+        let level = (0..64).map(|at| 1_000_000 + (at * 7919) % 900).collect();
+        assert_eq!(classified(level), (Some(Course::Flat), 0));
+        assert_eq!(classified(vec![5; 3]), (None, 0), "too few to say");
+    }
+
+    #[test]
+    fn samples_before_the_steady_part_are_tagged() {
+        let warming: Vec<u64> = (0..64u64)
+            .map(|at| 1_000_000 + (at * 7919) % 900 + if at < 16 { 500_000 - at * 20_000 } else { 0 })
+            .collect();
+        let (course, tagged) = classified(warming);
+        assert_eq!(course, Some(Course::Warming));
+        assert!((14..=32).contains(&tagged), "{tagged}");
+    }
+
+    #[test]
+    fn a_series_that_climbs_to_the_end_is_unsteady() {
+        let climbing = (0..64).map(|at| 1_000_000 + at * 20_000).collect();
+        assert_eq!(classified(climbing).0, Some(Course::Unsteady));
+    }
+
+    #[test]
+    fn the_course_of_most_is_that_of_more_than_half() {
+        use Course::{Flat, Unsteady, Warming};
+        assert_eq!(Course::of_most(&[Flat, Unsteady, Unsteady]), Some(Unsteady));
+        assert_eq!(Course::of_most(&[Flat, Unsteady, Warming, Unsteady]), None);
+        assert_eq!(Course::of_most(&[]), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! What the loop around a body takes by itself, and whether a body can be told from it.
+
+use super::{Direction, Metric, Observation, Reading, Unit};
+use crate::stats;
+
+/// Time of one iteration of nothing.
+pub(super) const METRIC: Metric = Metric {
+    name: "loop_time",
+    unit: Unit::SECONDS,
+    direction: Direction::Information,
+    description: "time of one iteration of the empty loop, which is in wall_time and not taken off it",
+    read: |seen| match seen.empty[..] {
+        [] => Reading::absent("no empty blocks: only `iter` has them, in samples of many iterations"),
+        _ => Reading::Value(median(&seen.empty).0 * 1e-9 / seen.iterations_per_sample as f64),
+    },
+};
+
+/// A difference of so many standard errors is told from none.
+const ERRORS: f64 = 3.0;
+
+/// Nor is one that surely is less than this share of an empty iteration, about a quarter of a processor's cycle: that
+/// much lies in where the compiler happened to place the two loops.
+const PLACEMENT: f64 = 0.25;
+
+/// The time in seconds that the body of an iteration takes less than, where it cannot be told from no body at all.
+///
+/// Compares the medians of samples and empty blocks. The standard error of a median is that of normal values with the
+/// same median absolute deviation (sd = 1.4826 MAD; of the median, sd sqrt(pi / 2 n)).
+pub(super) fn below(seen: &Observation) -> Option<f64> {
+    if seen.empty.is_empty() || seen.samples.is_empty() {
+        return None;
+    }
+    let (with, with_error) = median(&seen.samples);
+    let (without, without_error) = median(&seen.empty);
+    let difference = with - without;
+    // A clock of whole nanoseconds cannot tell less than one.
+    let error = (ERRORS * with_error.hypot(without_error)).max(1.0);
+    let most = difference.max(0.0) + error;
+    let equal = difference <= error || most <= PLACEMENT * without;
+    equal.then(|| most * 1e-9 / seen.iterations_per_sample as f64)
+}
+
+/// The median, and its standard error.
+fn median(samples: &[u64]) -> (f64, f64) {
+    let values: Vec<f64> = samples.iter().map(|sample| *sample as f64).collect();
+    let median = stats::median(&values);
+    let off: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    let deviation = 1.4826 * stats::median(&off);
+    (median, deviation * (std::f64::consts::FRAC_PI_2 / values.len() as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::METRICS;
+
+    /// Samples of a million iterations around these nanoseconds each, beside a loop of 0.3 ns.
+    fn seen(each: f64) -> Observation {
+        let around = |each: f64, count: u64| {
+            (0..count).map(|at| ((each * 1e6) as u64) + (at * 7919) % 3000).collect::<Vec<u64>>()
+        };
+        Observation {
+            samples: around(each, 100),
+            empty: around(0.3, 25),
+            iterations_per_sample: 1_000_000,
+            ..Observation::default()
+        }
+    }
+
+    fn wall_time(seen: &Observation) -> Reading {
+        let metric = METRICS.iter().find(|metric| metric.name == "wall_time").unwrap();
+        (metric.read)(seen)
+    }
+
+    #[test]
+    fn a_body_of_nothing_is_below_a_bound_and_has_no_figure() {
+        for each in [0.299, 0.3, 0.301, 0.33] {
+            match wall_time(&seen(each)) {
+                Reading::Below(bound) => assert!(bound > 0.0 && bound < 0.1e-9, "{each}: {bound}"),
+                other => panic!("{each}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_takes_longer_than_the_loop_has_its_figure_with_the_loop_in_it() {
+        for each in [0.5, 1.0, 5.0, 1000.0] {
+            let figure = wall_time(&seen(each)).value().unwrap();
+            assert!((figure / (each * 1e-9) - 1.0).abs() < 0.01, "{each}: {figure}");
+        }
+    }
+
+    #[test]
+    fn without_empty_blocks_nothing_is_below_anything() {
+        assert_eq!(below(&Observation { empty: vec![], ..seen(0.3) }), None);
+        assert_eq!(below(&Observation { samples: vec![], ..seen(0.3) }), None);
+        let (median, error) = median(&[7; 9]);
+        assert_eq!((median, error), (7.0, 0.0));
+    }
+}

@@ -1,0 +1,201 @@
+//! `compare-baseline --rebuild`: a repository of its own, whose work tree is measured in turns with its first commit.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::external::{Ran, clean, root, target};
+
+/// A downstream crate whose work an environment variable makes longer, once its author has built that in.
+struct Repository(TempDir);
+
+const MANIFEST: &str = r#"
+[package]
+name = "worker"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+weighbridge = { path = "RUNTIME" }
+
+[lib]
+bench = false
+
+[[bench]]
+name = "work"
+harness = false
+
+# What is measured is the body, which is in the bench target: the rest need not be fast, but quick to build.
+[profile.bench.package."*"]
+opt-level = 0
+
+[workspace]
+"#;
+
+const BENCH: &str = r#"
+use weighbridge::prelude::*;
+
+/// Turns for about a hundred microseconds.
+#[scenario(id = "WORK-1", category = "Work")]
+fn turns(bencher: &mut Bencher) {
+    let turns = worker::turns(80_000);
+    bencher.iter(|| {
+        let mut state = std::hint::black_box(1u64);
+        for _ in 0..turns {
+            state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17);
+        }
+        state
+    });
+}
+
+weighbridge::main!();
+"#;
+
+const PLAIN: &str = "/// As many turns as were asked for.\npub fn turns(asked: u64) -> u64 {\n    asked\n}\n";
+
+/// Reads by how much the work is to be longer, at run time.
+const PLANTED: &str = "/// As many turns as were asked for, and more if the environment says so.
+pub fn turns(asked: u64) -> u64 {
+    let factor = std::env::var(\"WORKER_FACTOR\").map_or(1.0, |text| text.parse().unwrap());
+    (asked as f64 * factor) as u64
+}
+";
+
+impl Repository {
+    /// One commit, of the plain work.
+    fn new() -> Self {
+        let repository = Self(TempDir::new().unwrap());
+        let runtime = root().join("runtime");
+        repository.write("Cargo.toml", &MANIFEST.replace("RUNTIME", &runtime.display().to_string()));
+        repository.write("src/lib.rs", PLAIN);
+        repository.write("benches/work.rs", BENCH);
+        repository.write(".gitignore", "target/\n");
+        fs::copy(root().join("tests/external/Cargo.lock"), repository.path().join("Cargo.lock")).unwrap_or(0);
+        for args in [
+            &["init", "--quiet"][..],
+            &["add", "--all"],
+            &[
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@example.org",
+                "commit",
+                "--quiet",
+                "--message",
+                "base",
+            ],
+        ] {
+            assert!(
+                Command::new("git").args(args).current_dir(repository.path()).status().unwrap().success()
+            );
+        }
+        repository
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
+    fn compare(&self, revision: &str, variables: &[(&str, &str)]) -> (Ran, Value) {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask"]);
+        command.arg("--manifest-path").arg(root().join("Cargo.toml")).arg("--");
+        command.args(["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"]);
+        command.current_dir(self.path());
+        clean(&mut command);
+        // Kept from one run of the tests to the next: a rebuild costs a minute.
+        command.env("CARGO_TARGET_DIR", target().join("worker")).envs(variables.iter().copied());
+        command.env("WEIGHBRIDGE_DATA", self.path().join("target/data"));
+        let ran = Ran::of(&mut command);
+        let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
+        (ran, document)
+    }
+}
+
+/// Verdicts by scenario.
+fn verdicts(document: &Value) -> Vec<(String, String)> {
+    let rows = document["suites"][0]["comparison"]["rows"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    };
+    rows.iter().map(|row| (text(&row["case"]["scenario"]), text(&row["verdict"]))).collect()
+}
+
+fn pair(scenario: &str, verdict: &str) -> (String, String) {
+    (scenario.to_owned(), verdict.to_owned())
+}
+
+#[test]
+fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_are() {
+    let repository = Repository::new();
+
+    // The work tree is the commit: nothing regressed. On a noisy machine it may be undecided.
+    let (ran, document) = repository.compare("HEAD", &[]);
+    let verdict = &verdicts(&document)[0].1;
+    assert!(verdict == "unchanged" || verdict == "inconclusive", "{}", ran.all());
+    assert_eq!(ran.code, Some(if verdict == "unchanged" { 0 } else { 5 }), "{}", ran.all());
+
+    // A tenth more work, by a variable that only the work tree reads.
+    repository.write("src/lib.rs", PLANTED);
+    let (ran, document) = repository.compare("HEAD", &[("WORKER_FACTOR", "1.1")]);
+    assert_eq!(
+        (ran.code, verdicts(&document)),
+        (Some(3), vec![pair("WORK-1", "regressed")]),
+        "{}",
+        ran.all()
+    );
+    assert!(ran.stderr.contains("changes that are not committed"), "{}", ran.stderr);
+    let row = &document["suites"][0]["comparison"]["rows"][0];
+    let effect = row["effect"]["estimate"].as_f64().unwrap();
+    assert!((0.05..0.15).contains(&effect), "{effect}");
+    assert!(row["rounds"]["confirmation"].as_array().is_some_and(|rounds| rounds.len() == 24), "{row}");
+
+    // A tenth less.
+    let (ran, document) = repository.compare("HEAD", &[("WORKER_FACTOR", "0.9")]);
+    assert_eq!((ran.code, verdicts(&document)), (Some(0), vec![pair("WORK-1", "improved")]), "{}", ran.all());
+
+    // Another id: one is gone, the other new, and nothing is left to compare.
+    repository.write("benches/work.rs", &BENCH.replace("WORK-1", "WORK-9"));
+    let (ran, document) = repository.compare("HEAD", &[]);
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert_eq!(verdicts(&document), [pair("WORK-9", "added"), pair("WORK-1", "removed")], "{}", ran.all());
+}
+
+#[test]
+fn a_revision_that_is_not_there_is_2_and_one_that_does_not_build_is_1() {
+    let repository = Repository::new();
+    let (ran, _) = repository.compare("no-such-branch", &[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.stderr.contains("there is no revision `no-such-branch`"), "{}", ran.stderr);
+
+    repository.write("src/lib.rs", "this is no Rust\n");
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        assert!(
+            Command::new("git")
+                .args(who)
+                .args(args)
+                .current_dir(repository.path())
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    git(&["commit", "--quiet", "--all", "--message", "broken"]);
+    repository.write("src/lib.rs", PLAIN);
+    let (ran, _) = repository.compare("HEAD", &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.all());
+    assert!(ran.stderr.contains("the baseline HEAD"), "{}", ran.stderr);
+}

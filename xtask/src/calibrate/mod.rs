@@ -1,0 +1,98 @@
+//! `calibrate`: how often a duel is wrong on this machine, and what it finds. The same program is measured in turns with
+//! itself, as it is and with slowdowns planted into one side.
+
+mod evidence;
+mod neighbours;
+mod trial;
+
+pub(crate) mod stored;
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::PathBuf;
+
+use crate::cli::Calibrate;
+use crate::place::Place;
+use crate::programs::{self, Program};
+use crate::said::Said;
+use crate::stop;
+use crate::table::Table;
+use stored::{Calibration, CaseCalibration};
+use trial::Trial;
+use weighbridge::data::{Exit, quantity};
+
+/// The slowdowns that are planted.
+const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
+
+pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
+    if args.evidence {
+        return evidence::run(args, place);
+    }
+    let programs = programs::build(&place.root, None, &[])?;
+    let meant = |program: &&Program| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
+    let mut said = Said::fine("");
+    for program in programs.iter().filter(meant) {
+        let copy = copy(program, place)?;
+        let mut trials = Vec::new();
+        for number in 0..args.tries {
+            for share in [0.0].into_iter().chain(SHARES) {
+                eprintln!("{}: try {} of {}, {}", program.suite, number + 1, args.tries, planted(share));
+                let flags = args.bench_args.clone();
+                trials.push(Trial::take(program, &copy, place, share, &flags)?);
+            }
+        }
+        let calibration = Calibration::of(&program.suite, &trials)
+            .with_context(|| format!("{} gave nothing to calibrate by", program.suite))?;
+        let file = stored::write(place, &calibration)?;
+        said.text.push_str(&format!("{}\n\n{}", program.suite, table(&calibration).text()));
+        said.text.push_str(&format!("\n{}\n\n", calibration.error_rate()));
+        said.remarks.push(format!("files: {}", file.display()));
+    }
+    if said.text.is_empty() {
+        return Err(stop::nothing("no suite was calibrated: `cargo xtask calibrate --suite PACKAGE/TARGET`"));
+    }
+    said.exit = Exit::Fine;
+    Ok(said)
+}
+
+/// The same program under another name: both sides of a duel are files of their own, as they would be.
+fn copy(program: &Program, place: &Place) -> Result<Program> {
+    let folder = place.layout.calibrations();
+    fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+    let path: PathBuf = folder.join(format!(".copy-{}", program.suite.replace('/', "-")));
+    fs::copy(&program.path, &path).with_context(|| format!("failed to copy to `{}`", path.display()))?;
+    Ok(Program { path, ..program.clone() })
+}
+
+/// A planted slowdown in words.
+fn planted(share: f64) -> String {
+    if share == 0.0 { "as it is".to_owned() } else { format!("{} % planted", share * 100.0) }
+}
+
+fn table(calibration: &Calibration) -> Table {
+    let mut titles = vec!["case", "false alarms>"];
+    titles.extend(["+1 %>", "+2 %>", "+5 %>", "+10 %>"]);
+    titles.extend(["between>", "within>", "rounds>", "finds>", "seconds>"]);
+    let mut table = Table::new(titles);
+    for case in &calibration.cases {
+        let mut cells = vec![case.case.clone(), format!("{} of {}", case.false_alarms, case.tries)];
+        for share in SHARES {
+            cells.push(found(case, share));
+        }
+        cells.push(quantity::change(case.between).trim_start_matches('+').to_owned());
+        cells.push(quantity::change(case.within).trim_start_matches('+').to_owned());
+        cells.push(case.rounds.map_or_else(|| "> 24".to_owned(), |rounds| rounds.to_string()));
+        cells.push(quantity::change(case.detectable));
+        cells.push(format!("{:.1}", case.seconds));
+        table.row(cells);
+    }
+    table
+}
+
+fn found(case: &CaseCalibration, share: f64) -> String {
+    let power = case.power.iter().find(|power| (power.share - share).abs() < 1e-9);
+    power.map_or_else(|| "-".to_owned(), |power| format!("{}/{}", power.found, power.tries))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! What a calibration found, kept so that `compare-baseline` can say how often it errs here.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use weighbridge::data::{Comparison, MachineId, Verdict, clopper_pearson, median, robust_spread};
+
+use super::trial::Trial;
+use crate::place::Place;
+
+/// The version of the file.
+const SCHEMA: u32 = 1;
+
+/// Deviations by which the interval of one look reaches out: its level is 2 % on both sides together.
+const LOOK: f64 = 2.326;
+
+/// Deviations that nine of ten rounds' means stay within, on one side.
+const NINE_OF_TEN: f64 = 1.282;
+
+/// The last look.
+const MOST_ROUNDS: f64 = 24.0;
+
+/// What a calibration of one suite found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Calibration {
+    schema: u32,
+    /// `<package>/<bench target>`.
+    pub(crate) suite: String,
+    /// The machine that it holds for.
+    pub(crate) machine: String,
+    /// The day, or rather the name of the last duel, which starts with it.
+    pub(crate) taken: String,
+    /// Its cases.
+    pub(crate) cases: Vec<CaseCalibration>,
+}
+
+/// What was found of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CaseCalibration {
+    /// Its name.
+    pub(crate) case: String,
+    /// Comparisons of identical code.
+    pub(crate) tries: u64,
+    /// How many of them said Regressed.
+    pub(crate) false_alarms: u64,
+    /// What was found of planted slowdowns. Empty where none can be planted: a stream has no iterations to repeat.
+    pub(crate) power: Vec<Power>,
+    /// How far the values of processes of identical code spread: a robust deviation, as a share.
+    pub(crate) between: f64,
+    /// How far one round is off because it has few pairs: a standard error, as a share.
+    pub(crate) within: f64,
+    /// The rounds after which identical code is called unchanged, by the spread; `None` where 24 are too few.
+    pub(crate) rounds: Option<u32>,
+    /// The smallest slowdown that is found nine times of ten, as a share.
+    pub(crate) detectable: f64,
+    /// Seconds to a decision, the median.
+    pub(crate) seconds: f64,
+}
+
+/// How often a planted slowdown was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Power {
+    /// The slowdown, as a share.
+    pub(crate) share: f64,
+    /// How often it was planted.
+    pub(crate) tries: u64,
+    /// How often the verdict was Regressed.
+    pub(crate) found: u64,
+}
+
+impl Calibration {
+    /// What these trials of one suite say; `None` where no case was decided by rounds.
+    pub(super) fn of(suite: &str, trials: &[Trial]) -> Option<Self> {
+        let plain = trials.iter().filter(|trial| trial.share == 0.0);
+        let mut names: Vec<String> = Vec::new();
+        for row in plain.clone().flat_map(Trial::rows) {
+            let name = row.case.to_string();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let environment = plain.clone().find_map(|trial| trial.comparison.environment.as_ref())?;
+        let cases: Vec<CaseCalibration> =
+            names.iter().map(|name| CaseCalibration::of(name, trials)).collect();
+        (!cases.is_empty()).then(|| Self {
+            schema: SCHEMA,
+            suite: suite.to_owned(),
+            machine: environment.machine_id().as_str().to_owned(),
+            taken: trials.last().map_or_else(String::new, |trial| trial.comparison.candidate.to_string()),
+            cases,
+        })
+    }
+
+    /// The error rate over all cases, in words.
+    pub(crate) fn error_rate(&self) -> String {
+        let tries: u64 = self.cases.iter().map(|case| case.tries).sum();
+        let alarms: u64 = self.cases.iter().map(|case| case.false_alarms).sum();
+        format!("false alarms on identical code: {}", rate(alarms, tries))
+    }
+
+    /// What is known of a case.
+    pub(crate) fn case(&self, name: &str) -> Option<&CaseCalibration> {
+        self.cases.iter().find(|case| case.case == name)
+    }
+}
+
+/// A rate with the bound that it is below with 95 % certainty.
+pub(super) fn rate(count: u64, of: u64) -> String {
+    // The upper end of an interval at 90 % is a bound at 95 % on one side.
+    let most = clopper_pearson(count, of, 0.9).map_or(1.0, |(_, high)| high);
+    format!("{count} of {of}, at most {:.1} % (95 %)", most * 100.0)
+}
+
+impl CaseCalibration {
+    fn of(name: &str, trials: &[Trial]) -> Self {
+        let mut shifts: Vec<f64> = Vec::new();
+        let (mut within, mut seconds) = (Vec::new(), Vec::new());
+        let (mut tries, mut false_alarms) = (0, 0);
+        let mut power: Vec<Power> = Vec::new();
+        for trial in trials {
+            for row in trial.rows().filter(|row| row.case.to_string() == name) {
+                let Some(rounds) = &row.rounds else { continue };
+                let regressed = row.verdict == Verdict::Regressed;
+                if trial.share > 0.0 {
+                    let at = power.iter().position(|power| (power.share - trial.share).abs() < 1e-9);
+                    let at = at.unwrap_or_else(|| {
+                        power.push(Power { share: trial.share, tries: 0, found: 0 });
+                        power.len() - 1
+                    });
+                    power[at].tries += 1;
+                    power[at].found += u64::from(regressed);
+                    continue;
+                }
+                tries += 1;
+                false_alarms += u64::from(regressed);
+                shifts.extend(&rounds.shifts);
+                within.push(rounds.within);
+                seconds.push(rounds.seconds);
+            }
+        }
+        let spread = robust_spread(&shifts);
+        let within = median(&within);
+        // A round is the difference of two processes, each as far off as processes spread.
+        let between = ((spread * spread - within * within).max(0.0) / 2.0).sqrt();
+        let needed =
+            [8u32, 12, 16, 24].into_iter().find(|rounds| LOOK * spread / f64::from(*rounds).sqrt() < 0.01);
+        let detectable = (0.01f64.ln_1p() + (LOOK + NINE_OF_TEN) * spread / MOST_ROUNDS.sqrt()).exp_m1();
+        let seconds = median(&seconds);
+        Self {
+            case: name.to_owned(),
+            tries,
+            false_alarms,
+            power,
+            between,
+            within,
+            rounds: needed,
+            detectable,
+            seconds,
+        }
+    }
+}
+
+/// Keeps a calibration.
+pub(super) fn write(place: &Place, calibration: &Calibration) -> Result<PathBuf> {
+    let file = file(place, &calibration.machine, &calibration.suite);
+    let folder = file.parent().context("the file has a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+    let text = serde_json::to_vec_pretty(calibration).context("failed to put the calibration into JSON")?;
+    let temporary = file.with_extension("new");
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, &file))
+        .with_context(|| format!("failed to write `{}`", file.display()))?;
+    Ok(file)
+}
+
+/// The calibration of the machine and suite that a duel was of; `None` where there is none.
+///
+/// # Errors
+/// When there is one and it cannot be read.
+pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Calibration>> {
+    let Some(environment) = &comparison.environment else { return Ok(None) };
+    let machine: MachineId = environment.machine_id();
+    let file = file(place, machine.as_str(), &comparison.suite);
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
+    };
+    let calibration: Calibration = serde_json::from_slice(&text).with_context(|| {
+        format!("`{}` is no calibration: `cargo xtask calibrate` writes it anew", file.display())
+    })?;
+    Ok((calibration.schema == SCHEMA).then_some(calibration))
+}
+
+fn file(place: &Place, machine: &str, suite: &str) -> PathBuf {
+    place.layout.calibrations().join(machine).join(format!("{}.json", suite.replace('/', "@")))
+}

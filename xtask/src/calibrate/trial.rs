@@ -1,0 +1,39 @@
+//! One comparison of a program with itself.
+
+use anyhow::Result;
+use weighbridge::data::{Comparison, Row};
+
+use crate::compare_baseline::rebuild::fight;
+use crate::place::Place;
+use crate::programs::Program;
+
+/// One comparison of a program with itself, with or without a planted slowdown.
+#[derive(Debug)]
+pub(super) struct Trial {
+    /// The share of the iterations that was repeated on the candidate's side; 0 for none.
+    pub(super) share: f64,
+    /// What was said.
+    pub(super) comparison: Comparison,
+}
+
+impl Trial {
+    /// Measures both sides in turns, as `compare-baseline` does.
+    pub(super) fn take(
+        program: &Program,
+        copy: &Program,
+        place: &Place,
+        share: f64,
+        flags: &[String],
+    ) -> Result<Self> {
+        let mut flags = flags.to_vec();
+        if share > 0.0 {
+            flags.push(format!("--inject={share}"));
+        }
+        Ok(Self { share, comparison: fight(program, copy, place, &flags)? })
+    }
+
+    /// The rows that were decided by rounds.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.comparison.rows.iter().filter(|row| row.rounds.is_some())
+    }
+}
