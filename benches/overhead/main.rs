@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --features overhead --bench overhead` prints the table of `docs/overhead.md` in about three minutes;
 //! `... -- --build-cost` builds three minimal crates instead, in about four, and `... -- --gate` compares forty micro cases
-//! with themselves (`--gate --param tens=0,ones=0` one of them). `--only PART` prints one part: `reported`, `start`,
+//! with themselves (`--gate --param ones=0` those of one column). `--only PART` prints one part: `reported`, `start`,
 //! `listing`, `analysis`, `records` or `duels`.
 //!
 //! The program runs itself again as a bench target of each harness; [`role`] tells it which one it is to be.
@@ -46,6 +46,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// A part of the table: its name, and what measures and prints it.
+type Part = (&'static str, fn() -> Result<()>);
+
 fn measure() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
@@ -63,7 +66,7 @@ fn measure() -> Result<()> {
     if has("--gate") {
         return duels::print_gate(after("--param"));
     }
-    let parts: [(&str, fn() -> Result<()>); 6] = [
+    let parts: [Part; 6] = [
         ("reported", reported::print),
         ("start", start::print),
         ("listing", listing::print),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::table::{print as print_table, time};
+use crate::table::{median, print as print_table, time};
 use crate::{Result, cases, criterion_side, divan_side, tango_side, weighbridge_side};
 
 /// What a harness says of a case.
@@ -66,7 +66,8 @@ struct Score {
     faster: usize,
     undecided: usize,
     changed: BTreeMap<String, usize>,
-    nanoseconds: f64,
+    /// What a comparison took in each pass, in nanoseconds.
+    took: Vec<f64>,
 }
 
 /// Holds the contest and prints what came of it.
@@ -115,7 +116,7 @@ impl Score {
             }
         }
         self.comparisons += pass.len();
-        self.nanoseconds += nanoseconds;
+        self.took.push(nanoseconds / pass.len() as f64);
         Ok(())
     }
 }
@@ -134,7 +135,7 @@ fn print(task: &Task, rivals: &[&Rival], scores: &[Score]) {
             score.faster.to_string(),
             format!("{share:.1} %"),
             score.undecided.to_string(),
-            time(score.nanoseconds / score.comparisons as f64),
+            time(median(&score.took)),
         ]
     });
     let header =

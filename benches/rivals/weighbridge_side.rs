@@ -9,7 +9,8 @@ use crate::rival::{Pass, Said, Task};
 use crate::role::Role;
 
 /// How it is called.
-pub const COMMAND: &str = "$B --bench --versus <copy of $B> --set all";
+pub const COMMAND: &str =
+    "$B --bench --no-lock --versus <copy of $B> --scenario DEMO-1 ... --scenario DEMO-8";
 
 mod target {
     weighbridge::main!();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, HardwareCounters, Usage, thread_time};
+use crate::device::{Clock, HardwareCounters, Usage, thread_time, thread_waits};
 use crate::metric::{Block, Hardware};
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
@@ -11,11 +11,20 @@ pub(super) struct Windows {
     clock: Clock,
     /// Only of windows that are measured.
     hardware: Option<HardwareCounters>,
-    opened: Option<(Usage, Duration, Duration)>,
+    opened: Option<Opened>,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
     /// What the last window saw, its iterations aside.
     pub(super) last: Block,
+}
+
+/// What was read when a window was opened.
+#[derive(Debug)]
+struct Opened {
+    usage: Usage,
+    waits: u64,
+    thread: Duration,
+    start: Duration,
 }
 
 impl Windows {
@@ -46,8 +55,10 @@ impl Windows {
         if let Some(hardware) = &mut self.hardware {
             hardware.start();
         }
+        // Of the measuring thread alone: the one that listens to the parent waits all the time.
+        let waits = thread_waits();
         let thread = thread_time();
-        self.opened = Some((usage, thread, self.clock.now()));
+        self.opened = Some(Opened { usage, waits, thread, start: self.clock.now() });
     }
 
     /// Closes the window. The clock is read first.
@@ -61,8 +72,9 @@ impl Windows {
         if let Some(hardware) = &mut self.hardware {
             hardware.stop();
         }
+        let waits_now = thread_waits();
         let usage = Usage::closing();
-        if let Some((before, thread, start)) = self.opened.take() {
+        if let Some(Opened { usage: before, waits, thread, start }) = self.opened.take() {
             let used = usage - before;
             self.wall += end - start;
             self.last = Block {
@@ -71,7 +83,7 @@ impl Windows {
                 thread: thread_now.saturating_sub(thread).as_nanos() as u64,
                 cpu: used.cpu.as_nanos() as u64,
                 preemptions: used.involuntary_switches,
-                waits: used.voluntary_switches,
+                waits: waits_now - waits,
                 faults: used.minor_faults,
             };
             self.usage += used;

@@ -19,4 +19,4 @@ pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use perf::HardwareCounters;
-pub use usage::{Moved, Usage, thread_time};
+pub use usage::{Moved, Usage, thread_time, thread_waits};

@@ -101,6 +101,15 @@ pub fn thread_time() -> Duration {
     clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }
 
+/// Times the calling thread gave its processor up: it waited. Where the system has no such counter, all threads did.
+pub fn thread_waits() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let who = UsageWho::RUSAGE_THREAD;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let who = UsageWho::RUSAGE_SELF;
+    getrusage(who).map_or(0, |counted| counted.voluntary_context_switches() as u64)
+}
+
 fn counted() -> sys::Usage {
     getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail")
 }

@@ -15,7 +15,7 @@ pub struct Block {
     pub cpu: u64,
     /// Times a thread of the process was taken off its processor.
     pub preemptions: u64,
-    /// Times a thread of the process gave its processor up: it waited for something.
+    /// Times the measuring thread gave its processor up: it waited for something.
     pub waits: u64,
     /// Page faults served without the disk.
     pub faults: u64,

@@ -64,6 +64,25 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
     for change in &comparison.environment_changes {
         writeln!(text, "  changed since then: {change}").expect(FITS);
     }
+    if let Some(processes) = &row.processes {
+        let by = processes.yardstick.as_ref().map_or_else(
+            || "not divided by a yardstick".to_owned(),
+            |kind| format!("divided by the yardstick of kind `{kind}`"),
+        );
+        writeln!(
+            text,
+            "  {} processes then and {} now, {by}; {} of the blocks were taken off the processor; {} earlier runs say what is \
+             noise",
+            processes.values[0].len(),
+            processes.values[1].len(),
+            percent(processes.switched),
+            processes.past.len()
+        )
+        .expect(FITS);
+    }
+    if let Some(advice) = &row.advice {
+        writeln!(text, "  {advice}").expect(FITS);
+    }
     let advice = match (row.effect, row.tolerance) {
         (Some(effect), Some(tolerance)) => by_repeats(row, effect, tolerance.share, repeats),
         _ => match &comparison.refused {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use weighbridge::data::{CaseRecord, Cause, Observation, Outcome, Purpose, Unit, median, quantile, quantity};
+use weighbridge::data::{
+    CaseRecord, Cause, Course, Observation, Outcome, Purpose, Unit, median, quantile, quantity,
+};
 
 use super::FITS;
 use crate::plot::{Plot, stretches};
@@ -156,13 +158,15 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
     )
 }
 
-/// How the samples of a process run, and from which on they are steady.
+/// How the samples of a process run, and from which on they are steady: the first that is not tagged as before that.
 fn course(seen: &Observation) -> String {
-    let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady).map_or(0, |tag| tag.samples.len());
-    match seen.course {
-        None => "too few samples to tell".to_owned(),
-        Some(course) if before > 0 => format!("{}, steady from sample {before}", course.name()),
-        Some(course) => course.name().to_owned(),
+    let Some(course) = seen.course else { return "-".to_owned() };
+    let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady);
+    match (course, before.and_then(|tag| tag.samples.last())) {
+        (Course::Warming | Course::Slowing, Some(last)) => {
+            format!("{}, steady from sample {}", course.name(), last + 2)
+        }
+        _ => course.name().to_owned(),
     }
 }
 

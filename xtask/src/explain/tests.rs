@@ -1,6 +1,6 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Counts, Effect, Exit, Mark, Method, Observation, Outcome, Promoted, Rounds,
-    Row, RunId, RunRecord, Tagged, Tolerance, Verdict,
+    Basis, Cause, Comparison, Counts, Course, Effect, Exit, Mark, Method, Observation, Outcome, Promoted,
+    Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Verdict,
 };
 
 use super::*;
@@ -18,6 +18,7 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
         samples[0] = 50_000;
         let seen = Observation {
             tags: vec![Tagged { cause: Cause::Preempted, samples: vec![0] }],
+            course: Some(Course::Flat),
             wall: samples.iter().sum(),
             samples,
             iterations_per_sample: 10,
@@ -39,6 +40,8 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
         tolerance: Some(Tolerance { share: 0.01, basis: Basis::Duel, runs: 0 }),
         detectable: Some(0.013),
         marks: Vec::new(),
+        advice: None,
+        processes: None,
         rounds: Some(Rounds {
             shifts: vec![0.001, -0.002, 0.003, 0.0, 0.001, -0.001, 0.002, 0.004],
             by_cpu,
@@ -47,8 +50,6 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
             ..Rounds::default()
         }),
         metrics: Vec::new(),
-        advice: None,
-        processes: None,
     };
     if by_cpu > 4 {
         row.marks.push(Mark::ByCpuClock);
