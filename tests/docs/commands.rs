@@ -95,6 +95,12 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
             ci
         }
         ["cargo", "xtask", "ci"] => xtask(bench, &["ci", "--dry-run"]),
+        // These build revisions and measure for minutes; `tests/cargo/rebuild.rs` does that for real.
+        ["cargo", "xtask", "compare-baseline", "--rebuild" | "--program", ..]
+        | ["cargo", "xtask", "calibrate", ..] => {
+            let words: Vec<&str> = words[2..].iter().copied().take_while(|word| *word != "--").collect();
+            xtask(bench, &[&words, &["--help"][..]].concat())
+        }
         // These write into the workspace, so their words alone are checked.
         ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
             xtask(bench, &[&words[2..], &["--help"]].concat())

@@ -237,7 +237,7 @@ mod tests {
         ";
         let mut policy = Policy::read(text).unwrap();
         assert_eq!((policy.duel_margin("CV-1"), policy.duel_margin("PC-1")), (0.02, 0.03));
-        assert_eq!(policy.stored_margin("PC-1"), STORED_MARGIN);
+        assert!((policy.stored_margin("PC-1") - STORED_MARGIN).abs() < 1e-12);
         assert!(policy.gates("CV-1", "minor_faults") && !policy.gates("PC-1", "minor_faults"));
         assert!(policy.inconclusive_passes);
         assert!((policy.detectable("CV-1") - 0.25).abs() < 1e-12);

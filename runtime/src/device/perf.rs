@@ -39,6 +39,10 @@ impl HardwareCounters {
     }
 
     /// Goes on counting.
+    #[cfg_attr(
+        not(all(feature = "perf", target_os = "linux")),
+        expect(clippy::unused_self, reason = "nothing counts")
+    )]
     #[inline]
     pub fn start(&mut self) {
         #[cfg(all(feature = "perf", target_os = "linux"))]
@@ -48,6 +52,10 @@ impl HardwareCounters {
     }
 
     /// Stops counting.
+    #[cfg_attr(
+        not(all(feature = "perf", target_os = "linux")),
+        expect(clippy::unused_self, reason = "nothing counts")
+    )]
     #[inline]
     pub fn stop(&mut self) {
         #[cfg(all(feature = "perf", target_os = "linux"))]
@@ -75,6 +83,7 @@ impl HardwareCounters {
 
     /// That it is not known: the program was built without the feature.
     #[cfg(not(all(feature = "perf", target_os = "linux")))]
+    #[expect(clippy::unused_self, reason = "nothing counts")]
     pub fn read(&mut self) -> [Result<u64, String>; 3] {
         HARDWARE.map(|name| Err(format!("{name} are counted with weighbridge's feature `perf`")))
     }

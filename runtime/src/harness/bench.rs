@@ -1,7 +1,7 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
@@ -183,6 +183,17 @@ fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
     runs.load(&last.id).ok()
 }
 
+/// Time since the Unix epoch.
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name that is
+/// taken is refused.
+pub(super) fn run_id(now: Duration) -> RunId {
+    RunId::new(now.as_secs(), now.subsec_nanos() >> 6)
+}
+
 /// Makes the run's directory and manifest, or takes up those of a run that was broken off.
 fn begin(
     context: &Context<'_>,
@@ -199,10 +210,9 @@ fn begin(
         runs.write_manifest(&manifest)?;
         return Ok(manifest);
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = now();
     let manifest = RunManifest {
-        // In 24 bits, so that runs of one second sort by their start as well; a name that is taken is refused.
-        id: RunId::new(now.as_secs(), now.subsec_nanos() >> 6),
+        id: run_id(now),
         suite: context.suite.name(),
         started: now.as_secs(),
         command: std::env::args().collect(),
@@ -271,4 +281,41 @@ fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
         exit = exit.or(Exit::Inconclusive);
     }
     if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::harness::Suite;
+    use crate::harness::args::Args;
+    use crate::harness::request::{Mode, request};
+    use crate::report::Terminal;
+
+    #[test]
+    fn a_build_with_debug_assertions_measures_only_when_told_and_a_scenario_that_is_none_is_a_mistake() {
+        let registry = Registry::collect().unwrap();
+        let suite =
+            Suite { target_tmp: None, package: "p", version: "0", target: "t", directory: "/nowhere" };
+        let context = |allow_debug, settings: &str| Context {
+            suite: &suite,
+            args: Args { allow_debug, ..Args::default() },
+            terminal: Terminal::detect(Some(false), true),
+            settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
+            interrupted: Arc::new(AtomicBool::new(false)),
+        };
+        let asked = request(&Args::default(), Mode::Bench, None).unwrap();
+        let plan = plan::build(&registry, &asked).unwrap();
+        let refused = check(&context(false, ""), &plan).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage, "{refused}");
+        assert!(refused.to_string().contains("debug assertions"), "{refused}");
+        assert!(!matches!(check(&context(true, ""), &plan), Err(Error::DebugAssertions)));
+
+        let wrong = context(true, "[gate.scenario.REPEAT-EROR]\nstored-margin = 0.1");
+        let refused = policy(&wrong, &registry).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage, "{refused}");
+        assert!(refused.to_string().contains("did you mean `REPEAT-ERROR`?"), "{refused}");
+    }
 }

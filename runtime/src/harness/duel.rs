@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::bench::{build, check, lock, policy};
+use super::bench::{build, check, lock, now, policy, run_id};
 use super::request::{Mode, request};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError};
@@ -16,8 +15,9 @@ use crate::compare::{
     Candidate, CaseDuel, CaseFailure, Comparison, Counts, Method, Policy, Promoted, Refusal, Row, Verdict,
     axis_changed, confirm,
 };
+use crate::device::Clock;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
-use crate::record::{Agreement, Environment, RunId, agree};
+use crate::record::{Agreement, Environment, agree};
 use crate::registry::Registry;
 use crate::report;
 use crate::run::{Broken, Duel, How, Program, Side};
@@ -47,8 +47,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let duels = Duels::new(layout.clone());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let id = RunId::new(now.as_secs(), now.subsec_nanos() >> 6);
+    let now = now();
+    let id = run_id(now);
     let scratch = duels.scratch(&id)?;
     let task = Duel {
         programs: sides(own, baseline, args.inject),
@@ -67,12 +67,12 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     for (at, pair) in pairs.iter().enumerate() {
         let mut said =
             |words: String| terminal.remark(&format!("[{}/{total}] {}: {words}", at + 1, pair.candidate.id));
-        let begun = Instant::now();
+        let clock = Clock::monotonic();
         match fight(&task, pair, &policy, task.seed ^ at as u64, &mut said) {
             Ok(duel) => {
                 let mut row = duel.row(&pair.candidate.id, &policy);
                 if let Some(rounds) = &mut row.rounds {
-                    rounds.seconds = begun.elapsed().as_secs_f64();
+                    rounds.seconds = clock.now().as_secs_f64();
                 }
                 said(report::row(&row, *terminal));
                 if row.verdict == Verdict::Regressed {

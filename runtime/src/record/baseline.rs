@@ -38,10 +38,11 @@ pub struct BaselineCase {
     pub status: CaseStatus,
     /// The metric that stands for it.
     pub headline: String,
-    /// Its metrics that have a value: one per repeat, with six digits.
+    /// Its metrics that have a value: one per repeat, with five digits.
+    #[serde(with = "metrics")]
     pub metrics: Vec<MetricRecord>,
     /// What each measured repeat was, condensed: in the order of the values of metrics.
-    #[serde(default)]
+    #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
     /// What the subject said of its work.
     pub ticket: Option<Ticket>,
@@ -90,4 +91,50 @@ fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
     }
     kept.estimate = Estimate::of(&kept.values.iter().filter_map(Reading::value).collect::<Vec<_>>());
     Some(kept)
+}
+
+/// Metrics as the file of a baseline has them: values alone, from which the estimate follows. Fit to be committed with
+/// hundreds of cases.
+mod metrics {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::metric::{Direction, Reading, Unit};
+    use crate::record::{Estimate, MetricRecord};
+
+    #[derive(Serialize, Deserialize)]
+    struct Kept {
+        name: String,
+        unit: Unit,
+        direction: Direction,
+        /// Null where a repeat had none.
+        values: Vec<Option<f64>>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(metrics: &[MetricRecord], to: S) -> Result<S::Ok, S::Error> {
+        let mut kept = Vec::with_capacity(metrics.len());
+        for metric in metrics {
+            kept.push(Kept {
+                name: metric.name.clone(),
+                unit: metric.unit.clone(),
+                direction: metric.direction,
+                values: metric.values.iter().map(Reading::value).collect(),
+            });
+        }
+        kept.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<MetricRecord>, D::Error> {
+        let mut metrics = Vec::new();
+        for kept in Vec::<Kept>::deserialize(from)? {
+            let mut values = Vec::with_capacity(kept.values.len());
+            for value in kept.values {
+                let absent = || Reading::absent("a baseline does not keep why");
+                values.push(value.map_or_else(absent, Reading::Value));
+            }
+            let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
+            let Kept { name, unit, direction, .. } = kept;
+            metrics.push(MetricRecord { name, unit, direction, values, estimate });
+        }
+        Ok(metrics)
+    }
 }

@@ -29,7 +29,7 @@ pub struct CaseRecord {
     pub metrics: Vec<MetricRecord>,
     /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
     /// version.
-    #[serde(default)]
+    #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
     pub median_repeat: Option<u32>,

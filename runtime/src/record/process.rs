@@ -8,8 +8,8 @@ use crate::stats;
 /// The quantiles that are kept of blocks.
 const QUANTILES: [f64; 3] = [0.10, 0.50, 0.90];
 
-/// What one measured repeat was, condensed. All numbers have six digits: the noise is far above.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// What one measured repeat was, condensed. All numbers have five digits: the noise is far above.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     /// Iterations or items of all samples.
     pub iterations: u64,
@@ -21,7 +21,7 @@ pub struct Process {
 }
 
 /// The blocks of a body in one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Blocks {
     /// How many there were.
     pub count: u64,
@@ -42,6 +42,72 @@ pub struct Blocks {
     pub elements: f64,
     /// Bytes of one iteration; 0 where none were stated.
     pub bytes: f64,
+}
+
+/// Processes as files have them: a column for each number, so that a name is written once. Without blocks the columns of
+/// blocks have 0.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Columns {
+    iterations: Vec<u64>,
+    blocks: Vec<u64>,
+    block_iterations: Vec<u64>,
+    wall: Vec<[f64; 3]>,
+    cpu: Vec<[f64; 3]>,
+    switched: Vec<f64>,
+    throttled: Vec<f64>,
+    faults: Vec<f64>,
+    elements: Vec<f64>,
+    bytes: Vec<f64>,
+    yardsticks: Vec<[Option<f64>; 3]>,
+}
+
+/// Writes processes as columns: for `#[serde(with)]`.
+pub(super) fn serialize<S: serde::Serializer>(processes: &[Process], to: S) -> Result<S::Ok, S::Error> {
+    let mut columns = Columns::default();
+    for process in processes {
+        let blocks = process.blocks.unwrap_or_default();
+        columns.iterations.push(process.iterations);
+        columns.blocks.push(blocks.count);
+        columns.block_iterations.push(blocks.iterations);
+        columns.wall.push(blocks.wall);
+        columns.cpu.push(blocks.cpu);
+        columns.switched.push(blocks.switched);
+        columns.throttled.push(blocks.throttled);
+        columns.faults.push(blocks.faults);
+        columns.elements.push(blocks.elements);
+        columns.bytes.push(blocks.bytes);
+        columns.yardsticks.push(process.yardsticks);
+    }
+    columns.serialize(to)
+}
+
+/// Reads what [`serialize`] wrote.
+pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Process>, D::Error> {
+    let columns = Columns::deserialize(from)?;
+    let mut processes = Vec::with_capacity(columns.iterations.len());
+    for (at, iterations) in columns.iterations.iter().enumerate() {
+        // Columns of a file that was edited may differ in length: what is not there is 0, as without blocks.
+        let number = |column: &[f64]| column.get(at).copied().unwrap_or_default();
+        let count = columns.blocks.get(at).copied().unwrap_or_default();
+        let blocks = Blocks {
+            count,
+            iterations: columns.block_iterations.get(at).copied().unwrap_or_default(),
+            wall: columns.wall.get(at).copied().unwrap_or_default(),
+            cpu: columns.cpu.get(at).copied().unwrap_or_default(),
+            switched: number(&columns.switched),
+            throttled: number(&columns.throttled),
+            faults: number(&columns.faults),
+            elements: number(&columns.elements),
+            bytes: number(&columns.bytes),
+        };
+        processes.push(Process {
+            iterations: *iterations,
+            blocks: (count > 0).then_some(blocks),
+            yardsticks: columns.yardsticks.get(at).copied().unwrap_or_default(),
+        });
+    }
+    Ok(processes)
 }
 
 impl Process {
@@ -104,18 +170,19 @@ impl Blocks {
     }
 }
 
-/// The value with six digits.
+/// The value with five digits.
 pub(super) fn short(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let digits = 5 - value.abs().log10().floor() as i32;
+    let digits = 4 - value.abs().log10().floor() as i32;
     // A power below one is no exact number: dividing by the power above one rounds to the nearest.
     let scale = 10f64.powi(digits.abs());
     if digits < 0 { (value / scale).round() * scale } else { (value * scale).round() / scale }
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "numbers of five digits are meant to the last")]
 mod tests {
     use super::*;
     use crate::metric::{Tagged, Yardsticks};
@@ -159,15 +226,27 @@ mod tests {
     }
 
     #[test]
-    fn six_digits_are_kept_of_a_number_of_any_size() {
+    fn columns_hold_what_processes_are_and_what_is_missing_in_a_file_is_nothing() {
+        #[derive(Serialize, Deserialize)]
+        struct File(#[serde(with = "super")] Vec<Process>);
+        let processes = vec![Process::of(&seen()), Process { iterations: 3, ..Process::default() }];
+        let text = serde_json::to_string(&File(processes.clone())).unwrap();
+        assert!(text.starts_with(r#"{"iterations":[50,3],"blocks":[5,0],"#), "{text}");
+        assert_eq!(serde_json::from_str::<File>(&text).unwrap().0, processes);
+        assert_eq!(serde_json::from_str::<File>(r#"{"iterations":[3]}"#).unwrap().0, processes[1..]);
+        assert!(serde_json::from_str::<File>("{}").unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn five_digits_are_kept_of_a_number_of_any_size() {
         for (value, expected) in [
             (0.0, 0.0),
-            (1.0 / 3.0, 0.333_333),
-            (123_456_789.0, 123_457_000.0),
-            (-1.234_567_89e-9, -1.234_57e-9),
+            (1.0 / 3.0, 0.333_33),
+            (123_456_789.0, 123_460_000.0),
+            (-1.234_567_89e-9, -1.234_6e-9),
             (5.0, 5.0),
         ] {
-            assert!((short(value) - expected).abs() <= 1e-15 * expected.abs(), "{value}");
+            assert!((short(value) - expected).abs() <= 1e-15 * f64::abs(expected), "{value}");
         }
     }
 }

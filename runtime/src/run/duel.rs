@@ -96,7 +96,7 @@ impl Duel<'_> {
             let mut ask = self.ask(cases[side], 0, Purpose::Verify);
             ask.hashes = Some(self.hashes.clone());
             let ended = self.start(side, 0)?.run(&ask, self.watch(), true);
-            let Outcome::Measured { work, .. } = self.repeat(side, ended, &ask)?.outcome else { continue };
+            let Outcome::Measured { work, .. } = Self::repeat(side, ended, &ask)?.outcome else { continue };
             works[side] = work;
         }
         Ok(works)
@@ -133,7 +133,7 @@ impl Duel<'_> {
                 Ok(block) => return Ok(block),
                 Err(ended) => ended,
             };
-            Err(self.broken(side, *ended))
+            Err(broken(side, ended.outcome.map(|(outcome, _)| outcome)))
         };
         let iterations = match *iterations {
             Some(chosen) => chosen,
@@ -228,12 +228,12 @@ impl Duel<'_> {
         let ask = self.ask(case, number, Purpose::Measure);
         match self.start(side, drawn)?.open(&ask, self.watch()) {
             Ok(opened) => Ok(Reached::Blocks(opened)),
-            Err(ended) => Ok(Reached::End(self.repeat(side, *ended, &ask)?)),
+            Err(ended) => Ok(Reached::End(Self::repeat(side, *ended, &ask)?)),
         }
     }
 
     /// What a repeat ended with, if it ended well.
-    fn repeat(&self, side: usize, ended: Ended, ask: &Ask) -> Result<Repeat, Broken> {
+    fn repeat(side: usize, ended: Ended, ask: &Ask) -> Result<Repeat, Broken> {
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
@@ -248,10 +248,6 @@ impl Duel<'_> {
             }),
             outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
         }
-    }
-
-    fn broken(&self, side: usize, ended: Ended) -> Broken {
-        broken(side, ended.outcome.map(|(outcome, _)| outcome))
     }
 }
 

@@ -250,7 +250,8 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
 mod tests {
     use super::super::fixtures::run;
     use super::*;
-    use crate::record::RunId;
+    use crate::metric::Reading;
+    use crate::record::{Blocks, Estimate, Process, RunId};
 
     const SUITE: &str = "toy/suite";
 
@@ -317,6 +318,40 @@ mod tests {
             let error = baselines.commit(&name("main"), &big).expect_err("over a megabyte");
             assert!(matches!(error, Error::TooBig { .. }), "{error}");
             baselines.set(&name("main"), &big).expect("the data directory takes it");
+        });
+    }
+
+    #[test]
+    fn three_hundred_cases_with_all_their_processes_can_be_committed() {
+        with_home(|baselines| {
+            let mut whole = run(1_000, 300);
+            for (at, case) in whole.cases.iter_mut().enumerate() {
+                let value = |repeat: u32| (1.0 + f64::from(repeat) / 77.0) / (at as f64 + 3.0);
+                for metric in &mut case.metrics {
+                    metric.values = (0..7).map(|repeat| Reading::Value(value(repeat))).collect();
+                    metric.estimate = Estimate::of(&(0..7).map(value).collect::<Vec<_>>());
+                }
+                let process = |repeat| {
+                    let three = [101.123, 102.234, 103.345]
+                        .map(|time: f64| (time * value(repeat) * 1e3).round() / 1e3);
+                    let blocks = Blocks {
+                        count: 500,
+                        iterations: 9_000 + u64::from(repeat),
+                        wall: three,
+                        cpu: three,
+                        switched: 0.0123,
+                        faults: 0.123_456,
+                        elements: 1_000.0,
+                        ..Blocks::default()
+                    };
+                    let yardsticks = [Some(512_345.0), Some(498_765.0), Some(423_456.0)];
+                    Process { iterations: 4_500_000, blocks: Some(blocks), yardsticks }
+                };
+                case.processes = (0..7).map(process).collect();
+            }
+            let path = baselines.commit(&name("main"), &whole).expect("under a megabyte").path;
+            let bytes = std::fs::metadata(path).expect("written").len();
+            assert!(bytes < 1_000_000, "{bytes}");
         });
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Rounds, Row};
+use weighbridge::data::Row;
 
 use super::neighbours::Neighbours;
 use super::stored::rate;
@@ -146,11 +146,6 @@ impl KeptCase {
             by_cpu: rounds.by_cpu,
             seconds: (rounds.seconds * 100.0).round() / 100.0,
         }
-    }
-
-    /// Its rounds, to decide by again.
-    pub(crate) fn rounds(&self) -> Rounds {
-        Rounds { shifts: self.shifts.clone(), confirmation: self.confirmation.clone(), ..Rounds::default() }
     }
 }
 

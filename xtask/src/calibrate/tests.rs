@@ -1,5 +1,8 @@
+use std::fs;
+use std::path::Path;
+
 use super::evidence::{Evidence, Kept, KeptCase};
-use weighbridge::data::decide;
+use weighbridge::data::{Rounds, clopper_pearson, decide};
 
 fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
     KeptCase {
@@ -10,6 +13,10 @@ fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
         by_cpu: 0,
         seconds: 2.0,
     }
+}
+
+fn rounds(case: &KeptCase) -> Rounds {
+    Rounds { shifts: case.shifts.clone(), confirmation: case.confirmation.clone(), ..Rounds::default() }
 }
 
 #[test]
@@ -40,6 +47,35 @@ fn rounds_that_were_kept_decide_again_as_they_did() {
     let flat = case("A", "", vec![0.0001; 8]);
     let slow = case("B", "", vec![0.05; 8]);
     let confirmed = KeptCase { confirmation: vec![0.05; 24], ..slow.clone() };
-    let rounds = [flat.rounds(), slow.rounds(), confirmed.rounds()];
+    let rounds = [rounds(&flat), rounds(&slow), rounds(&confirmed)];
     assert_eq!(decide(&rounds, 0.01, 0.05), ["Unchanged", "Inconclusive", "Regressed"]);
+}
+
+/// The published evidence, recomputed from its rounds: the verdicts, the table on the page, and the claims.
+#[test]
+fn the_published_table_follows_from_the_published_rounds_and_bears_its_claims_out() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let text = fs::read(docs.join("evidence/duel.json")).expect("the evidence is published");
+    let evidence: Evidence = serde_json::from_slice(&text).expect("it is ours");
+    for kept in &evidence.comparisons {
+        let all: Vec<Rounds> = kept.cases.iter().map(rounds).collect();
+        let said: Vec<&str> = kept.cases.iter().map(|case| case.verdict.as_str()).collect();
+        assert_eq!(decide(&all, evidence.margin, evidence.alpha), said);
+    }
+    let page = fs::read_to_string(docs.join("methodology.md")).expect("there is such a page");
+    for line in evidence.report().lines() {
+        assert!(page.contains(line), "docs/methodology.md lacks: {line}");
+    }
+    let all = |planted: f64| {
+        let comparisons =
+            evidence.comparisons.iter().filter(move |kept| (kept.planted - planted).abs() < 1e-9);
+        comparisons.flat_map(|kept| &kept.cases)
+    };
+    let count = |planted: f64, verdict: &str| all(planted).filter(|case| case.verdict == verdict).count();
+    let (same, two, five) = (all(0.0).count(), all(0.02).count(), all(0.05).count());
+    assert!(same >= 300 && two >= 60 && five >= 60, "{same}, {two}, {five}");
+    assert!(count(0.0, "Regressed") * 100 <= same, "at most 1 % false alarms");
+    assert!(clopper_pearson(count(0.0, "Regressed") as u64, same as u64, 0.9).is_some());
+    assert_eq!(count(0.02, "Improved") + count(0.05, "Improved"), 0, "no verdict of the wrong sign");
+    assert!(count(0.02, "Regressed") * 10 >= two * 9 && count(0.05, "Regressed") * 100 >= five * 99);
 }

@@ -47,7 +47,7 @@ pub(super) fn judge_all(
                 judged.push(duel(args, place, policy, candidate, baseline, name)?);
             }
             None => {
-                remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite))
+                remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite));
             }
         }
     }

@@ -129,7 +129,8 @@ impl CaseDuel {
             row.marks.push(Mark::ByCpuClock);
         }
         row.warn(policy);
-        row.metrics = all.iter().zip(&judged).map(|(series, judgement)| changed(series, judgement)).collect();
+        row.metrics =
+            all.iter().zip(&judged).map(|(series, judgement)| changed(series, judgement.as_ref())).collect();
         row
     }
 
@@ -232,9 +233,9 @@ fn rank(judgement: Option<&Judgement>) -> u8 {
     }
 }
 
-fn changed(series: &Series, judgement: &Option<Judgement>) -> MetricChange {
+fn changed(series: &Series, judgement: Option<&Judgement>) -> MetricChange {
     let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
-    let tendency = match judgement.as_ref().map(|judgement| &judgement.verdict) {
+    let tendency = match judgement.map(|judgement| &judgement.verdict) {
         _ if series.direction == Direction::Information => Tendency::Information,
         Some(Verdict::Regressed) => Tendency::Worse,
         Some(Verdict::Improved) => Tendency::Better,
@@ -297,8 +298,8 @@ pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
     let mut names = Vec::new();
     let mut candidates = Vec::new();
     for (at, rounds) in rounds.iter().enumerate() {
-        let first = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
-        let decided = first.filter_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin)).next();
+        let mut looks = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
+        let decided = looks.find_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin));
         let name = decided.map_or("Inconclusive", |judgement| judgement.verdict.name());
         if name == Verdict::Regressed.name() {
             candidates.push(at);

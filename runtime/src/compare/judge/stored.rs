@@ -3,7 +3,7 @@
 use super::fixture::{case, metric, run};
 use super::*;
 use crate::compare::{Gate, GateOutcome, Tendency};
-use crate::metric::Unit;
+use crate::metric::{Reading, Unit};
 use crate::record::{Blocks, Process};
 use crate::stats::SplitMix64;
 
@@ -218,7 +218,7 @@ fn swapping_the_sides_flips_every_verdict_and_scaling_all_times_changes_none() {
             blocks.wall = blocks.wall.map(|time| time * 3.0);
             blocks.cpu = blocks.cpu.map(|time| time * 3.0);
         }
-        let times: Vec<f64> = case.metrics[0].values.iter().filter_map(|time| time.value()).collect();
+        let times: Vec<f64> = case.metrics[0].values.iter().filter_map(Reading::value).collect();
         let times: Vec<f64> = times.iter().map(|time| time * 3.0).collect();
         case.metrics[0] = metric("wall_time", Direction::Lower, &times);
         case
