@@ -160,7 +160,7 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
 
 /// How the samples of a process run, and from which on they are steady: the first that is not tagged as before that.
 fn course(seen: &Observation) -> String {
-    let Some(course) = seen.course else { return "-".to_owned() };
+    let Some(course) = seen.course else { return "too few samples to tell".to_owned() };
     let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady);
     match (course, before.and_then(|tag| tag.samples.last())) {
         (Course::Warming | Course::Slowing, Some(last)) => {
