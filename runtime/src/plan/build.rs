@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
 use crate::bencher::Limits;
-use crate::registry::{AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, ScenarioEntry};
+use crate::registry::{
+    AdapterEntry, Availability, Axis, AxisValue, Keep, Needs, Point, Registry, ScenarioEntry,
+};
 
 /// Makes the plan.
 ///
@@ -205,16 +207,19 @@ fn add_point(
     point: &Point,
     probes: &mut BTreeMap<*const AdapterEntry, Availability>,
 ) {
+    let needs = scenario.needs.and_then(|needs| needs(point));
+    let memory = needs.map(|needs| needs.memory);
     let add = |plan: &mut Plan, adapter: Option<&'static AdapterEntry>, version, measured| {
         plan.cases.push(PlannedCase {
             id: case(scenario, point, adapter),
             scenario,
             adapter,
             version,
+            memory,
             measured,
         });
     };
-    let too_much = too_much(plan, request, scenario, point);
+    let too_much = needs.and_then(|needs| too_much(plan, request, needs));
     if scenario.contract.is_none() {
         let id = case(scenario, point, None);
         if choice.takes(&id) {
@@ -268,8 +273,7 @@ fn add_point(
 }
 
 /// Why the point asks for more than the profile allows, if it does.
-fn too_much(plan: &Plan, request: &Request, scenario: &ScenarioEntry, point: &Point) -> Option<String> {
-    let needs = scenario.needs?(point)?;
+fn too_much(plan: &Plan, request: &Request, needs: Needs) -> Option<String> {
     let most = request.profile.max_batch_size;
     if needs.batch > most {
         return Some(format!(

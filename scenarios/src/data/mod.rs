@@ -14,6 +14,7 @@ mod criteo;
 mod generate;
 mod manifest;
 mod real;
+mod room;
 mod root;
 mod set;
 mod spec;

@@ -104,6 +104,13 @@ impl DataSpec {
         self.fields.iter().map(|field| &field.kind)
     }
 
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        let row: usize =
+            self.kinds().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum();
+        (row as u64).saturating_mul(self.elements as u64)
+    }
+
     /// A name for people and file systems: fields, shapes, count. `suffix` says what else tells it apart.
     pub(super) fn name(&self, suffix: &str) -> String {
         let field = |FieldSpec { kind, values }: &FieldSpec| {
