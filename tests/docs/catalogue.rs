@@ -23,7 +23,7 @@ fn the_listing_has_every_scenario_with_its_description_and_axes() {
         let words = line.unwrap_or_else(|| panic!("{id} is missing: {listing}")).split_whitespace().count();
         assert!(words > 3, "{id} has no description: {listing}");
     }
-    assert_eq!(listing.matches("variant: ").count(), 6, "{listing}");
+    assert!(listing.matches("variant: ").count() >= 6, "{listing}");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn pc_1_plans_seven_depths_for_each_adapter() {
     let plan = suite(&["PC-1", "--param", "variant=all"]).stdout;
     for depth in [1, 2, 5, 10, 20, 50, 100] {
         for adapter in ["Reference", "Reference (fused)"] {
-            let case = format!("  PC-1/depth_{depth}/workers=0/{adapter}\n");
+            let case = format!("  PC-1/depth_{depth}/workers=0/{adapter}  ");
             assert_eq!(plan.matches(&case).count(), 1, "{case}: {plan}");
         }
     }

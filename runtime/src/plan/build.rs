@@ -90,8 +90,14 @@ impl Choice {
                 .filter(|scenario| named(scenario) || (others && request.scenarios.is_empty()))
                 .collect()
         } else if request.profile_set && !request.exact {
-            let set = &request.profile.set;
-            let chosen = in_set(set);
+            let (set, include) = (&request.profile.set, &request.profile.include);
+            let mut chosen = in_set(set);
+            for scenario in all {
+                let included = include.iter().any(|id| id == scenario.id);
+                if included && !chosen.iter().any(|other| other.id == scenario.id) {
+                    chosen.push(scenario);
+                }
+            }
             if chosen.is_empty() && !all.is_empty() {
                 notes.push(format!(
                     "no scenario here is in the set `{set}` of profile `{}`: all run",
