@@ -11,6 +11,7 @@ mod input;
 mod kernels;
 mod maker;
 mod open;
+mod place;
 mod prefetch;
 mod reference;
 mod reference_fused;
