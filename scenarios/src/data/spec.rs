@@ -53,6 +53,13 @@ pub enum Origin {
     Cifar10,
     /// The dense columns of the Criteo click log.
     Criteo,
+    /// The raw training text of `WikiText-103`, hashed to token ids.
+    WikiText,
+    /// COCO's validation images of 2017 with their captions.
+    CocoCaptions {
+        /// Token ids of captions are below this.
+        vocabulary: u32,
+    },
 }
 
 impl DataSpec {

@@ -21,7 +21,8 @@ fn token_rows(
     #[sweep(
         small = Tokens::new(10_000, 128, 32),
         medium = Tokens::new(100_000, 2_048, 16),
-        real_text = Tokens::real_text(10_000, 128, 32)
+        real_text = Tokens::real_text(10_000, 128, 32),
+        real_wikitext = Tokens::wikitext(10_000, 128, 32)
     )]
     variant: Tokens,
     #[sweep(0)] workers: usize,
