@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::commands::SUITE;
-use crate::external::{Ran, clean, root};
+use crate::external::{Bench, Ran, clean, root, xtask};
 
 /// The suite of this workspace with these arguments, planning alone.
 fn suite(args: &[&str]) -> Ran {
@@ -24,6 +24,16 @@ fn the_listing_has_every_scenario_with_its_description_and_axes() {
         assert!(words > 3, "{id} has no description: {listing}");
     }
     assert!(listing.matches("variant: ").count() >= 6, "{listing}");
+}
+
+#[test]
+fn the_page_of_the_catalogue_is_what_the_suite_lists() {
+    let place = tempfile::tempdir().unwrap();
+    let listing = place.path().join("listing.json");
+    std::fs::write(&listing, suite(&["--list", "--format", "json"]).stdout).unwrap();
+    let bench = Bench::new("sorting");
+    let ran = xtask(&bench, &["catalogue", "--check", "--from", &listing.display().to_string()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
 }
 
 #[test]

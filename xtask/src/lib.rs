@@ -14,9 +14,11 @@
 //! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
+mod catalogue;
 mod ci;
 mod cli;
 mod compare_baseline;
+mod data;
 mod lock;
 mod pick;
 mod place;
@@ -75,6 +77,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Baseline(args) => baseline::run(&args, &place),
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
+        Command::Catalogue(args) => catalogue::run(&args, &place),
+        Command::RealData(args) => data::run(&args),
         Command::Ci(args) => ci::run(&args, &place),
     }
 }
