@@ -40,12 +40,12 @@ fn the_page_of_the_catalogue_is_what_the_suite_lists() {
 fn pc_1_plans_seven_depths_for_each_adapter() {
     let plan = suite(&["PC-1", "--param", "variant=all"]).stdout;
     for depth in [1, 2, 5, 10, 20, 50, 100] {
-        for adapter in ["Reference", "Reference (fused)"] {
+        for adapter in ["Reference", "Reference (fused)", "rayon"] {
             let case = format!("  PC-1/depth_{depth}/workers=0/{adapter}  ");
             assert_eq!(plan.matches(&case).count(), 1, "{case}: {plan}");
         }
     }
-    assert_eq!(plan.matches("PC-1/").count(), 14, "{plan}");
+    assert_eq!(plan.matches("PC-1/").count(), 21, "{plan}");
 }
 
 #[test]
