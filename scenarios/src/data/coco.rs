@@ -45,7 +45,8 @@ struct Image {
 struct Caption {
     id: u64,
     image_id: u64,
-    caption: String,
+    #[serde(rename = "caption")]
+    text: String,
 }
 
 /// The captions' file and the images' folder.
@@ -88,7 +89,7 @@ pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, vocabulary: u32) -> Resul
                     let square = picture.square(side);
                     bytes.extend(square.into_iter().flat_map(|byte| (f32::from(byte) / 255.0).to_le_bytes()));
                 }
-                (&[length], Dtype::I32) => bytes.extend(tokens(&caption.caption, length, vocabulary)),
+                (&[length], Dtype::I32) => bytes.extend(tokens(&caption.text, length, vocabulary)),
                 (shape, dtype) => {
                     let (name, dtype) = (&field.name, dtype.name());
                     return Err(Error::new(format!(

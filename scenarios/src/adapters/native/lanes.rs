@@ -12,7 +12,7 @@ static MACHINE: LazyLock<Arch> = LazyLock::new(Arch::new);
 /// nothing is fused and nothing reordered.
 ///
 /// The closure must be inlined to be compiled again, so it is marked `#[inline(always)]`, and so is what it calls.
-#[inline(always)]
+#[inline]
 pub(super) fn widest(work: impl FnOnce()) {
     MACHINE.dispatch(work);
 }

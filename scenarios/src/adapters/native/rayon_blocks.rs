@@ -29,7 +29,7 @@ pub struct Rayon;
 #[adapter(name = "rayon", tier = 1)]
 impl Loader for Rayon {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Box::new(Pool::open(spec, data)?))
+        Ok(Box::new(Cursor::open(spec, data)?))
     }
 
     fn open_many(
@@ -37,15 +37,18 @@ impl Loader for Rayon {
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
-        specs.iter().map(|spec| Ok(Box::new(Pool::open(spec, data)?) as Box<dyn Epochs + Send>)).collect()
+        specs.iter().map(|spec| Ok(Box::new(Cursor::open(spec, data)?) as Box<dyn Epochs + Send>)).collect()
     }
 }
 
 /// Blocks for each thread: so many that the slowest block makes nobody wait long.
 const BLOCKS: usize = 4;
 
+/// A block's number, its rows, its room, and its staging.
+type Piece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut Bytes));
+
 /// A cursor over batches that a pool makes.
-struct Pool {
+struct Cursor {
     /// None: the consumer's own thread does the work.
     pool: Option<ThreadPool>,
     threads: usize,
@@ -60,7 +63,7 @@ struct Pool {
     spec: PipelineSpec,
 }
 
-impl Pool {
+impl Cursor {
     fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
         if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
             return Err(Error::new("the data set is not the one that the pipeline describes"));
@@ -99,14 +102,14 @@ impl Pool {
             let to = self.current.first_mut(field, elements.len());
             let (source, output) = (from.len() / elements.len(), row_bytes(&chain.output));
             let first = elements.start;
-            let make = |(index, ((from, to), staging)): (usize, ((&[u8], &mut [u8]), &mut Bytes))| {
+            let make = |(index, ((from, to), staging)): Piece<'_>| {
                 let block = Block { draws, first: first + index * per_block };
                 chain.run_fused(block, from, staging.first_mut(chain.staging(1)), to);
             };
             let (source, output) = (per_block * source, per_block * output);
             match &self.pool {
                 None => {
-                    from.chunks(source).zip(to.chunks_mut(output)).zip(staging).enumerate().for_each(make)
+                    from.chunks(source).zip(to.chunks_mut(output)).zip(staging).enumerate().for_each(make);
                 }
                 Some(pool) => pool.install(|| {
                     from.par_chunks(source)
@@ -122,7 +125,7 @@ impl Pool {
     }
 }
 
-impl Epochs for Pool {
+impl Epochs for Cursor {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         (self.epoch, self.next) = (epoch, 0);
         Ok(())
