@@ -13,6 +13,7 @@ pub mod contract;
 pub mod data;
 pub mod workload;
 
+pub mod distribution;
 pub mod io;
 pub mod nlp;
 pub mod pipeline;

@@ -36,6 +36,11 @@ pub(crate) enum Command {
     Lock(Lock),
     /// Measure how often a duel is wrong on this machine, and what it finds.
     Calibrate(Calibrate),
+    /// Write the page of all scenarios, `docs/catalogue.md`, or check it.
+    Catalogue(Catalogue),
+    /// List, verify and find the real data sets.
+    #[command(name = "data")]
+    RealData(Data),
     /// Do what continuous integration does.
     Ci(Ci),
 }
@@ -247,6 +252,44 @@ pub(crate) struct Lock {
     /// Write nothing; fail when an id is missing or new.
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+/// Arguments of `catalogue`.
+#[derive(Debug, Args)]
+pub(crate) struct Catalogue {
+    /// Write nothing; fail when the page is stale.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Take the listing from this file, as `cargo bench -- --list --format json` prints it, instead of asking for it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+}
+
+/// Arguments of `data`.
+#[derive(Debug, Args)]
+pub(crate) struct Data {
+    /// The directory of real data.
+    #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA_ROOT", hide_env_values = true)]
+    pub(crate) data_root: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) action: DataAction,
+}
+
+/// What can be done with real data sets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataAction {
+    /// List all sets: what they are, whether they are there, where they come from.
+    List,
+    /// Hold the files of a set, or of all that are there, against what is published or was recorded.
+    Verify {
+        /// The set.
+        name: Option<String>,
+    },
+    /// Print where the files of a set lie, or what to fetch.
+    Path {
+        /// The set.
+        name: String,
+    },
 }
 
 /// Arguments of `ci`.

@@ -15,9 +15,11 @@
 
 mod baseline;
 mod calibrate;
+mod catalogue;
 mod ci;
 mod cli;
 mod compare_baseline;
+mod data;
 mod explain;
 mod lock;
 mod pick;
@@ -82,6 +84,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
         Command::Calibrate(args) => calibrate::run(&args, &place),
+        Command::Catalogue(args) => catalogue::run(&args, &place),
+        Command::RealData(args) => data::run(&args),
         Command::Ci(args) => ci::run(&args, &place),
     }
 }

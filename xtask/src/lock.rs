@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
 use crate::cli::Lock;
-use crate::place::{Place, Suite};
+use crate::place::Place;
 use crate::said::Said;
 use weighbridge::data::Exit;
 
@@ -28,7 +27,7 @@ type Ids = BTreeMap<String, BTreeSet<String>>;
 pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
     let mut found = Ids::new();
     for suite in &place.suites {
-        let ids = ask(place, suite)?;
+        let ids = listed(&suite.list(place, "terse")?);
         if !ids.is_empty() {
             found.insert(suite.to_string(), ids);
         }
@@ -104,25 +103,6 @@ fn count(ids: &Ids) -> String {
 /// The scenario's part of an id.
 fn scenario(id: &str) -> &str {
     id.split("::").next().unwrap_or(id)
-}
-
-/// Asks a bench target for its ids.
-fn ask(place: &Place, suite: &Suite) -> Result<BTreeSet<String>> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(&place.root).args([
-        "bench",
-        "--quiet",
-        "--package",
-        &suite.package,
-        "--bench",
-        &suite.target,
-    ]);
-    command.args(["--", "--list", "--format", "terse"]);
-    let asked = command.output().with_context(|| format!("failed to start cargo for {suite}"))?;
-    if !asked.status.success() {
-        bail!("failed to list {suite}: {}", String::from_utf8_lossy(&asked.stderr).trim());
-    }
-    Ok(listed(&String::from_utf8_lossy(&asked.stdout)))
 }
 
 /// The ids in a terse listing: `id: benchmark`.

@@ -34,6 +34,8 @@ pub(super) struct Args {
     pub(super) timeout: Option<Duration>,
     pub(super) data: Option<String>,
     pub(super) data_root: Option<String>,
+    pub(super) data_cache: Option<String>,
+    pub(super) data_cache_cap: Option<String>,
     pub(super) no_lock: bool,
     pub(super) resume: Option<String>,
     pub(super) dry_run: bool,
@@ -59,6 +61,17 @@ pub(super) struct Args {
     pub(super) test: bool,
     pub(super) ignored: bool,
     pub(super) bencher_lines: bool,
+}
+
+impl Args {
+    /// What scenarios find in their environment: the variable and what was typed for it.
+    pub(super) fn for_children(&self) -> [(&'static str, Option<&String>); 3] {
+        [
+            ("WEIGHBRIDGE_DATA_ROOT", self.data_root.as_ref()),
+            ("WEIGHBRIDGE_DATA_CACHE", self.data_cache.as_ref()),
+            ("WEIGHBRIDGE_DATA_CACHE_CAP", self.data_cache_cap.as_ref()),
+        ]
+    }
 }
 
 /// The form of `--list`.
@@ -169,6 +182,8 @@ impl Args {
             "timeout" => self.timeout = Some(seconds(flag, &value)?),
             "data" => self.data = Some(value),
             "data-root" => self.data_root = Some(value),
+            "data-cache" => self.data_cache = Some(value),
+            "data-cache-cap" => self.data_cache_cap = Some(size(flag, &value)?),
             "no-lock" => self.no_lock = true,
             "resume" => self.resume = Some(value),
             "dry-run" => self.dry_run = true,
@@ -258,6 +273,13 @@ fn seconds(flag: &Flag, value: &str) -> Result<Duration, UsageError> {
     time.filter(|time| !time.is_zero()).ok_or_else(|| bad(flag, value, "a number of seconds above 0"))
 }
 
+/// A size stays text: it is read by whoever uses it.
+fn size(flag: &Flag, value: &str) -> Result<String, UsageError> {
+    let number = ["KiB", "MiB", "GiB", "TiB"].iter().find_map(|unit| value.strip_suffix(unit));
+    let inside = number.and_then(|number| number.trim().parse::<f64>().ok()).filter(|number| *number > 0.0);
+    inside.map(|_| value.to_owned()).ok_or_else(|| bad(flag, value, "a size such as 16GiB"))
+}
+
 fn percent(flag: &Flag, value: &str) -> Result<f64, UsageError> {
     let number = value.strip_suffix('%').unwrap_or(value).parse::<f64>().ok();
     let inside = number.filter(|percent| *percent > 0.0 && *percent < 1000.0);
@@ -342,6 +364,7 @@ mod tests {
             ("--threshold much", "--threshold takes a percentage such as 5%, not `much`"),
             ("--order random", "--order takes shuffled or declared, not `random`"),
             ("--budget -1", "a number of seconds above 0"),
+            ("--data-cache-cap 16", "--data-cache-cap takes a size such as 16GiB, not `16`"),
             ("--platform npu", "cpu, gpu, tpu"),
             ("--param workers", "axis=value"),
             ("--quick --profile ci_cpu", "not both"),

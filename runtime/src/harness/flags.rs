@@ -100,6 +100,18 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("timeout", Some("SECS"), Run, "the longest that one repeat may take"),
     flag("data", Some("DIR"), Run, "where runs and baselines are kept (default target/weighbridge)"),
     flag("data-root", Some("DIR"), Run, "where real data sets lie"),
+    flag(
+        "data-cache",
+        Some("DIR"),
+        Run,
+        "where data sets are kept once they are made (default ~/.cache/weighbridge)",
+    ),
+    flag(
+        "data-cache-cap",
+        Some("SIZE"),
+        Run,
+        "the most that it holds (default 16GiB); least recently used goes first",
+    ),
     flag("no-lock", None, Run, "do not wait for other measuring runs on this machine"),
     flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off"),
     flag("dry-run", None, Run, "print the plan and run nothing"),

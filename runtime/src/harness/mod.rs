@@ -86,10 +86,14 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     };
     let settings = settings(suite)?;
     let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
-    // A process cannot safely change its own environment, which is where scenarios look for the folder.
-    if request.isolation == Isolation::None && args.data_root != env::var("WEIGHBRIDGE_DATA_ROOT").ok() {
-        let why = "--data-root reaches child processes alone: without them set WEIGHBRIDGE_DATA_ROOT instead";
-        return Err(args::UsageError(why.to_owned()).into());
+    // A process cannot safely change its own environment, which is where scenarios look for the folders.
+    for (name, typed) in args.for_children() {
+        let set = env::var(name).ok().filter(|value| !value.is_empty());
+        if request.isolation == Isolation::None && typed != set.as_ref() {
+            let flag = name.trim_start_matches("WEIGHBRIDGE_").to_lowercase().replace('_', "-");
+            let why = format!("--{flag} reaches child processes alone: without them set {name} instead");
+            return Err(args::UsageError(why).into());
+        }
     }
     let plan = plan::build(&registry, &request)?;
     let interrupted = Arc::new(AtomicBool::new(false));

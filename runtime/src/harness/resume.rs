@@ -38,6 +38,8 @@ fn of_today(today: &Args, then: Args) -> Args {
         resume: today.resume.clone(),
         data: today.data.clone(),
         data_root: today.data_root.clone().or(then.data_root.clone()),
+        data_cache: today.data_cache.clone().or(then.data_cache.clone()),
+        data_cache_cap: today.data_cache_cap.clone().or(then.data_cache_cap.clone()),
         budget: today.budget,
         no_lock: today.no_lock,
         dry_run: today.dry_run,

@@ -81,6 +81,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
 /// This very program, with the variables that children are told.
 pub(super) fn program(context: &Context<'_>) -> Result<Program, Error> {
     let path = std::env::current_exe().map_err(Error::Program)?;
-    let root = context.args.data_root.iter().map(|root| ("WEIGHBRIDGE_DATA_ROOT".to_owned(), root.clone()));
-    Ok(Program { path, variables: root.collect() })
+    let typed = context.args.for_children().into_iter();
+    let variables = typed.filter_map(|(name, value)| Some((name.to_owned(), value?.clone())));
+    Ok(Program { path, variables: variables.collect() })
 }

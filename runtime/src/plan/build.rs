@@ -5,7 +5,9 @@ use std::ptr;
 
 use super::{CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
 use crate::bencher::Limits;
-use crate::registry::{AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, ScenarioEntry};
+use crate::registry::{
+    AdapterEntry, Availability, Axis, AxisValue, Keep, Needs, Point, Registry, ScenarioEntry,
+};
 
 /// Makes the plan.
 ///
@@ -96,8 +98,14 @@ impl Choice {
                 .filter(|scenario| named(scenario) || (others && request.scenarios.is_empty()))
                 .collect()
         } else if request.profile_set && !request.exact {
-            let set = &request.profile.set;
-            let chosen = in_set(set);
+            let (set, include) = (&request.profile.set, &request.profile.include);
+            let mut chosen = in_set(set);
+            for scenario in all {
+                let included = include.iter().any(|id| id == scenario.id);
+                if included && !chosen.iter().any(|other| other.id == scenario.id) {
+                    chosen.push(scenario);
+                }
+            }
             if chosen.is_empty() && !all.is_empty() {
                 notes.push(format!(
                     "no scenario here is in the set `{set}` of profile `{}`: all run",
@@ -213,16 +221,19 @@ fn add_point(
     point: &Point,
     probes: &mut Probes,
 ) {
+    let needs = scenario.needs.and_then(|needs| needs(point));
+    let memory = needs.map(|needs| needs.memory);
     let add = |plan: &mut Plan, adapter: Option<&'static AdapterEntry>, version, measured| {
         plan.cases.push(PlannedCase {
             id: case(scenario, point, adapter),
             scenario,
             adapter,
             version,
+            memory,
             measured,
         });
     };
-    let too_much = too_much(plan, request, scenario, point);
+    let too_much = needs.and_then(|needs| too_much(plan, request, needs));
     if scenario.contract.is_none() {
         let id = case(scenario, point, None);
         if choice.takes(&id) {
@@ -285,8 +296,7 @@ fn probed(probes: &mut Probes, adapter: &'static AdapterEntry, ask: bool) -> Ava
 }
 
 /// Why the point asks for more than the profile allows, if it does.
-fn too_much(plan: &Plan, request: &Request, scenario: &ScenarioEntry, point: &Point) -> Option<String> {
-    let needs = scenario.needs?(point)?;
+fn too_much(plan: &Plan, request: &Request, needs: Needs) -> Option<String> {
     let most = request.profile.max_batch_size;
     if needs.batch > most {
         return Some(format!(

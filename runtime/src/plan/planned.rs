@@ -18,6 +18,8 @@ pub struct PlannedCase {
     pub adapter: Option<&'static AdapterEntry>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
+    /// How much memory it is expected to take, in bytes, where its scenario says so.
+    pub memory: Option<u64>,
     /// Whether it is measured; a reference that was not selected only runs to be compared with.
     pub measured: bool,
 }

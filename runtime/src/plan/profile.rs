@@ -31,6 +31,8 @@ pub struct Profile {
     pub repeats: u32,
     /// The set of scenarios that runs when nothing is named.
     pub set: String,
+    /// Scenarios that run beside those of the set, by id.
+    pub include: Vec<String>,
     /// Axes that it fixes: `axis` or `SCENARIO.axis` to the text of the value.
     pub pins: BTreeMap<String, String>,
 }
@@ -83,6 +85,7 @@ struct Written {
     memory: Option<String>,
     repeats: Option<u32>,
     set: Option<String>,
+    include: Option<Vec<String>>,
     #[serde(default)]
     pins: BTreeMap<String, String>,
 }
@@ -172,6 +175,7 @@ impl Written {
             memory: self.memory.or(parent.memory),
             repeats: self.repeats.or(parent.repeats),
             set: self.set.or(parent.set),
+            include: self.include.or(parent.include),
             pins,
         }
     }
@@ -195,6 +199,7 @@ impl Written {
             })?,
             repeats: self.repeats.unwrap_or_default(),
             set: self.set.unwrap_or_default(),
+            include: self.include.unwrap_or_default(),
             pins: self.pins,
         };
         match &profile {
@@ -235,6 +240,24 @@ mod tests {
         assert_eq!(figures("tpu_v5e"), ("tpu".into(), 8, 50, 600, 1024, 7));
         assert_eq!(profile("ci_cpu", "").unwrap().limits.min_time, Duration::from_millis(500));
         assert_eq!(profile("quick", "").unwrap().limits.min_time, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn the_built_in_profiles_run_the_published_scenarios() {
+        let runs = |name: &str| {
+            let Profile { set, include, .. } = profile(name, "").unwrap();
+            (set, include.join(" "))
+        };
+        assert_eq!(runs("ci_cpu"), ("gate".into(), String::new()));
+        assert_eq!(runs("gpu_a100"), ("canonical".into(), "HCV-1 HPC-1".into()));
+        assert_eq!(runs("tpu_v5e"), ("tpu".into(), String::new()));
+        // 13 of the set and 15 beside it: the 28 that are not heavy.
+        assert_eq!(profile("gpu_rtx4090", "").unwrap().include.len(), 15);
+        let real = profile("gpu_rtx4090_real", "").unwrap();
+        assert_eq!(real.include, ["CV-1", "CV-3", "NLP-1", "TAB-1", "MM-1"]);
+        for id in &real.include {
+            assert!(real.pins[&format!("{id}.variant")].starts_with("real_"), "{id}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From the repeats of a case to its record.
 
 use super::derive::{Measured, metrics};
-use super::warning::{Warning, missing, notes, sampled_memory, stability};
+use super::warning::{Warning, memory, missing, notes, sampled_memory, stability};
 use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, Process, agree};
 use crate::bencher::{Purpose, Work};
 use crate::metric::Course;
@@ -24,6 +24,8 @@ pub struct CaseFacts {
     pub version: Option<String>,
     /// How far its work must agree with the reference's.
     pub equivalence: Equivalence,
+    /// How much memory the plan expected it to take, in bytes.
+    pub memory: Option<u64>,
     /// The metric that is to stand for the case, where the scenario names one.
     pub headline: Option<String>,
 }
@@ -72,6 +74,7 @@ pub fn assemble(
     );
     warnings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
     warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
+    warnings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     warnings.extend(metrics.iter().filter_map(missing));
     warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 

@@ -20,6 +20,11 @@ const OUTLYING: f64 = 3.5;
 /// of the fourth.
 const FEW_FOR_OUTLIERS: usize = 5;
 
+/// A plan's memory may be off by this share of it.
+const OFF: f64 = 0.25;
+
+const MEBIBYTE: f64 = (1 << 20) as f64;
+
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Warning {
@@ -52,6 +57,13 @@ pub(super) enum Warning {
     },
     /// Peak memory is the largest sum that was sampled over several processes.
     SampledMemory(TreeMemory),
+    /// The case took more memory than the plan expected of it.
+    Memory {
+        /// What was expected, in bytes.
+        planned: u64,
+        /// The median peak, in bytes.
+        peak: f64,
+    },
     /// A metric has no value in some repeats, or a collector gave none in any.
     Missing {
         /// The metric.
@@ -116,6 +128,13 @@ impl fmt::Display for Warning {
                 f,
                 "peak_memory is sampled: the largest sum over up to {} processes that was seen, not an exact peak",
                 tree.processes
+            ),
+            Self::Memory { planned, peak } => write!(
+                f,
+                "peak_memory is {:.0} MiB, the plan expected {:.0} MiB: the scenario's `needs` are more than {:.0} % off",
+                peak / MEBIBYTE,
+                *planned as f64 / MEBIBYTE,
+                OFF * 100.0
             ),
             Self::Missing { metric, absent, of, why } => {
                 write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
@@ -191,6 +210,13 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning
         }
     }
     found
+}
+
+/// Whether the measured peak is above what the plan expected. (A peak below it, of an adapter that needs less, is no
+/// fault of the plan: the plan is for all adapters.)
+pub(super) fn memory(planned: u64, metrics: &[MetricRecord]) -> Option<Warning> {
+    let peak = metrics.iter().find(|metric| metric.name == "peak_memory")?.estimate?.median;
+    (peak > planned as f64 * (1.0 + OFF)).then_some(Warning::Memory { planned, peak })
 }
 
 /// The largest tree that was seen, where any repeat had one of several processes.

@@ -33,6 +33,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
             tier: None,
             version: None,
             equivalence: Equivalence::None,
+            memory: None,
             headline: None,
         };
         skipped(facts, skip.why.clone())
@@ -66,6 +67,7 @@ fn facts(case: &PlannedCase) -> CaseFacts {
         tier: case.adapter.map(|adapter| adapter.tier),
         version: case.version.clone(),
         equivalence: case.scenario.equivalence(),
+        memory: case.memory,
         headline: None,
     }
 }

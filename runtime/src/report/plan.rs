@@ -58,7 +58,9 @@ pub fn details(plan: &Plan) -> String {
     let mut text = String::new();
     for case in &plan.cases {
         let note = if case.measured { "" } else { "  (verified only, as the reference)" };
-        line(&mut text, &format!("  {}{note}", case.id));
+        let memory =
+            case.memory.map_or_else(String::new, |bytes| format!("  {} MiB", bytes.div_ceil(1 << 20)));
+        line(&mut text, &format!("  {}{memory}{note}", case.id));
     }
     text.push_str(&skips(plan));
     let memory = plan.memory >> 20;

@@ -38,7 +38,7 @@ impl Load for Bencher {
             workers,
             unequal: None,
         });
-        self.stream(&mut Stream { epochs: &mut *epochs })
+        self.stream(&mut Stream::new(&mut *epochs))
     }
 }
 
@@ -70,9 +70,16 @@ pub fn for_each_batch(epochs: &mut dyn Epochs, epoch: u64, each: &mut dyn FnMut(
     Ok(())
 }
 
-/// Epoch 0 of an open pipeline, again and again.
-struct Stream<'a> {
+/// Epoch 0 of an open pipeline, again and again, as the harness times it.
+pub struct Stream<'a> {
     epochs: &'a mut dyn Epochs,
+}
+
+impl<'a> Stream<'a> {
+    /// The stream of this pipeline.
+    pub fn new(epochs: &'a mut dyn Epochs) -> Self {
+        Self { epochs }
+    }
 }
 
 impl Source for Stream<'_> {

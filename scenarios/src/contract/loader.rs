@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::{Delivery, FieldKind, Kept, KeptField, Result};
+use weighbridge::{Delivery, FieldKind, Kept, KeptField, Result, skip};
 
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -15,6 +15,20 @@ pub trait Loader {
     /// A [`skip`](weighbridge::skip) for what the system cannot do, naming the transform or the parameter: another
     /// pipeline under the same name would be worse than none. A failure for anything else.
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>>;
+
+    /// Makes one pipeline for each of `specs` over the same data, to be driven side by side from threads of their own:
+    /// the shards of a distributed run.
+    ///
+    /// # Errors
+    /// As [`Loader::open`]. A loader that keeps to one thread declines, which is what happens unless it says otherwise.
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        let _ = (specs, data);
+        Err(skip("it makes one pipeline at a time and cannot be sharded over threads"))
+    }
 }
 
 /// An open pipeline: a cursor over the batches of one epoch after another.
@@ -61,6 +75,24 @@ pub trait Epochs {
             done += 1;
         }
         Ok(done)
+    }
+
+    /// The place in the epoch, as bytes that [`Epochs::restore`] of another pipeline with the same specification
+    /// understands, in another process too: how many batches were handed out, and what else the rest depends on.
+    ///
+    /// # Errors
+    /// A skip where the system has no such thing, which is what happens unless it says otherwise.
+    fn save(&mut self) -> Result<Vec<u8>> {
+        Err(skip("it cannot save its place in an epoch"))
+    }
+
+    /// Goes to the place that was saved: the next [`Epochs::advance`] gives the batch after it.
+    ///
+    /// # Errors
+    /// A failure where the bytes are damaged or of another pipeline; a skip as for [`Epochs::save`].
+    fn restore(&mut self, saved: &[u8]) -> Result<()> {
+        let _ = saved;
+        Err(skip("it cannot restore its place in an epoch"))
     }
 
     /// What the pipeline really does, for the work ticket.

@@ -10,6 +10,8 @@
 //! `<cache>` is `$WEIGHBRIDGE_DATA_CACHE`, else `$XDG_CACHE_HOME/weighbridge`, else `~/.cache/weighbridge`, else a
 //! directory of that name among the temporary files. A directory is written under another name, synced, and renamed,
 //! so that one with its final name is whole; two processes that make the same data set at once do not harm each other.
+//!
+//! The cache holds no more than its cap, `$WEIGHBRIDGE_DATA_CACHE_CAP` (16 GiB): see [`super::room`].
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,6 +24,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::Generator;
 use super::manifest::{FORMAT, FieldEntry, Manifest, hex};
+use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, Origin, real};
 
@@ -41,17 +44,34 @@ pub(super) fn field_file(name: &str) -> String {
 pub struct Cache {
     directory: PathBuf,
     data_root: Option<PathBuf>,
+    cap: Cap,
 }
 
 impl Cache {
-    /// The places that the environment names: `WEIGHBRIDGE_DATA_CACHE` and `WEIGHBRIDGE_DATA_ROOT`.
+    /// What the environment says: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and `WEIGHBRIDGE_DATA_ROOT`.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
 
     /// A cache in this directory, without real data.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), data_root: None }
+        Self { directory: directory.into(), data_root: None, cap: Cap::default() }
+    }
+
+    /// The same cache, holding no more than this many bytes.
+    #[must_use]
+    pub fn capped(self, bytes: u64) -> Self {
+        Self { cap: Cap::Bytes(bytes), ..self }
+    }
+
+    /// Where data sets are kept.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The place of real data, if one is named.
+    pub fn data_root(&self) -> Option<&Path> {
+        self.data_root.as_deref()
     }
 
     /// The same cache, with real data below this directory.
@@ -67,13 +87,16 @@ impl Cache {
             .or_else(|| below("XDG_CACHE_HOME", "weighbridge"))
             .or_else(|| below("HOME", ".cache/weighbridge"))
             .unwrap_or_else(|| std::env::temp_dir().join("weighbridge"));
-        Self { directory, data_root: variable("WEIGHBRIDGE_DATA_ROOT").map(PathBuf::from) }
+        let cap = variable("WEIGHBRIDGE_DATA_CACHE_CAP");
+        let cap = cap.map_or_else(Cap::default, |text| Cap::Text(text.to_string_lossy().into_owned()));
+        Self { directory, data_root: variable("WEIGHBRIDGE_DATA_ROOT").map(PathBuf::from), cap }
     }
 
     /// The data set, mapped. It is made first if it is not there, or not what it should be.
     ///
     /// # Errors
-    /// A skip when real data are absent. A failure when they are malformed, or when the cache cannot be written.
+    /// A skip when real data are absent, or when the cache has no room below its cap. A failure when they are malformed,
+    /// or when the cache cannot be written.
     pub fn open(&self, spec: &DataSpec) -> Result<DataSet> {
         if spec.elements == 0 || spec.fields.is_empty() {
             return Err(Error::new("the data set is empty: it needs `elements` and fields"));
@@ -98,14 +121,14 @@ impl Cache {
             ))
         };
         fs::create_dir_all(&self.directory).map_err(|error| failed("make a directory", error))?;
-        // The lock spares a second process the work; correctness does not hang on it (see `put`), so a file system
-        // without locks is no reason to stop.
-        let lock =
-            File::create(directory.with_extension("lock")).map_err(|error| failed("make a lock", error))?;
+        // The lock spares a second process the work, and two from taking the same room; correctness does not hang on
+        // it (see `put`), so a file system without locks is no reason to stop.
+        let lock = File::create(self.directory.join("lock")).map_err(|error| failed("make a lock", error))?;
         let _ = lock.lock();
         if let Ok(set) = DataSet::map(&directory, spec) {
             return Ok(set); // made while this process waited
         }
+        make_room(&self.directory, &directory, spec.bytes(), &self.cap)?;
         let making = self.directory.join(format!(".making-{}-{}", std::process::id(), next()));
         let made = (|| {
             fs::create_dir(&making).map_err(|error| failed("make a directory", error))?;
@@ -132,7 +155,7 @@ impl Cache {
     /// Gives a whole directory its name. What has that name already is moved away first: it was looked at and is
     /// wrong. If another process was quicker, its directory is as good as ours.
     fn put(&self, making: &Path, directory: &Path) -> std::io::Result<()> {
-        let aside = self.directory.join(format!(".aside-{}-{}", std::process::id(), next()));
+        let aside = aside(&self.directory);
         if fs::rename(directory, &aside).is_ok() {
             fs::remove_dir_all(&aside)?;
         }
@@ -141,6 +164,11 @@ impl Cache {
             renamed => renamed,
         }
     }
+}
+
+/// A name for a data set that is on its way out.
+pub(super) fn aside(cache: &Path) -> PathBuf {
+    cache.join(format!(".aside-{}-{}", std::process::id(), next()))
 }
 
 /// A number that no other call in this process gets.

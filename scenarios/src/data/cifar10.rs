@@ -1,36 +1,41 @@
 //! CIFAR-10 in its binary format: records of one label byte and 3 x 32 x 32 bytes, channel by channel.
 //!
-//! A record becomes one image, height by width by channel. The training files are read in their order, the labels are
-//! checked and dropped.
+//! A record becomes one image, height by width by channel, brought to another size where one is asked for. The training
+//! files are read in their order, the labels are checked and dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, Result};
 
+use super::resize::resize;
 use super::root;
 
-const FOLDER: &str = "cifar-10-batches-bin";
+pub(super) const FOLDER: &str = "cifar-10-batches-bin";
+
+pub(super) const REMEDY: &str = "unpack the binary version of CIFAR-10 (cifar-10-binary.tar.gz from \
+                      https://www.cs.toronto.edu/~kriz/cifar.html, 170 MB)";
+
 const PIXELS: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PIXELS;
 
 /// `data_batch_1.bin` to `data_batch_5.bin`, those that are there, in order.
 pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
-    let remedy = "unpack the binary version of CIFAR-10 (cifar-10-binary.tar.gz from \
-                  https://www.cs.toronto.edu/~kriz/cifar.html, 170 MB)";
-    let folder = root::below_root(data_root, &[FOLDER], remedy)?;
+    let folder = root::below_root(data_root, &[FOLDER], REMEDY)?;
     let files = (1..=5).map(|number| folder.join(format!("data_batch_{number}.bin")));
     let found: Vec<PathBuf> = files.filter(|path| path.exists()).collect();
     if found.is_empty() {
         let first = folder.join("data_batch_1.bin");
-        return Err(weighbridge::skip(format!("{} is absent: {remedy} there", first.display())));
+        return Err(weighbridge::skip(format!("{} is absent: {REMEDY} there", first.display())));
     }
     Ok(found)
 }
 
-/// The first images of the files.
-pub(super) fn read(paths: &[PathBuf], images: usize) -> Result<Vec<u8>> {
-    let mut field = Vec::with_capacity(images * (RECORD - 1));
+/// The first images of the files, as squares of this side.
+pub(super) fn read(paths: &[PathBuf], images: usize, side: usize) -> Result<Vec<u8>> {
+    let size = 3 * side * side;
+    let mut field = Vec::with_capacity(images * size);
+    let mut image = Vec::with_capacity(RECORD - 1);
     let mut left = images;
     for path in paths {
         if left == 0 {
@@ -53,11 +58,13 @@ pub(super) fn read(paths: &[PathBuf], images: usize) -> Result<Vec<u8>> {
                     record[0]
                 )));
             }
+            image.clear();
             for pixel in 0..PIXELS {
-                field.extend((0..3).map(|channel| record[1 + channel * PIXELS + pixel]));
+                image.extend((0..3).map(|channel| record[1 + channel * PIXELS + pixel]));
             }
+            field.extend(resize(&image, 32, 32, side));
         }
-        left = images - field.len() / (RECORD - 1);
+        left = images - field.len() / size;
     }
     if left > 0 {
         return Err(Error::new(format!(
@@ -100,6 +107,16 @@ mod tests {
         let rows = open(&[("data_batch_1.bin", first), ("data_batch_2.bin", record(9, 4, 5, 6))], 2).unwrap();
         assert_eq!(rows[..9], [1, 2, 3, 77, 2, 3, 1, 2, 3]);
         assert_eq!(rows[3072..3078], [4, 5, 6, 4, 5, 6]);
+    }
+
+    #[test]
+    fn images_are_brought_to_another_size() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join(FOLDER)).unwrap();
+        fs::write(place.path().join(FOLDER).join("data_batch_1.bin"), record(0, 10, 20, 30)).unwrap();
+        let cache = Cache::at(place.path().join("cache")).with_data_root(place.path());
+        let set = cache.open(&DataSpec::images(1, 64, 3).read_from(Origin::Cifar10)).unwrap();
+        assert_eq!(set.rows(0, 0..1), [10, 20, 30].repeat(64 * 64));
     }
 
     #[test]

@@ -13,11 +13,14 @@ use super::root;
 const DENSE: usize = 13;
 const COLUMNS: usize = 1 + DENSE + 26;
 
+pub(super) const FILES: &[&str] = &["criteo/train.txt", "criteo/dac_sample.txt"];
+
+pub(super) const REMEDY: &str = "unpack the Criteo display advertising data (`train.txt`, or the small `dac_sample.txt` of \
+                                 dac_sample.tar.gz, https://huggingface.co/datasets/Recommenders/criteo)";
+
 /// The whole log, or the sample of it.
 pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
-    let remedy = "unpack the Criteo display advertising data (`train.txt`, or the small `dac_sample.txt` of \
-                  dac_sample.tar.gz, https://huggingface.co/datasets/Recommenders/criteo)";
-    Ok(vec![root::below_root(data_root, &["criteo/train.txt", "criteo/dac_sample.txt"], remedy)?])
+    Ok(vec![root::below_root(data_root, FILES, REMEDY)?])
 }
 
 /// The dense numbers of the first lines.

@@ -10,17 +10,23 @@ compile_error!(
 
 mod cache;
 mod cifar10;
+mod coco;
 mod criteo;
 mod generate;
 mod manifest;
 mod real;
+mod real_sets;
+mod resize;
+mod room;
 mod root;
 mod set;
 mod spec;
 mod statistics;
 mod text;
+mod wikitext;
 
 pub use cache::Cache;
 pub use manifest::Normalisation;
+pub use real_sets::{REAL_SETS, RealSet, Seen};
 pub use set::DataSet;
 pub use spec::{DataSpec, FieldSpec, Origin, VOCABULARY, Values};

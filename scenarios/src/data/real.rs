@@ -8,7 +8,7 @@ use weighbridge::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::root::unreadable;
-use super::{DataSpec, Origin, cifar10, criteo, text};
+use super::{DataSpec, Origin, cifar10, coco, criteo, text, wikitext};
 
 /// The files of a real data set, in the order in which they are read.
 pub(super) struct Files {
@@ -22,6 +22,8 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
         Origin::Text => text::find(data_root)?,
         Origin::Cifar10 => cifar10::find(data_root)?,
         Origin::Criteo => criteo::find(data_root)?,
+        Origin::WikiText => wikitext::find(data_root)?,
+        Origin::CocoCaptions { .. } => coco::find(data_root)?,
         Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
     };
     Ok(Files { origin, paths })
@@ -37,10 +39,12 @@ impl Files {
         };
         let seen: String = self.paths.iter().map(state).collect::<Result<_>>()?;
         let name = match self.origin {
-            Origin::Text => "text",
-            Origin::Cifar10 => "cifar10",
-            Origin::Criteo => "criteo",
-            Origin::Synthetic { .. } => "synthetic",
+            Origin::Text => "text".to_owned(),
+            Origin::Cifar10 => "cifar10".to_owned(),
+            Origin::Criteo => "criteo".to_owned(),
+            Origin::WikiText => "wikitext".to_owned(),
+            Origin::CocoCaptions { vocabulary } => format!("coco{vocabulary}"),
+            Origin::Synthetic { .. } => "synthetic".to_owned(),
         };
         Ok(format!("{name}-{:016x}", xxh3_64(seen.as_bytes())))
     }
@@ -50,8 +54,10 @@ impl Files {
         let shape = &spec.fields[0].kind.shape;
         let field = match self.origin {
             Origin::Text => text::read(&self.paths, spec.elements, shape[0]),
-            Origin::Cifar10 => cifar10::read(&self.paths, spec.elements),
+            Origin::Cifar10 => cifar10::read(&self.paths, spec.elements, shape[0]),
             Origin::Criteo => criteo::read(&self.paths[0], spec.elements),
+            Origin::WikiText => wikitext::read(&self.paths[0], spec.elements, shape[0]),
+            Origin::CocoCaptions { vocabulary } => return coco::read(&self.paths, spec, vocabulary),
             Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
         }?;
         Ok(vec![field])

@@ -9,6 +9,7 @@ use weighbridge::FieldKind;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::manifest::{FieldEntry, Manifest, Normalisation, hex};
+use super::room::InUse;
 use super::{DataSpec, cache};
 
 /// The rows of a data set, in memory.
@@ -17,6 +18,7 @@ pub struct DataSet {
     elements: usize,
     fields: Vec<Field>,
     digest: String,
+    _in_use: InUse,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl DataSet {
     ///
     /// The check reads every byte, so that afterwards no page fault is left for a timed region.
     pub(super) fn map(directory: &Path, spec: &DataSpec) -> Result<Self, String> {
+        let in_use = InUse::new(directory).map_err(|error| format!("no directory: {error}"))?;
         let text = std::fs::read(directory.join(cache::MANIFEST))
             .map_err(|error| format!("no manifest: {error}"))?;
         let manifest: Manifest =
@@ -80,7 +83,7 @@ impl DataSet {
         }
         let fields = manifest.fields.into_iter().map(|entry| Field::map(directory, entry, manifest.elements));
         let fields = fields.collect::<Result<_, _>>()?;
-        Ok(Self { elements: manifest.elements, fields, digest: manifest.digest })
+        Ok(Self { elements: manifest.elements, fields, digest: manifest.digest, _in_use: in_use })
     }
 }
 

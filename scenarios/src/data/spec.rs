@@ -53,6 +53,13 @@ pub enum Origin {
     Cifar10,
     /// The dense columns of the Criteo click log.
     Criteo,
+    /// The raw training text of `WikiText-103`, hashed to token ids.
+    WikiText,
+    /// COCO's validation images of 2017 with their captions.
+    CocoCaptions {
+        /// Token ids of captions are below this.
+        vocabulary: u32,
+    },
 }
 
 impl DataSpec {
@@ -102,6 +109,13 @@ impl DataSpec {
     /// Name, type and element shape of every field.
     pub fn kinds(&self) -> impl Iterator<Item = &FieldKind> {
         self.fields.iter().map(|field| &field.kind)
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        let row: usize =
+            self.kinds().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum();
+        (row as u64).saturating_mul(self.elements as u64)
     }
 
     /// A name for people and file systems: fields, shapes, count. `suffix` says what else tells it apart.

@@ -55,7 +55,7 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
         for word in stripped.split_whitespace() {
             let word = if markdown { word.trim_matches(MARKDOWN_SIGNS) } else { word };
             if !word.is_empty() {
-                field.extend(token(word).to_le_bytes());
+                field.extend(token(word, VOCABULARY).to_le_bytes());
             }
         }
     }
@@ -70,9 +70,9 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
     Ok(field)
 }
 
-/// The id of a word.
-fn token(word: &str) -> i32 {
-    (crc32fast::hash(word.as_bytes()) % VOCABULARY).cast_signed()
+/// The id of a word in a vocabulary of this size.
+pub(super) fn token(word: &str, vocabulary: u32) -> i32 {
+    (crc32fast::hash(word.as_bytes()) % vocabulary.max(1)).cast_signed()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -181,12 +181,12 @@ mod tests {
     }
 
     fn ids(words: &str) -> Vec<i32> {
-        words.split(' ').map(token).collect()
+        words.split(' ').map(|word| token(word, VOCABULARY)).collect()
     }
 
     #[test]
     fn a_word_is_its_crc_modulo_the_vocabulary() {
-        assert_eq!(token("123456789"), (0xcbf4_3926_u32 % 32_000).cast_signed()); // the check value of CRC-32
+        assert_eq!(token("123456789", VOCABULARY), (0xcbf4_3926_u32 % 32_000).cast_signed()); // the check value of CRC-32
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The ticket must show no transform, owned batches, and `tokens` as `i32`.
-#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate"], equivalence = exact,
+#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn token_rows(
     bencher: &mut Bencher,
@@ -21,7 +21,8 @@ fn token_rows(
     #[sweep(
         small = Tokens::new(10_000, 128, 32),
         medium = Tokens::new(100_000, 2_048, 16),
-        real_text = Tokens::real_text(10_000, 128, 32)
+        real_text = Tokens::real_text(10_000, 128, 32),
+        real_wikitext = Tokens::wikitext(10_000, 128, 32)
     )]
     variant: Tokens,
     #[sweep(0)] workers: usize,

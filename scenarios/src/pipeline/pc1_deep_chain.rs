@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many transforms as the depth says; it alone can, from depth 20 on: by then
 /// the chain has brought every number to 0.99, so the content of deeper batches is the same.
-#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate"], equivalence = exact,
+#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn deep_chain(
     bencher: &mut Bencher,

@@ -12,7 +12,9 @@ use crate::prelude::*;
 /// Can a training run be repeated exactly, and what does the randomness cost? The timed stream is the throughput of
 /// `RandomCrop` and `RandomFlip` over 5,000 images. After it, outside the clock, in every repeat: the pipeline is opened
 /// once per run and goes through every epoch; the bytes are hashed in the order of delivery. Epoch `e` must have one
-/// digest in all runs, different epochs different digests, and every epoch all elements. Anything else is a failure.
+/// digest in all runs, different epochs different digests, and every epoch all elements; and one more run goes through
+/// the first epoch with no worker, one and two, which must change nothing. Anything else is a failure. (A loader that
+/// declines a number of workers is compared over those that it takes.)
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
@@ -90,8 +92,27 @@ fn compare(
             }
         }
     }
-    Ok(variant.runs as u64 * variant.epochs)
+    let mut compared = variant.runs as u64 * variant.epochs;
+    for workers in OTHER_WORKERS.into_iter().filter(|&workers| workers != spec.workers) {
+        let other = spec.clone().workers(workers);
+        let found = match loader.open(&other, &data) {
+            Err(why) if why.is_skip() => continue,
+            opened => digest(&mut *opened?, 0)?.1,
+        };
+        if Some(&found) != expected.first() {
+            return Err(Error::new(format!(
+                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of workers changes \
+                 the bytes or their order",
+                spec.workers
+            )));
+        }
+        compared += 1;
+    }
+    Ok(compared)
 }
+
+/// Numbers of workers over which the first epoch is compared.
+const OTHER_WORKERS: [usize; 3] = [0, 1, 2];
 
 /// How many elements an epoch has, and the hash of all its bytes in the order of delivery.
 fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
@@ -175,6 +196,14 @@ mod tests {
         let said =
             run(&mut Changed::new(|opened, epoch, real| real.begin(100 * opened + epoch))).unwrap_err();
         assert!(said.to_string().contains("does not repeat itself") && !said.is_skip(), "{said}");
+    }
+
+    #[test]
+    fn workers_that_change_the_bytes_fail() {
+        // The pipelines that are opened third and later are those with other numbers of workers.
+        let other = |opened, epoch, real: &mut dyn Epochs| real.begin(if opened > 3 { 77 } else { epoch });
+        let said = run(&mut Changed::new(other)).unwrap_err();
+        assert!(said.to_string().contains("the number of workers changes"), "{said}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type.
-#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate"], equivalence = exact,
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn image_classification(
     bencher: &mut Bencher,

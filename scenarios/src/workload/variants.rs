@@ -22,6 +22,11 @@ impl Images {
     pub const fn cifar10(elements: usize, batch_size: usize) -> Self {
         Self { elements, side: 32, batch_size, origin: Some(Origin::Cifar10) }
     }
+
+    /// The first images of CIFAR-10, brought to this side.
+    pub const fn cifar10_resized(elements: usize, side: usize, batch_size: usize) -> Self {
+        Self { elements, side, batch_size, origin: Some(Origin::Cifar10) }
+    }
 }
 
 /// Rows of token ids, all of one length.
@@ -37,6 +42,11 @@ impl Tokens {
     /// This many synthetic rows, of this length, in batches of this many.
     pub const fn new(elements: usize, length: usize, batch_size: usize) -> Self {
         Self { elements, length, batch_size, origin: None }
+    }
+
+    /// The first rows of `WikiText-103`.
+    pub const fn wikitext(elements: usize, length: usize, batch_size: usize) -> Self {
+        Self { elements, length, batch_size, origin: Some(Origin::WikiText) }
     }
 
     /// The first rows of real text.

@@ -17,6 +17,7 @@ fn facts() -> CaseFacts {
         tier: None,
         version: None,
         equivalence: Equivalence::None,
+        memory: None,
         headline: None,
     }
 }

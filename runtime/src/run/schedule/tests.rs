@@ -72,6 +72,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         scenario: entry(id, Equivalence::None),
         adapter: None,
         version: None,
+        memory: None,
         measured: true,
     };
     Plan {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lanes::widest;
 use crate::data::Normalisation;
 use crate::workload::Transform;
 
@@ -153,6 +154,7 @@ impl Convert {
 ///
 /// 1/255 is split into a part of 16 significant bits, whose product with a byte is exact, and the rest. The product
 /// with the rest is off by 2^-40 of the whole at most, so that the sum is rounded once in effect. A test tries all 256.
+#[inline(always)]
 fn bytes_by_255(x: u8) -> f32 {
     const COARSE: f32 = f32::from_bits((1.0_f32 / 255.0).to_bits() & !0xff);
     const REST: f32 = (1.0 / 255.0 - COARSE as f64) as f32;
@@ -179,19 +181,29 @@ impl Tile {
 
     fn apply(&self, from: &[f32], to: &mut [f32], then: impl Fn(f32) -> f32) {
         let length = self.mean.len();
-        for (from, to) in from.chunks(length).zip(to.chunks_mut(length)) {
-            for (((x, y), mean), scale) in from.iter().zip(to).zip(&*self.mean).zip(&*self.scale) {
-                *y = then((x - mean) * scale);
-            }
-        }
+        widest(
+            #[inline(always)]
+            || {
+                for (from, to) in from.chunks(length).zip(to.chunks_mut(length)) {
+                    for (((x, y), mean), scale) in from.iter().zip(to).zip(&*self.mean).zip(&*self.scale) {
+                        *y = then((x - mean) * scale);
+                    }
+                }
+            },
+        );
     }
 
     fn apply_in_place(&self, numbers: &mut [f32], then: impl Fn(f32) -> f32) {
-        for numbers in numbers.chunks_mut(self.mean.len()) {
-            for ((x, mean), scale) in numbers.iter_mut().zip(&*self.mean).zip(&*self.scale) {
-                *x = then((*x - mean) * scale);
-            }
-        }
+        widest(
+            #[inline(always)]
+            || {
+                for numbers in numbers.chunks_mut(self.mean.len()) {
+                    for ((x, mean), scale) in numbers.iter_mut().zip(&*self.mean).zip(&*self.scale) {
+                        *x = then((*x - mean) * scale);
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -202,15 +214,25 @@ pub(super) fn tile_length(columns: usize) -> usize {
 }
 
 fn map<T: Copy>(from: &[T], to: &mut [f32], f: impl Fn(T) -> f32) {
-    for (x, y) in from.iter().zip(to) {
-        *y = f(*x);
-    }
+    widest(
+        #[inline(always)]
+        || {
+            for (x, y) in from.iter().zip(to) {
+                *y = f(*x);
+            }
+        },
+    );
 }
 
 fn map_in_place(numbers: &mut [f32], f: impl Fn(f32) -> f32) {
-    for x in numbers {
-        *x = f(*x);
-    }
+    widest(
+        #[inline(always)]
+        || {
+            for x in numbers {
+                *x = f(*x);
+            }
+        },
+    );
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
 //! Loaders written in Rust, in this process.
 //!
-//! Both reference loaders are built from the same parts: rows come from an input (memory or files), go through a chain
+//! All loaders are built from the same parts: rows come from an input (memory or files), go through a chain
 //! compiled from the pipeline's transforms, into buffers that are used again for the next batch, on the consumer's
-//! thread or on workers. They differ in how a chain runs over a batch.
+//! thread or on workers. They differ in how a chain runs over a batch, and on how many threads at once.
 
 mod buffer;
 mod chain;
 mod geometry;
 mod input;
 mod kernels;
+mod lanes;
 mod maker;
 mod open;
+mod place;
 mod prefetch;
+mod rayon_blocks;
 mod reference;
 mod reference_fused;
 mod slowdown;
 
+pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;

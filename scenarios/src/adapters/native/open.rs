@@ -6,7 +6,8 @@ use weighbridge::{Delivery, Error, Result};
 
 use super::buffer::Buffers;
 use super::maker::{Maker, Style};
-use super::prefetch::{Batches, Prefetch};
+use super::place::Place;
+use super::prefetch::{Batches, Prefetch, Start};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -37,6 +38,18 @@ impl Open {
     }
 }
 
+impl Open {
+    /// One pipeline for each of `specs`.
+    pub(super) fn many<'a>(
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+        style: Style,
+    ) -> Result<Vec<Box<dyn Epochs + Send + 'a>>> {
+        let open = |spec| Ok(Box::new(Self::new(spec, data, style)?) as Box<dyn Epochs + Send>);
+        specs.iter().map(open).collect()
+    }
+}
+
 impl Epochs for Open {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.workers = None; // those of the epoch before; new ones start with the first request
@@ -55,8 +68,8 @@ impl Epochs for Open {
                 let room = self.batches.size.min(self.batches.all.len());
                 let kinds = self.maker.kinds();
                 let buffers = || Buffers::new(&kinds, room);
-                let started =
-                    Prefetch::start(&self.maker, self.spec.workers, self.epoch, &self.batches, &buffers);
+                let from = Start { epoch: self.epoch, batch: self.next };
+                let started = Prefetch::start(&self.maker, self.spec.workers, from, &self.batches, &buffers);
                 self.workers = Some(started?);
             }
             self.workers.as_mut().expect("started above").next(&mut self.current)?;
@@ -71,6 +84,17 @@ impl Epochs for Open {
 
     fn whole_pass(&self) -> bool {
         self.style == Style::Fused
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>> {
+        Ok(Place { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<()> {
+        let place = Place::restore(saved, &self.spec)?;
+        self.begin(place.epoch)?;
+        self.next = place.next as usize;
+        Ok(())
     }
 
     fn executed(&self) -> Executed {

@@ -15,6 +15,14 @@ use super::maker::Maker;
 /// Buffers of one worker.
 const AHEAD: usize = 2;
 
+/// Where an epoch is taken up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) epoch: u64,
+    /// The first batch to make.
+    pub(super) batch: usize,
+}
+
 /// The workers of one epoch.
 #[derive(Debug)]
 pub(super) struct Prefetch {
@@ -31,11 +39,11 @@ struct Worker {
 }
 
 impl Prefetch {
-    /// Starts `count` workers on these batches; `buffers` makes an empty one.
+    /// Starts `count` workers on these batches, from `from` on; `buffers` makes an empty one.
     pub(super) fn start(
         maker: &Maker,
         count: usize,
-        epoch: u64,
+        from: Start,
         batches: &Batches,
         buffers: &dyn Fn() -> Buffers,
     ) -> Result<Self> {
@@ -45,11 +53,13 @@ impl Prefetch {
             for _ in 0..AHEAD {
                 empty.send(buffers()).expect("the other end is still here");
             }
+            // The first of its batches that is not behind the start.
+            let first = from.batch + (index + count - from.batch % count) % count;
             let (mut maker, batches) = (maker.another(), batches.clone());
             let work = move || {
-                for batch in (index..batches.count()).step_by(count) {
+                for batch in (first..batches.count()).step_by(count) {
                     let Ok(mut buffers) = to_fill.recv() else { return }; // the consumer stopped
-                    let made = maker.make(epoch, batches.elements(batch), &mut buffers);
+                    let made = maker.make(from.epoch, batches.elements(batch), &mut buffers);
                     if filled.send(made.map(|()| buffers)).is_err() {
                         return;
                     }
@@ -60,7 +70,7 @@ impl Prefetch {
                 thread.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
             Ok(Worker { ends: Some((empty, full)), thread: Some(thread) })
         });
-        Ok(Self { workers: workers.collect::<Result<_>>()?, next: 0 })
+        Ok(Self { workers: workers.collect::<Result<_>>()?, next: from.batch })
     }
 
     /// Swaps the current batch for the next one.

@@ -21,4 +21,12 @@ impl Loader for Reference {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Ok(Box::new(Open::new(spec, data, Style::StepByStep)?))
     }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        Open::many(specs, data, Style::StepByStep)
+    }
 }

@@ -1,0 +1,359 @@
+//! Threads that each drive a pipeline of their own, in step.
+//!
+//! A step hands every worker the order to advance and waits for all answers: a batch is there when the last part of it
+//! is. Between steps nobody runs ahead, as in a training step that ends in a collective operation.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, Scope, ThreadId};
+use std::time::Instant;
+
+use weighbridge::{Count, Error, Kept, Result, Source};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::contract::{Batch, Epochs};
+
+/// The workers. They end when it is dropped.
+pub(super) struct Crew {
+    members: Vec<Member>,
+    epoch: u64,
+}
+
+struct Member {
+    orders: Sender<Order>,
+    answers: Receiver<Result<Answer>>,
+    band: Band,
+}
+
+/// A part of every element: the `index`-th of `of` equal runs of its bytes, field by field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Band {
+    pub(super) index: usize,
+    pub(super) of: usize,
+}
+
+enum Order {
+    /// Go to before the first batch of an epoch.
+    Begin(u64),
+    /// Make the next batch.
+    Advance,
+    /// Copy the current part.
+    Keep,
+    /// Go through the rest of the epoch without waiting for anybody, and hash every element.
+    Finish,
+}
+
+enum Answer {
+    Begun,
+    /// What the part holds; `None` at the end of the shard.
+    Advanced(Option<Count>),
+    Kept(Kept),
+    Finished(Shift),
+}
+
+/// What one worker did in an epoch, as it saw it.
+#[derive(Clone, Debug)]
+pub(super) struct Shift {
+    pub(super) thread: ThreadId,
+    /// When it asked for its first batch, and when it had its last.
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    /// A hash of its part of every element, in the order of delivery.
+    pub(super) hashes: Vec<u128>,
+}
+
+impl Crew {
+    /// One thread for each pipeline, which delivers this band of every element.
+    pub(super) fn start<'scope, 'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        pipelines: Vec<(Box<dyn Epochs + Send + 'scope>, Band)>,
+    ) -> Result<Self> {
+        let mut members = Vec::new();
+        for (index, (epochs, band)) in pipelines.into_iter().enumerate() {
+            let (orders, to_do) = channel();
+            let (done, answers) = channel();
+            let work = move || Worker::new(epochs, band).serve(&to_do, &done);
+            let started = Builder::new().name(format!("shard-{index}")).spawn_scoped(scope, work);
+            started.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
+            members.push(Member { orders, answers, band });
+        }
+        Ok(Self { members, epoch: 0 })
+    }
+
+    /// Gives all workers an order before any answer is waited for.
+    fn ask(&self, order: fn(&Self) -> Order) -> Result<Vec<Answer>> {
+        let gone = |index: usize| Error::new(format!("worker {index} ended early: it panicked"));
+        for (index, member) in self.members.iter().enumerate() {
+            member.orders.send(order(self)).map_err(|_| gone(index))?;
+        }
+        let answer = |(index, member): (usize, &Member)| member.answers.recv().map_err(|_| gone(index))?;
+        self.members.iter().enumerate().map(answer).collect()
+    }
+
+    /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have one, and from
+    /// there on each runs freely.
+    pub(super) fn shifts(&mut self, epoch: u64) -> Result<Vec<Shift>> {
+        self.epoch = epoch;
+        self.rewind()?;
+        self.next()?;
+        let finished = self.ask(|_| Order::Finish)?.into_iter().map(|answer| match answer {
+            Answer::Finished(shift) => shift,
+            _ => unreachable!("an order has its own answer"),
+        });
+        Ok(finished.collect())
+    }
+}
+
+impl Source for Crew {
+    fn rewind(&mut self) -> Result<()> {
+        self.ask(|crew| Order::Begin(crew.epoch)).map(drop)
+    }
+
+    fn next(&mut self) -> Result<Option<Count>> {
+        let mut whole: Option<Count> = None;
+        for (answer, member) in self.ask(|_| Order::Advance)?.into_iter().zip(&self.members) {
+            let Answer::Advanced(Some(part)) = answer else { continue };
+            let whole = whole.get_or_insert_default();
+            whole.bytes += part.bytes;
+            // Every band is of the same elements.
+            whole.elements += if member.band.index == 0 { part.elements } else { 0 };
+        }
+        Ok(whole)
+    }
+
+    /// The parts put together again: bands side by side, shards one after the other.
+    fn keep(&mut self) -> Result<Kept> {
+        let parts = self.ask(|_| Order::Keep)?.into_iter().map(|answer| match answer {
+            Answer::Kept(part) => part,
+            _ => unreachable!("an order has its own answer"),
+        });
+        let parts: Vec<Kept> = parts.collect();
+        let bands = self.members.first().map_or(1, |member| member.band.of);
+        let mut whole: Option<Kept> = None;
+        for row in parts.chunks(bands) {
+            let row = join(row);
+            match &mut whole {
+                None => whole = Some(row),
+                Some(whole) => {
+                    whole.elements += row.elements;
+                    for (field, more) in whole.fields.iter_mut().zip(row.fields) {
+                        field.bytes.extend(more.bytes);
+                    }
+                }
+            }
+        }
+        whole.ok_or_else(|| Error::new("the mesh has no workers"))
+    }
+}
+
+/// The bands of the same elements as whole elements.
+fn join(bands: &[Kept]) -> Kept {
+    let mut whole = bands[0].clone();
+    for (position, field) in whole.fields.iter_mut().enumerate() {
+        if let Some(rows) = field.shape.first_mut() {
+            *rows *= bands.len();
+        }
+        let part = field.bytes.len() / whole.elements.max(1);
+        field.bytes.clear();
+        for element in 0..whole.elements {
+            for band in bands {
+                field.bytes.extend(&band.fields[position].bytes[element * part..][..part]);
+            }
+        }
+    }
+    whole
+}
+
+/// What runs on one thread.
+struct Worker<'a> {
+    epochs: Box<dyn Epochs + Send + 'a>,
+    band: Band,
+    /// Its part of the current batch, where that is not the whole: one run of bytes for each field.
+    tile: Vec<Vec<u8>>,
+    elements: usize,
+    first: Option<Instant>,
+    hash: Xxh3,
+}
+
+impl<'a> Worker<'a> {
+    fn new(epochs: Box<dyn Epochs + Send + 'a>, band: Band) -> Self {
+        Self { epochs, band, tile: Vec::new(), elements: 0, first: None, hash: Xxh3::new() }
+    }
+
+    /// Does what it is told until nobody tells it any more.
+    fn serve(mut self, orders: &Receiver<Order>, answers: &Sender<Result<Answer>>) {
+        while let Ok(order) = orders.recv() {
+            let answer = match order {
+                Order::Begin(epoch) => self.begin(epoch).map(|()| Answer::Begun),
+                Order::Advance => self.advance().map(Answer::Advanced),
+                Order::Keep => Ok(Answer::Kept(self.keep())),
+                Order::Finish => self.finish().map(Answer::Finished),
+            };
+            if answers.send(answer).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.first = None;
+        self.elements = 0;
+        self.epochs.begin(epoch)
+    }
+
+    fn advance(&mut self) -> Result<Option<Count>> {
+        self.first.get_or_insert_with(Instant::now);
+        if !self.epochs.advance()? {
+            self.elements = 0;
+            return Ok(None);
+        }
+        self.epochs.ready()?;
+        let batch = self.epochs.batch();
+        self.elements = batch.elements();
+        if self.band.of > 1 {
+            self.tile.resize_with(batch.kinds().len(), Vec::new);
+            for (field, tile) in self.tile.iter_mut().enumerate() {
+                tile.clear();
+                for part in self.band.parts(batch, field) {
+                    tile.extend_from_slice(part);
+                }
+            }
+        }
+        let bytes = batch.size() / self.band.of as u64;
+        Ok(Some(Count { elements: self.elements as u64, bytes }))
+    }
+
+    fn keep(&self) -> Kept {
+        let batch = self.epochs.batch();
+        let mut kept = batch.keep();
+        kept.elements = self.elements;
+        for (position, field) in kept.fields.iter_mut().enumerate() {
+            if self.elements == 0 {
+                field.bytes.clear(); // its shard has ended
+            } else if self.band.of > 1 {
+                field.bytes.clone_from(&self.tile[position]);
+            }
+            if let Some(rows) = field.shape.first_mut() {
+                *rows /= self.band.of;
+            }
+        }
+        kept
+    }
+
+    fn finish(&mut self) -> Result<Shift> {
+        let mut hashes = Vec::new();
+        let start = self.first.unwrap_or_else(Instant::now);
+        while self.elements > 0 {
+            self.band.hash(self.epochs.batch(), &mut self.hash, &mut hashes);
+            self.advance()?;
+        }
+        Ok(Shift { thread: std::thread::current().id(), start, end: Instant::now(), hashes })
+    }
+}
+
+impl Band {
+    /// The whole element.
+    #[cfg(test)]
+    pub(super) const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// This part of every element of a field.
+    fn parts(self, batch: &dyn Batch, field: usize) -> impl Iterator<Item = &[u8]> {
+        let bytes = batch.bytes(field);
+        let row = bytes.len() / batch.elements().max(1);
+        let part = row / self.of;
+        bytes.chunks_exact(row.max(1)).map(move |element| &element[self.index * part..][..part])
+    }
+
+    /// Adds a hash of this part of every element, all its fields together.
+    pub(super) fn hash(self, batch: &dyn Batch, hash: &mut Xxh3, hashes: &mut Vec<u128>) {
+        let mut fields: Vec<_> = (0..batch.kinds().len()).map(|field| self.parts(batch, field)).collect();
+        for _ in 0..batch.elements() {
+            hash.reset();
+            fields.iter_mut().filter_map(Iterator::next).for_each(|part| hash.update(part));
+            hashes.push(hash.digest128());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::native::Reference;
+    use crate::contract::Loader;
+    use crate::data::{Cache, DataSpec};
+    use crate::distribution::Mesh;
+    use crate::workload::{PipelineSpec, Transform};
+
+    /// All batches of a mesh, put together.
+    fn batches(mesh: Mesh, spec: &PipelineSpec) -> Vec<Kept> {
+        let place = tempfile::tempdir().unwrap();
+        let data = Arc::new(Cache::at(place.path()).open(&spec.source).unwrap());
+        let places = mesh.places(spec).unwrap();
+        let specs: Vec<PipelineSpec> = places.iter().map(|place| place.spec.clone()).collect();
+        let mut loader = Reference;
+        let pipelines = loader.open_many(&specs, &data).unwrap();
+        let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
+        std::thread::scope(|scope| {
+            let mut crew = Crew::start(scope, pipelines.into_iter().zip(bands).collect()).unwrap();
+            crew.rewind().unwrap();
+            let mut kept = Vec::new();
+            while let Some(count) = crew.next().unwrap() {
+                kept.push(crew.keep().unwrap());
+                let bytes: usize = kept.last().unwrap().fields.iter().map(|field| field.bytes.len()).sum();
+                let elements = kept.last().unwrap().elements as u64;
+                assert_eq!((count.elements, count.bytes), (elements, bytes as u64));
+            }
+            kept
+        })
+    }
+
+    fn elements(batches: &[Kept]) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        for batch in batches {
+            let field = &batch.fields[0];
+            all.extend(field.bytes.chunks(field.bytes.len() / batch.elements).map(<[u8]>::to_vec));
+        }
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn every_mesh_gives_the_elements_of_one_worker() {
+        let spec = PipelineSpec::new(DataSpec::images(50, 8, 3), 12).map(Transform::RandomFlip);
+        let alone = batches(Mesh::line(1), &spec);
+        assert_eq!(alone[0].fields[0].shape, [8, 8, 3]);
+        for mesh in [Mesh::line(3), Mesh::grid(1, 4), Mesh::grid(2, 2)] {
+            let together = batches(mesh, &spec);
+            assert_eq!(elements(&together), elements(&alone), "{mesh}");
+            assert_eq!(together[0].fields[0].shape, [8, 8, 3]);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_panics_is_told_and_nobody_waits_for_it() {
+        struct Panics;
+        impl Epochs for Panics {
+            fn begin(&mut self, _epoch: u64) -> Result<()> {
+                panic!("on purpose")
+            }
+            fn advance(&mut self) -> Result<bool> {
+                Ok(false)
+            }
+            fn batch(&self) -> &dyn Batch {
+                unreachable!("there is none")
+            }
+            fn executed(&self) -> crate::contract::Executed {
+                unreachable!("nobody asks")
+            }
+        }
+        let told = std::panic::catch_unwind(|| {
+            std::thread::scope(|scope| {
+                let mut crew = Crew::start(scope, vec![(Box::new(Panics) as Box<_>, Band::WHOLE)]).unwrap();
+                crew.rewind().unwrap_err().to_string()
+            })
+        });
+        // The scope passes a panic on once all threads have ended; the error was there before.
+        assert!(told.is_err() || told.is_ok_and(|said| said.contains("worker 0 ended early")));
+    }
+}

@@ -1,0 +1,14 @@
+//! Several workers that share one data set.
+//!
+//! A [`Mesh`] says who gets what, a [`Crew`] is the threads that do it, and [`prove`](proof::prove) is how it is shown
+//! that all of them did, at once, and that together they gave what one alone gives.
+
+mod crew;
+mod mesh;
+mod proof;
+mod run;
+
+pub mod dist1_sharding;
+pub mod dist2_mesh;
+
+pub use mesh::Mesh;

@@ -1,0 +1,128 @@
+//! Was the work really shared? Looked at outside the clock, from what each worker stamped and hashed.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use weighbridge::{Error, Result};
+
+use super::crew::Shift;
+use super::mesh::Mesh;
+use crate::workload::{PipelineSpec, Shard};
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    /// Threads that delivered something.
+    pub(super) workers: usize,
+    /// How long all of them were at work at once.
+    pub(super) overlap: Duration,
+    /// From the first start to the last end.
+    pub(super) wall: Duration,
+}
+
+/// Holds what the workers of a mesh did against what one pipeline alone gives, whose hashes of band `b` of every element
+/// are `alone[b]`, in order.
+///
+/// # Errors
+/// Fewer threads at work than the mesh has; two that did not overlap; a shard that does not hold exactly its elements.
+pub(super) fn judge(mesh: Mesh, spec: &PipelineSpec, shifts: &[Shift], alone: &[Vec<u128>]) -> Result<Found> {
+    let busy: HashSet<_> =
+        shifts.iter().filter(|shift| !shift.hashes.is_empty()).map(|shift| shift.thread).collect();
+    if busy.len() != mesh.workers() {
+        return Err(Error::new(format!(
+            "{} workers were asked for with `mesh` {mesh}, and {} were at work: a count that was not used is not reported",
+            mesh.workers(),
+            busy.len()
+        )));
+    }
+    for (index, shift) in shifts.iter().enumerate() {
+        let (shard, band) = (Shard { index: index / mesh.bands, count: mesh.shards }, index % mesh.bands);
+        let own = shard.of(spec.source.elements);
+        if shift.hashes != alone[band][own.clone()] {
+            return Err(Error::new(format!(
+                "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard {shard}): it has {}, \
+                 and the content or the order differs from one pipeline's",
+                shift.hashes.len()
+            )));
+        }
+    }
+    let last_start = shifts.iter().map(|shift| shift.start).max();
+    let first_end = shifts.iter().map(|shift| shift.end).min();
+    let (Some(last_start), Some(first_end)) = (last_start, first_end) else {
+        return Err(Error::new("the mesh has no workers"));
+    };
+    let overlap = first_end.checked_duration_since(last_start);
+    let Some(overlap) = overlap else {
+        return Err(Error::new(format!("the workers of `mesh` {mesh} were not at work at the same time")));
+    };
+    let first_start = shifts.iter().map(|shift| shift.start).min().unwrap_or(last_start);
+    let last_end = shifts.iter().map(|shift| shift.end).max().unwrap_or(first_end);
+    Ok(Found { workers: busy.len(), overlap, wall: last_end - first_start })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::ThreadId;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::data::DataSpec;
+
+    fn spec() -> PipelineSpec {
+        PipelineSpec::new(DataSpec::tokens(4, 2), 2)
+    }
+
+    fn threads() -> Vec<ThreadId> {
+        let start = || std::thread::spawn(|| std::thread::current().id()).join().unwrap();
+        vec![start(), start()]
+    }
+
+    /// Two workers with these stamps in milliseconds and these hashes.
+    fn judged(change: impl FnOnce(&mut Vec<Shift>)) -> Result<Found> {
+        let zero = Instant::now();
+        let at = |milliseconds: u64| zero + Duration::from_millis(milliseconds);
+        let mut shifts: Vec<Shift> = (threads()
+            .into_iter()
+            .zip([(0, 10), (2, 8)])
+            .zip([vec![1, 2], vec![3, 4]]))
+        .map(|((thread, (start, end)), hashes)| Shift { thread, start: at(start), end: at(end), hashes })
+        .collect();
+        change(&mut shifts);
+        judge(Mesh::line(2), &spec(), &shifts, &[vec![1, 2, 3, 4]])
+    }
+
+    #[test]
+    fn workers_that_share_the_work_at_the_same_time_pass() {
+        let found = judged(|_| ()).unwrap();
+        let (overlap, wall) = (Duration::from_millis(6), Duration::from_millis(10));
+        assert_eq!(found, Found { workers: 2, overlap, wall });
+    }
+
+    #[test]
+    fn a_count_that_was_not_used_is_refused() {
+        let one_thread = judged(|shifts| shifts[1].thread = shifts[0].thread).unwrap_err().to_string();
+        assert!(
+            one_thread.contains("2 workers were asked for") && one_thread.contains("and 1 were"),
+            "{one_thread}"
+        );
+        let idle = judged(|shifts| shifts[1].hashes.clear()).unwrap_err().to_string();
+        assert!(idle.contains("and 1 were at work"), "{idle}");
+    }
+
+    #[test]
+    fn elements_that_are_missing_doubled_or_of_another_shard_are_refused() {
+        for wrong in [vec![3], vec![3, 3], vec![1, 2], vec![4, 3], vec![3, 4, 1]] {
+            let said = judged(|shifts| shifts[1].hashes = wrong).unwrap_err().to_string();
+            assert!(
+                said.contains("worker 1 of `mesh` 2 did not deliver exactly the elements 2..4"),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn workers_one_after_the_other_are_refused() {
+        let said = judged(|shifts| shifts[1].start = shifts[0].end + Duration::from_millis(1)).unwrap_err();
+        assert!(said.to_string().contains("not at work at the same time"), "{said}");
+    }
+}
