@@ -33,6 +33,8 @@ pub struct FieldSpec {
 pub enum Values {
     /// Whole numbers from 0, below this, all equally likely.
     Below(u32),
+    /// Whole numbers from the first, below the second, all equally likely.
+    Between(u32, u32),
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
     /// Read from files.
@@ -110,6 +112,7 @@ impl DataSpec {
             let shape: Vec<String> = kind.shape.iter().map(usize::to_string).collect();
             let values = match values {
                 Values::Below(bound) => format!("below{bound}"),
+                Values::Between(from, below) => format!("from{from}below{below}"),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };

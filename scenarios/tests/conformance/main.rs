@@ -1,6 +1,7 @@
 //! What every loader in the catalogue must do, over toy pipelines; and that the checks would notice if it did not.
 
 mod chains;
+mod golden;
 mod oracle;
 mod wrong;
 
