@@ -3,5 +3,5 @@
 mod load;
 mod loader;
 
-pub use load::{Load, for_each_batch, open_data};
+pub use load::{Load, for_each_batch, load_epochs, open_data, time_epoch};
 pub use loader::{Batch, Epochs, Executed, Loader};

@@ -86,6 +86,14 @@ impl DataSpec {
         Self { fields, elements, origin: Origin::Synthetic { seed: SEED } }
     }
 
+    /// The same data with another field beside those that there are.
+    #[must_use]
+    pub fn with(mut self, name: &str, dtype: Dtype, shape: &[usize], values: Values) -> Self {
+        let kind = FieldKind { name: name.into(), dtype, shape: shape.to_vec() };
+        self.fields.push(FieldSpec { kind, values });
+        self
+    }
+
     /// The same fields and shapes, read from files.
     #[must_use]
     pub fn read_from(mut self, origin: Origin) -> Self {

@@ -1,3 +1,4 @@
 //! Tables.
 
 pub mod tab1_dense_table;
+pub mod tab2_sparse_features;

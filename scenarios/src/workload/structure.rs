@@ -19,7 +19,8 @@ pub struct Structure {
     pub mixing: Option<Mixing>,
     /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data set as it is.
     pub mixture: Vec<f64>,
-    /// Whether the batches of the first epoch are kept and delivered again in later ones.
+    /// Whether the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0 begins with
+    /// an empty cache.
     pub cache: bool,
     /// Regroups the finished batches into batches of this many elements.
     pub rebatch: Option<usize>,

@@ -4,7 +4,7 @@ use weighbridge::{Dtype, FieldKind, Kept};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::Loader as _;
 use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, Values};
-use weighbridge_scenarios::workload::{Access, Draws, PipelineSpec, Transform};
+use weighbridge_scenarios::workload::{Access, Draws, PipelineSpec, Route, Transform};
 
 use crate::oracle::oracle;
 use crate::{data, epoch, loaders};
@@ -66,7 +66,7 @@ impl Dice {
 /// Whether an epoch is what the definitions say, number by number.
 pub(crate) fn check(batches: &[Kept], spec: &PipelineSpec, data: &DataSet, number: u64) {
     let output = spec.output().unwrap();
-    let padded: Vec<bool> = spec.routes().unwrap().iter().map(|route| route.is_padded()).collect();
+    let padded: Vec<bool> = spec.routes().unwrap().iter().map(Route::is_padded).collect();
     let mut element = 0;
     for batch in batches {
         let expected: Vec<_> =

@@ -3,6 +3,7 @@
 mod chains;
 mod golden;
 mod oracle;
+mod structure;
 mod wrong;
 
 use std::any::TypeId;

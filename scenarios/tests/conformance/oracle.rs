@@ -1,4 +1,10 @@
 //! `docs/transforms.md`, written a second time: slow, obvious, from the page alone, and sharing nothing with the loaders.
+#![expect(
+    clippy::many_single_char_names,
+    clippy::approx_constant,
+    clippy::excessive_precision,
+    reason = "the names and the digits of the page"
+)]
 
 use weighbridge::{Dtype, FieldKind};
 use weighbridge_scenarios::data::DataSet;
@@ -112,7 +118,7 @@ impl Address {
 
     fn normal(&self, j: u64) -> f32 {
         let b = self.bits(j / 2);
-        let k = if j % 2 == 0 { b >> 40 } else { (b >> 16) % (1 << 24) };
+        let k = if j.is_multiple_of(2) { b >> 40 } else { (b >> 16) % (1 << 24) };
         let x = ((2 * k + 1) as f64 / 16_777_216.0 - 1.0) as f32;
         let w = -ln((1.0 - x) * (1.0 + x));
         let polynomial = |constants: [f64; 9], w: f32| {
@@ -189,7 +195,6 @@ fn parts(v: f64, least: f64) -> (f64, i32) {
     (m, e)
 }
 
-#[expect(dead_code, reason = "x")]
 pub(crate) fn ln64(v: f64) -> f64 {
     let (m, e) = parts(v, f64::from_bits(0x3fe6_a09e_667f_3bcd));
     let s = (m - 1.0) / (m + 1.0);

@@ -50,7 +50,6 @@ impl Maker {
             Style::Fused => Writing::Joined,
         };
         let lines = Arc::new(line::compile(spec, data, writing)?);
-        let batches = if spec.structure.cache { spec.elements().len().div_ceil(spec.batch_size) } else { 0 };
         let is_length =
             |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
         let pads = spec.transforms.contains(&Transform::DynamicPad);
@@ -63,7 +62,7 @@ impl Maker {
             gathered: Bytes::default(),
             length_field: if pads { data.kinds().position(is_length) } else { None },
             lengths: Vec::new(),
-            kept: (0..batches).map(|_| OnceLock::new()).collect(),
+            kept: empty(spec),
             slowdown: Slowdown::from_env()?,
             spec: spec.clone(),
         })
@@ -89,6 +88,13 @@ impl Maker {
     /// The fields of a batch.
     pub(super) fn kinds(&self) -> Arc<[FieldKind]> {
         self.lines.iter().map(|line| line.output.clone()).collect()
+    }
+
+    /// Lets go of the batches that were kept.
+    pub(super) fn forget(&mut self) {
+        if self.kept.iter().any(|batch| batch.get().is_some()) {
+            self.kept = empty(&self.spec);
+        }
     }
 
     /// Gets ready for an epoch; before its first batch, and before other makers are made for it.
@@ -175,6 +181,12 @@ impl Maker {
             }
         }
     }
+}
+
+/// A place for each batch of an epoch, if the pipeline keeps them.
+fn empty(spec: &PipelineSpec) -> Arc<[OnceLock<Buffers>]> {
+    let batches = if spec.structure.cache { spec.elements().len().div_ceil(spec.batch_size) } else { 0 };
+    (0..batches).map(|_| OnceLock::new()).collect()
 }
 
 /// The bytes of some elements of a field, one after the other.

@@ -100,6 +100,9 @@ impl Open {
 impl Epochs for Open {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.workers = None; // those of the epoch before; new ones start with the first request
+        if epoch == 0 {
+            self.maker.forget();
+        }
         (self.epoch, self.next) = (epoch, 0);
         self.current.elements = 0;
         if let Some(regrouped) = &mut self.regrouped {

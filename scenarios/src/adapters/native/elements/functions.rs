@@ -140,16 +140,6 @@ mod tests {
     use crate::workload::Draws;
 
     #[test]
-    fn the_constants_are_the_nearest_to_the_digits_on_the_page() {
-        let page =
-            [7.0376836292e-2_f64, 3.3333331174e-1, 2.443315711809948e-5, 1.388731625493765e-3, 0.693359375];
-        let here = [7.037_683_6e-2_f32, 3.333_333e-1, 2.443_315_7e-5, 1.388_731_6e-3, 0.693_359_4];
-        assert_eq!(page.map(|x| x as f32), here);
-        assert_eq!(std::f32::consts::FRAC_2_PI, 0.636_619_772_367_581_4_f64 as f32);
-        assert_eq!(std::f64::consts::LN_2, 0.693_147_180_559_945_3);
-    }
-
-    #[test]
     fn the_functions_are_near_what_they_are_named_for() {
         for step in 1..20_000 {
             let x = f64::from(step) / 7.0;
@@ -163,7 +153,7 @@ mod tests {
             let small = (x / 1e4) as f32;
             assert!((f64::from(log1p_abs(-small)) / f64::from(small).ln_1p() - 1.0).abs() < 1e-6, "{small}");
         }
-        assert_eq!(log1p_abs(f32::INFINITY), f32::INFINITY);
+        assert_eq!(log1p_abs(f32::INFINITY).to_bits(), f32::INFINITY.to_bits());
         assert!(log1p_abs(f32::NAN).is_nan() && sincos(f32::NAN).is_nan() && sincos(f32::INFINITY).is_nan());
     }
 

@@ -1,0 +1,4 @@
+//! Several fields of different kinds.
+
+pub mod mm1_image_text;
+pub mod mm2_audio_text;
