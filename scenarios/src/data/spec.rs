@@ -1,6 +1,7 @@
 //! The description of a data set: small, comparable, made without touching the data.
 
 use weighbridge::{Dtype, FieldKind};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The seed of all synthetic data.
 const SEED: u64 = 42;
@@ -127,6 +128,12 @@ impl DataSpec {
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))
         };
         let fields: String = self.fields.iter().map(field).collect();
+        // File systems end names at 255 bytes.
+        let fields = if fields.len() <= 150 {
+            fields
+        } else {
+            format!("{}-fields-{:032x}-", self.fields.len(), xxh3_128(fields.as_bytes()))
+        };
         format!("{fields}{}-{suffix}", self.elements)
     }
 }

@@ -15,8 +15,11 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }
 
+/// Looks at an epoch: loader, batches, data, number.
+type Check<'a> = dyn Fn(&str, &[Kept], &DataSet, u64) + 'a;
+
 /// Runs a pipeline through every loader, with workers and without, and hands each epoch to `check`.
-fn through_all(spec: &PipelineSpec, check: &dyn Fn(&str, &[Kept], &DataSet, u64)) {
+fn through_all(spec: &PipelineSpec, check: &Check<'_>) {
     let (_place, data) = data(spec);
     for (name, mut loader) in loaders() {
         for workers in [0, 2] {
@@ -148,7 +151,7 @@ fn a_mixture_takes_the_elements_of_its_parts_in_order_by_their_weights() {
         let mut order = Vec::new();
         for place in 0..41 {
             let u = Address::new(42, number, place, 1 << 34).unit(0) * 4.0;
-            let part = if u < 3.0 { 0 } else { 1 };
+            let part = usize::from(u >= 3.0);
             let (start, end) = (part * 41 / 3, (part + 1) * 41 / 3);
             order.push(start + next[part] % (end - start));
             next[part] += 1;
