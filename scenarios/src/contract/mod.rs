@@ -1,5 +1,7 @@
 //! The contracts: what a scenario asks of a system under test.
 
+#[cfg(test)]
+pub(crate) mod changed;
 mod load;
 mod loader;
 

@@ -124,3 +124,24 @@ impl Epochs for Later<'_> {
         self.0.executed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
+        cache(&mut bencher(), &mut Changed::new(change), Images::floats(200, 8, 64), epoch, 0)
+    }
+
+    #[test]
+    fn both_cases_run_and_epochs_that_differ_fail() {
+        run(Epoch::First, |_| {}).unwrap();
+        run(Epoch::Later, |_| {}).unwrap();
+        let other = |spec: &mut PipelineSpec| {
+            spec.structure.cache = false;
+            spec.transforms.push(GaussianNoise);
+        };
+        assert!(run(Epoch::Later, other).unwrap_err().to_string().contains("different bytes"));
+    }
+}

@@ -87,3 +87,22 @@ fn widths(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Re
     })?;
     Ok(widths)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
+        dynamic_padding(&mut bencher(), &mut Changed::new(change), Rows::new(640, 64, 8), 0)
+    }
+
+    #[test]
+    fn batches_that_are_all_as_wide_as_the_data_fail() {
+        run(|_| {}).unwrap();
+        let unpadded = |spec: &mut PipelineSpec| {
+            spec.transforms.remove(0);
+        };
+        assert!(run(unpadded).unwrap_err().to_string().contains("nothing was padded"));
+    }
+}

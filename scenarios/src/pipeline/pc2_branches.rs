@@ -73,3 +73,21 @@ fn compare(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> R
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
+        branches(&mut bencher(), &mut Changed::new(change), Images::floats(160, 8, 16), 0)
+    }
+
+    #[test]
+    fn a_merge_that_is_not_the_mean_fails() {
+        run(|_| {}).unwrap();
+        let other_draws =
+            |spec: &mut PipelineSpec| spec.seed += u64::from(spec.structure.merge == Merge::Mean);
+        assert!(run(other_draws).unwrap_err().to_string().contains("not the mean of its branches"));
+    }
+}

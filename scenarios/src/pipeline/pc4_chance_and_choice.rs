@@ -74,3 +74,23 @@ fn observed(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
     }
     Ok(share)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
+        chance_and_choice(&mut bencher(), &mut Changed::new(change), Images::floats(640, 8, 16), 0)
+    }
+
+    #[test]
+    fn a_step_that_is_always_or_never_done_fails() {
+        run(|_| {}).unwrap();
+        for change in [(|spec| spec.structure.gates.clear()) as fn(&mut PipelineSpec), |spec| {
+            spec.structure.gates[0].below = 0.0;
+        }] {
+            assert!(run(change).unwrap_err().to_string().contains("that is no chance"));
+        }
+    }
+}
