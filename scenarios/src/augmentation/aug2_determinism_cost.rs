@@ -13,8 +13,8 @@ use crate::prelude::*;
 /// deterministic` is the ratio of the times of one epoch of each, through the same loader, after the stream.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the two epochs of the ratio. The ticket must show the three transforms of the variant, and `image`
-/// as `f32`.
+/// opening the pipeline, the two epochs of the ratio. The ticket must show the three transforms of the variant, and
+/// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
 #[scenario(id = "AUG-2", category = "Augmentation", equivalence = exact, needs = needs, describe = describe)]

@@ -8,12 +8,13 @@ use crate::prelude::*;
 /// Normalised images, mixed with each other batch by batch: `MixUp` and `CutMix`.
 ///
 /// What does it cost to mix whole batches, which no transform of one element can do? Both ways are cases of one run:
-/// `mixup` touches every number twice, `cutmix` moves rectangles. Each batch draws its share from Beta(0.4, 0.4); image `i`
-/// of `n` is mixed with image `n - 1 - i`. The draw has an address, so a consumer that mixes labels can make it again.
+/// `mixup` touches every number twice, `cutmix` moves rectangles. Each batch draws its share from Beta(0.4, 0.4); image
+/// `i` of `n` is mixed with image `n - 1 - i`. The draw has an address, so a consumer that mixes labels can make it
+/// again.
 ///
 /// Timed: fetching the rows, the transform, the mixing, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image` as
-/// `f32`.
+/// data, opening the pipeline. The ticket must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image`
+/// as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
 #[scenario(id = "CV-3", category = "Computer vision", equivalence = exact, needs = needs, describe = describe)]

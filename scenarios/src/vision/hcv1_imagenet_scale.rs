@@ -11,8 +11,8 @@ use weighbridge::prelude::*;
 /// Timed: fetching the rows, all five transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show the five transforms, and `image` as `f32`.
 ///
-/// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0, 1] there, and
-/// every image came out nearly black.
+/// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0, 1] there,
+/// and every image came out nearly black.
 #[scenario(id = "HCV-1", category = "Computer vision", sets = ["heavy"], equivalence = exact,
     needs = needs, describe = describe)]
 fn imagenet_scale(

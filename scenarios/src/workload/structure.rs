@@ -17,7 +17,8 @@ pub struct Structure {
     pub merge: Merge,
     /// How the elements of a finished batch are mixed with each other.
     pub mixing: Option<Mixing>,
-    /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data set as it is.
+    /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data set as it
+    /// is.
     pub mixture: Vec<f64>,
     /// Whether the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0 begins with
     /// an empty cache.
@@ -102,8 +103,8 @@ impl Structure {
         self.gates.iter().copied().find(|gate| gate.position == position)
     }
 
-    /// What is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader that can run
-    /// plain pipelines alone declines with them.
+    /// What is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader that can run plain
+    /// pipelines alone declines with them.
     pub fn capabilities(&self) -> Vec<String> {
         let mut asked = Vec::new();
         if !self.mixture.is_empty() {
