@@ -364,6 +364,12 @@ mod tests {
         assert!(refused(tokens.map(Transform::RandomFlip)).contains("height, width"));
         let thin = PipelineSpec::new(DataSpec::images(10, 1, 3), 4).map(Transform::RandomCrop);
         assert!(refused(thin).contains("leaves nothing"));
+        for shape in [[0, 4, 3], [4, 0, 3], [4, 4, 0]] {
+            for transform in [Transform::RandomFlip, Transform::GaussianBlur, Transform::RandomResizedCrop] {
+                let none = PipelineSpec::new(DataSpec::normal("x", 4, shape.to_vec()), 2).map(transform);
+                assert!(refused(none).contains("there are none"));
+            }
+        }
         let oblong = PipelineSpec::new(DataSpec::normal("x", 4, vec![2, 3, 1]), 2);
         assert!(refused(oblong.map(Transform::AffineRotation)).contains("needs a square"));
     }
@@ -388,7 +394,7 @@ mod tests {
             assert!(refused(images().mixture(weights)).contains("`mixture`"), "{weights:?}");
         }
         assert!(refused(images().rebatch(0)).contains("`rebatch`"));
-        for alpha in [0.0, f64::NAN, -1.0] {
+        for alpha in [0.0, f64::NAN, -1.0, 9.0, f64::INFINITY] {
             assert!(refused(images().map(Normalize).mix(Mixing::MixUp { alpha })).contains("`alpha`"));
         }
         assert!(refused(images().mix(Mixing::MixUp { alpha: 1.0 })).contains("mixes no field"));

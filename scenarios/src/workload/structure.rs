@@ -168,10 +168,11 @@ impl Structure {
             return Err(Error::new("`branches` are at least two, each with a transform"));
         }
         if let Some(alpha) = self.mixing.map(Mixing::alpha)
-            && !(alpha.is_finite() && alpha >= 0.05)
+            && !(0.05..=2.0).contains(&alpha)
         {
             return Err(Error::new(format!(
-                "`alpha` of the mixing is {alpha}: it must be a number of at least 0.05, below which nothing is mixed"
+                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the draws of the Beta \
+                 distribution run out of tries"
             )));
         }
         if self.rebatch == Some(0) {

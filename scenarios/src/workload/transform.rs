@@ -239,14 +239,14 @@ impl Transform {
 
     /// What is wrong with a field that this touches, if it cannot be done all the same.
     pub(super) fn refuses(self, kind: &FieldKind) -> Option<&'static str> {
+        if kind.shape.len() == 3 && kind.shape.contains(&0) {
+            return Some("works on pixels, and there are none");
+        }
         match self {
             Self::RandomCrop => kind.shape[..2]
                 .iter()
                 .any(|&side| Self::crop_window(side) == 0)
                 .then_some("keeps 7/8 of each side, which leaves nothing"),
-            Self::RandomResizedCrop => {
-                kind.shape[..2].contains(&0).then_some("resizes an image, and there is none")
-            }
             Self::MultiScaleResize => kind.shape[..2]
                 .iter()
                 .any(|&side| side < 2)

@@ -52,7 +52,7 @@ impl Maker {
         let lines = Arc::new(line::compile(spec, data, writing)?);
         let is_length =
             |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
-        let pads = spec.transforms.contains(&Transform::DynamicPad);
+        let pads = lines.iter().any(|line| line.is_padded);
         Ok(Self {
             style,
             input: Input::open(spec, data)?,
