@@ -13,8 +13,10 @@ pub mod contract;
 pub mod data;
 pub mod workload;
 
+pub mod augmentation;
 pub mod distribution;
 pub mod io;
+pub mod multimodal;
 pub mod nlp;
 pub mod pipeline;
 pub mod production;
@@ -26,9 +28,12 @@ pub mod prelude {
     pub use crate::contract::{Batch, Epochs, Executed, Load, Loader};
     pub use crate::data::{DataSet, DataSpec};
     pub use crate::workload::Transform::{
-        self, Add, CastToFloat32, Clip, Multiply, Normalize, RandomCrop, RandomFlip, Scale,
+        self, Add, AffineRotation, CastToFloat32, CausalMaskGeneration, CheapTransform, Clip, ColorJitter,
+        CreateAttentionMask, DynamicPad, ExpensiveTransform, GaussianBlur, GaussianNoise, HashEmbeddingIndex,
+        LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness, RandomCrop, RandomFlip,
+        RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
-    pub use crate::workload::{Access, Images, PipelineSpec, Table, Tokens};
+    pub use crate::workload::{Access, Images, Merge, Mixing, PipelineSpec, Table, Tokens};
 }
 
 /// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.

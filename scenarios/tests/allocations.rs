@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weighbridge_scenarios::adapters::native::{Reference, ReferenceFused};
 use weighbridge_scenarios::contract::Loader;
 use weighbridge_scenarios::data::{Cache, DataSpec};
-use weighbridge_scenarios::workload::{Access, PipelineSpec, Transform};
+use weighbridge_scenarios::workload::{Access, Merge, Mixing, PipelineSpec, Transform};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -30,6 +30,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// Transforms of tokens: there are none here.
+const LEFT_OUT: [Transform; 4] = [
+    Transform::DynamicPad,
+    Transform::HashEmbeddingIndex,
+    Transform::CreateAttentionMask,
+    Transform::CausalMaskGeneration,
+];
+
 /// One test alone in this binary: another one beside it would be counted too.
 #[test]
 fn no_batch_in_steady_state_allocates() {
@@ -39,10 +47,20 @@ fn no_batch_in_steady_state_allocates() {
     let plain = PipelineSpec::new(images, 16);
     let random = plain.clone().map(Transform::RandomCrop).map(Transform::RandomFlip);
     let chain = random.clone().map(Transform::Normalize).map(Transform::Scale).map(Transform::Clip);
+    let long = Transform::ALL.into_iter().filter(|transform| !LEFT_OUT.contains(transform));
+    let long = long.fold(plain.clone(), PipelineSpec::map);
+    let view = [Transform::RandomResizedCrop, Transform::GaussianBlur, Transform::Normalize];
+    let views = plain.clone().branch(&view).branch(&view).merge(Merge::Views);
+    let mean = chain.clone().branch(&[Transform::GaussianNoise]).branch(&[Transform::RandomScale]);
+    let mixed =
+        chain.clone().mix(Mixing::MixUp { alpha: 0.4 }).mixture(&[1.0, 2.0]).sometimes(0.5, Transform::Add);
+    let regrouped = random.clone().mix(Mixing::CutMix { alpha: 0.4 }).rebatch(12);
     let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
     for loader in loaders {
-        for spec in [&plain, &random, &chain] {
-            for access in [Access::Memory, Access::FileEager, Access::FileStreaming] {
+        for spec in [&plain, &random, &chain, &long, &views, &mean, &mixed, &regrouped] {
+            let everywhere = [Access::Memory, Access::FileEager, Access::FileStreaming];
+            let is_long = spec.work().len() > 5;
+            for access in everywhere.into_iter().take(if is_long { 1 } else { 3 }) {
                 for workers in [0, 2] {
                     let spec = spec.clone().access(access).workers(workers);
                     let mut epochs = loader.open(&spec, &data).unwrap();
@@ -60,7 +78,7 @@ fn no_batch_in_steady_state_allocates() {
                     assert!(
                         allocated <= allowed,
                         "{allocated}: {access:?}, {workers} workers, {:?}",
-                        spec.transforms
+                        spec.work()
                     );
                 }
             }

@@ -10,6 +10,22 @@ fn gate(registry: &Registry) -> Vec<&'static ScenarioEntry> {
     registry.scenarios().iter().copied().filter(|scenario| scenario.sets.contains(&"gate")).collect()
 }
 
+/// The points of a scenario that is not of the gate: all that its axes have with the variant, or the data, that is tiny.
+fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
+    let axes = (scenario.axes)();
+    let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {
+        let tiny: Vec<_> = axis.values.iter().filter(|value| value.text == "tiny").collect();
+        let values = if tiny.is_empty() { axis.values.iter().collect() } else { tiny };
+        let longer = |point: &Point| {
+            let with = |value: &_| point.iter().chain([value]).cloned().collect::<Point>();
+            values.iter().map(|value| with(*value)).collect::<Vec<_>>()
+        };
+        points.iter().flat_map(longer).collect()
+    });
+    points.retain(|point| point.iter().any(|value| value.text == "tiny"));
+    points
+}
+
 /// All points of a scenario, but for those that take long without optimisation and would show nothing new: `large`, and
 /// other variants than the default with workers.
 fn points(scenario: &ScenarioEntry) -> Vec<Point> {
@@ -47,9 +63,13 @@ fn the_gate_set_is_the_six() {
 #[test]
 fn every_point_runs_on_two_batches_and_all_loaders_agree() {
     let registry = Registry::collect().unwrap();
+    let gate = gate(&registry);
     let mut seen = 0;
-    for scenario in gate(&registry) {
-        for point in points(scenario) {
+    for &scenario in registry.scenarios() {
+        let is_gate = gate.iter().any(|one| one.id == scenario.id);
+        let points = if is_gate { points(scenario) } else { tiny_points(scenario) };
+        assert!(!points.is_empty(), "{} has no tiny variant", scenario.id);
+        for point in points {
             let done = |adapter: &weighbridge::__private::AdapterEntry| {
                 smoke(scenario, &mut *(adapter.make)().unwrap(), &point)
             };
@@ -74,7 +94,27 @@ fn every_point_runs_on_two_batches_and_all_loaders_agree() {
             }
         }
     }
-    assert!(seen > 30, "only {seen} points ran");
+    assert!(seen > 80, "only {seen} points ran");
+}
+
+#[test]
+fn a_tiny_variant_needs_at_most_64_mib() {
+    let registry = Registry::collect().unwrap();
+    let mut seen = 0;
+    for scenario in registry.scenarios() {
+        for point in tiny_points(scenario) {
+            let needs = scenario
+                .needs
+                .and_then(|needs| needs(&point))
+                .expect("a loader's scenario says what it needs");
+            let workers = point.get("workers").map_or(0, |workers| workers.text.parse().unwrap_or(0));
+            if workers == 0 {
+                assert!(needs.memory <= 64 << 20, "{} {point}: {} MiB", scenario.id, needs.memory >> 20);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} tiny points");
 }
 
 #[test]

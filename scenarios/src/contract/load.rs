@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use weighbridge::{Bencher, Count, Kept, Result, Source, Ticket};
 
@@ -28,18 +29,47 @@ impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
         let mut epochs = loader.open(&spec, &data)?;
-        let Executed { transforms, ran_on, synchronised, delivery, workers } = epochs.executed();
-        self.work(Ticket {
-            input: Some(data.digest().to_owned()),
-            transforms,
-            ran_on,
-            synchronised,
-            delivery,
-            workers,
-            unequal: None,
-        });
-        self.stream(&mut Stream::new(&mut *epochs))
+        load_epochs(self, &mut *epochs, &data)
     }
+}
+
+/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket.
+///
+/// # Errors
+/// What the stream says.
+pub fn load_epochs(bencher: &Bencher, epochs: &mut dyn Epochs, data: &DataSet) -> Result<()> {
+    let Executed { transforms, ran_on, synchronised, delivery, workers } = epochs.executed();
+    bencher.work(Ticket {
+        input: Some(data.digest().to_owned()),
+        transforms,
+        ran_on,
+        synchronised,
+        delivery,
+        workers,
+        unequal: None,
+    });
+    bencher.stream(&mut Stream { epochs })
+}
+
+/// How long a whole epoch takes, from the first request to its end.
+///
+/// # Errors
+/// What the pipeline says.
+pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
+    epochs.begin(epoch)?;
+    let start = Instant::now();
+    let mut next = |batch: &dyn Batch| {
+        black_box(batch.elements());
+    };
+    if epochs.whole_pass() {
+        epochs.pass(u64::MAX, &mut next)?;
+    } else {
+        while epochs.advance()? {
+            epochs.ready()?;
+            next(epochs.batch());
+        }
+    }
+    Ok(start.elapsed())
 }
 
 /// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run.

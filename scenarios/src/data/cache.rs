@@ -272,7 +272,7 @@ impl FieldFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::FieldSpec;
+    use crate::data::{FieldSpec, Values};
 
     fn place() -> (tempfile::TempDir, Cache) {
         let place = tempfile::tempdir().unwrap();
@@ -407,6 +407,18 @@ mod tests {
         fs::write(&file, "").unwrap();
         let error = Cache::at(file.join("cache")).open(&DataSpec::tokens(1, 1)).unwrap_err();
         assert!(error.to_string().contains("WEIGHBRIDGE_DATA_CACHE names another place"), "{error}");
+    }
+
+    #[test]
+    fn a_data_set_of_many_fields_has_a_name_that_file_systems_take() {
+        let (_place, cache) = place();
+        let fields = |count: usize| {
+            let rows = DataSpec::table(3, 2);
+            (0..count)
+                .fold(rows, |rows, field| rows.with(&format!("x{field}"), Dtype::I64, &[], Values::Below(9)))
+        };
+        assert_eq!(cache.open(&fields(40)).unwrap().kinds().count(), 41);
+        assert_ne!(fields(40).name(""), fields(41).name(""));
     }
 
     #[test]

@@ -25,6 +25,9 @@ impl Generator {
         let (dtype, values) = (field.kind.dtype, field.values);
         let known = matches!(
             (dtype, values),
+            (Dtype::I32 | Dtype::I64, Values::Between(from, below)) if from < below && below <= i32::MAX.unsigned_abs()
+        ) || matches!(
+            (dtype, values),
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
                 | (Dtype::F32, Values::Normal)
@@ -62,6 +65,16 @@ impl Generator {
             (Dtype::I64, Values::Below(bound)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = i64::from(self.below(bound)).to_le_bytes();
+                }
+            }
+            (Dtype::I32, Values::Between(from, below)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = (from + self.below(below - from)).cast_signed().to_le_bytes();
+                }
+            }
+            (Dtype::I64, Values::Between(from, below)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = i64::from(from + self.below(below - from)).to_le_bytes();
                 }
             }
             (Dtype::F32, Values::Normal) => {
@@ -153,6 +166,8 @@ mod tests {
     #[test]
     fn a_distribution_that_a_type_cannot_hold_is_refused() {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::U8, shape: vec![] };
-        assert!(Generator::new(&FieldSpec { kind, values: Values::Normal }, 0, 42).is_err());
+        assert!(Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42).is_err());
+        let kind = FieldKind { dtype: Dtype::I32, ..kind };
+        assert!(Generator::new(&FieldSpec { kind, values: Values::Between(5, 5) }, 0, 42).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The description of a data set: small, comparable, made without touching the data.
 
 use weighbridge::{Dtype, FieldKind};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The seed of all synthetic data.
 const SEED: u64 = 42;
@@ -33,6 +34,8 @@ pub struct FieldSpec {
 pub enum Values {
     /// Whole numbers from 0, below this, all equally likely.
     Below(u32),
+    /// Whole numbers from the first, below the second, all equally likely.
+    Between(u32, u32),
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
     /// Read from files.
@@ -91,6 +94,14 @@ impl DataSpec {
         Self { fields, elements, origin: Origin::Synthetic { seed: SEED } }
     }
 
+    /// The same data with another field beside those that there are.
+    #[must_use]
+    pub fn with(mut self, name: &str, dtype: Dtype, shape: &[usize], values: Values) -> Self {
+        let kind = FieldKind { name: name.into(), dtype, shape: shape.to_vec() };
+        self.fields.push(FieldSpec { kind, values });
+        self
+    }
+
     /// The same fields and shapes, read from files.
     #[must_use]
     pub fn read_from(mut self, origin: Origin) -> Self {
@@ -124,12 +135,19 @@ impl DataSpec {
             let shape: Vec<String> = kind.shape.iter().map(usize::to_string).collect();
             let values = match values {
                 Values::Below(bound) => format!("below{bound}"),
+                Values::Between(from, below) => format!("from{from}below{below}"),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))
         };
         let fields: String = self.fields.iter().map(field).collect();
+        // File systems end names at 255 bytes.
+        let fields = if fields.len() <= 150 {
+            fields
+        } else {
+            format!("{}-fields-{:032x}-", self.fields.len(), xxh3_128(fields.as_bytes()))
+        };
         format!("{fields}{}-{suffix}", self.elements)
     }
 }

@@ -20,6 +20,7 @@ fn token_rows(
     loader: &mut dyn Loader,
     #[sweep(
         small = Tokens::new(10_000, 128, 32),
+        tiny = Tokens::new(1_000, 128, 32),
         medium = Tokens::new(100_000, 2_048, 16),
         real_text = Tokens::real_text(10_000, 128, 32),
         real_wikitext = Tokens::wikitext(10_000, 128, 32)

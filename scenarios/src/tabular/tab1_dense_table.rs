@@ -20,6 +20,7 @@ fn dense_table(
     loader: &mut dyn Loader,
     #[sweep(
         small = Table::new(10_000, 100, 256),
+        tiny = Table::new(2_560, 100, 256),
         medium = Table::new(1_000_000, 100, 1_024),
         real_criteo = Table::criteo(10_000, 256)
     )]

@@ -20,6 +20,7 @@ fn image_classification(
     loader: &mut dyn Loader,
     #[sweep(
         small = Images::new(10_000, 32, 64),
+        tiny = Images::new(1_000, 32, 64),
         medium = Images::new(5_000, 128, 128),
         large = Images::new(50_000, 256, 64),
         real_cifar10 = Images::cifar10(10_000, 64)

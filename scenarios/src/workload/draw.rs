@@ -48,6 +48,16 @@ impl Draw {
         ((u128::from(self.bits(number)) * u128::from(bound)) >> 64) as u64
     }
 
+    /// A number from [0, 1): the upper 53 bits, times 2^-53.
+    pub fn unit(self, number: u64) -> f64 {
+        (self.bits(number) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// A number from [low, high): `low + (high - low) * unit`, in `f64`.
+    pub fn between(self, number: u64, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit(number)
+    }
+
     /// True with probability 1/2: the highest bit.
     pub fn coin(self, number: u64) -> bool {
         self.bits(number) >> 63 == 1
@@ -94,6 +104,16 @@ mod tests {
         }
         // Expected 1,000 each with a standard deviation of about 30: six of them away is a defect, not chance.
         assert!(counts.iter().all(|&count| (820..1_180).contains(&count)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_unit_draw_stays_below_one_and_spreads_evenly() {
+        let draw = Draws::new(42, 0).at(0, 0);
+        let all: Vec<f64> = (0..10_000).map(|number| draw.unit(number)).collect();
+        assert!(all.iter().all(|unit| (0.0..1.0).contains(unit)));
+        let mean = all.iter().sum::<f64>() / 1e4;
+        assert!((mean - 0.5).abs() < 0.018, "{mean}"); // six standard deviations
+        assert!((0..100).all(|number| (-3.0..5.0).contains(&draw.between(number, -3.0, 5.0))));
     }
 
     #[test]

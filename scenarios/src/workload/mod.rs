@@ -4,11 +4,15 @@
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
 mod draw;
+mod route;
 mod spec;
+mod structure;
 mod transform;
 mod variants;
 
 pub use draw::{Draw, Draws};
+pub use route::{Route, Touch};
 pub use spec::{Access, PipelineSpec, Shard};
-pub use transform::Transform;
+pub use structure::{Gate, Merge, Mixing, Structure};
+pub use transform::{Effect, Transform};
 pub use variants::{Images, Table, Tokens};

@@ -4,9 +4,10 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Error, FieldKind, Needs, Result};
+use weighbridge::{Dtype, Error, FieldKind, Needs, Result};
 
-use super::Transform;
+use super::route::{self, Route};
+use super::{Gate, Merge, Mixing, Structure, Transform};
 use crate::data::{DataSpec, Origin};
 
 /// What a loader is asked to do, as data.
@@ -26,6 +27,8 @@ pub struct PipelineSpec {
     pub shard: Shard,
     /// Seed of the draws of random transforms. The data have a seed of their own.
     pub seed: u64,
+    /// What is not a step on one element after the other.
+    pub structure: Structure,
 }
 
 impl PipelineSpec {
@@ -39,6 +42,7 @@ impl PipelineSpec {
             workers: 0,
             shard: Shard::ALL,
             seed: 42,
+            structure: Structure::default(),
         }
     }
 
@@ -46,6 +50,68 @@ impl PipelineSpec {
     #[must_use]
     pub fn map(mut self, transform: Transform) -> Self {
         self.transforms.push(transform);
+        self
+    }
+
+    /// Adds a transform at the end that each element goes through with this probability.
+    #[must_use]
+    pub fn sometimes(mut self, probability: f64, transform: Transform) -> Self {
+        let position = self.transforms.len();
+        self.structure.gates.push(Gate { position, decided_at: position, from: 0.0, below: probability });
+        self.map(transform)
+    }
+
+    /// Adds alternatives at the end: each element goes through one of them, all equally likely.
+    #[must_use]
+    pub fn choose(mut self, alternatives: &[Transform]) -> Self {
+        let (decided_at, all) = (self.transforms.len(), alternatives.len() as f64);
+        for (index, &transform) in alternatives.iter().enumerate() {
+            let (from, below) = (index as f64 / all, (index + 1) as f64 / all);
+            self.structure.gates.push(Gate { position: decided_at + index, decided_at, from, below });
+            self.transforms.push(transform);
+        }
+        self
+    }
+
+    /// Adds a branch, which starts from what the list of transforms gives.
+    #[must_use]
+    pub fn branch(mut self, transforms: &[Transform]) -> Self {
+        self.structure.branches.push(transforms.to_vec());
+        self
+    }
+
+    /// Sets what becomes of the branches.
+    #[must_use]
+    pub fn merge(mut self, merge: Merge) -> Self {
+        self.structure.merge = merge;
+        self
+    }
+
+    /// Mixes the elements of each batch with each other.
+    #[must_use]
+    pub fn mix(mut self, mixing: Mixing) -> Self {
+        self.structure.mixing = Some(mixing);
+        self
+    }
+
+    /// Mixes each epoch from equal, contiguous parts of the data set, by these weights.
+    #[must_use]
+    pub fn mixture(mut self, weights: &[f64]) -> Self {
+        self.structure.mixture = weights.to_vec();
+        self
+    }
+
+    /// Keeps the batches of the first epoch for later ones.
+    #[must_use]
+    pub fn cached(mut self) -> Self {
+        self.structure.cache = true;
+        self
+    }
+
+    /// Regroups the finished batches into batches of this many.
+    #[must_use]
+    pub fn rebatch(mut self, batch_size: usize) -> Self {
+        self.structure.rebatch = Some(batch_size);
         self
     }
 
@@ -86,20 +152,46 @@ impl PipelineSpec {
         self.shard.of(self.source.elements)
     }
 
-    /// The fields of a delivered batch, in the order of the source's fields.
+    /// The fields of a delivered batch: those of the source in order, then those that transforms add.
     ///
     /// # Errors
     /// As [`PipelineSpec::check`].
     pub fn output(&self) -> Result<Vec<FieldKind>> {
-        self.check()?;
-        Ok(self.walk(|_, _| {}))
+        Ok(self.routes()?.into_iter().map(|route| route.output).collect())
+    }
+
+    /// How each field of a delivered batch comes about, in order.
+    ///
+    /// # Errors
+    /// As [`PipelineSpec::check`].
+    pub fn routes(&self) -> Result<Vec<Route>> {
+        self.check_numbers()?;
+        let routes = route::routes(self)?;
+        self.check_mixing(&routes)?;
+        if self.structure.rebatch.is_some() && routes.iter().any(Route::is_padded) {
+            return Err(Error::new(
+                "`rebatch` cannot regroup rows that DynamicPad made as long as their batch",
+            ));
+        }
+        Ok(routes)
+    }
+
+    /// Every step by name, in order, as tickets tell it: transforms with their probabilities, branches, and what is
+    /// done with whole batches.
+    pub fn work(&self) -> Vec<String> {
+        self.structure.work(&self.transforms)
     }
 
     /// Refuses what no loader could do, and names the parameter.
     ///
     /// # Errors
-    /// A batch of none, a shard that is not there, a transform that touches nothing, a crop of an image without room.
+    /// A batch of none, a shard that is not there, a transform that touches nothing, a crop of an image without room,
+    /// a probability that is none, weights that sum to nothing.
     pub fn check(&self) -> Result<()> {
+        self.routes().map(drop)
+    }
+
+    fn check_numbers(&self) -> Result<()> {
         if self.batch_size == 0 {
             return Err(Error::new("`batch_size` is 0: a batch holds at least one element"));
         }
@@ -110,34 +202,20 @@ impl PipelineSpec {
                 self.shard, self.source.elements
             )));
         }
-        let mut touched = vec![false; self.transforms.len()];
-        let mut crop = Ok(());
-        self.walk(|position, kind| {
-            touched[position] = true;
-            if self.transforms[position] == Transform::RandomCrop {
-                let room = kind.shape[..2].iter().all(|&side| Transform::crop_window(side) > 0);
-                if !room {
-                    crop = Err(Error::new(format!(
-                        "RandomCrop keeps 7/8 of each side, which leaves nothing of field `{}` with element shape {:?}",
-                        kind.name, kind.shape
-                    )));
-                }
-            }
-        });
-        crop?;
-        if let Some(position) = touched.iter().position(|touched| !touched) {
-            let transform = self.transforms[position];
-            let hint = match transform {
-                Transform::RandomCrop | Transform::RandomFlip => {
-                    "it needs a field with height, width and channels"
-                }
-                _ => "it needs an f32 field: put Normalize or CastToFloat32 before it",
-            };
-            return Err(Error::new(format!(
-                "transform {transform} at position {position} touches no field of the data: {hint}"
-            )));
+        self.structure.check(self.transforms.len(), self.source.elements)
+    }
+
+    fn check_mixing(&self, routes: &[Route]) -> Result<()> {
+        let mixes = |route: &Route, mixing| match mixing {
+            Mixing::MixUp { .. } => route.output.dtype == Dtype::F32,
+            Mixing::CutMix { .. } => route.output.shape.len() == 3,
+        };
+        match self.structure.mixing {
+            Some(mixing) if !routes.iter().any(|route| mixes(route, mixing)) => Err(Error::new(format!(
+                "{mixing} mixes no field: it needs f32 numbers (MixUp) or images (CutMix)"
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The pipeline in a line: elements and fields, batch size, transforms in order, seeds.
@@ -147,7 +225,7 @@ impl PipelineSpec {
             format!("{} {} [{}]", kind.name, kind.dtype.name(), shape.join("x"))
         };
         let fields: Vec<String> = self.source.fields.iter().map(|source| field(&source.kind)).collect();
-        let transforms: Vec<String> = self.transforms.iter().map(ToString::to_string).collect();
+        let transforms = self.work();
         let transforms =
             if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
         format!(
@@ -163,32 +241,27 @@ impl PipelineSpec {
     /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
     /// batches that the harness holds back to verify, and the process itself.
     pub fn needs(&self) -> Needs {
-        let output: usize = self.walk(|_, _| {}).iter().map(size).sum();
+        // What is refused when it is opened needs nothing.
+        let routes = self.routes().unwrap_or_default();
+        let output: usize = routes.iter().map(|route| size(&route.output)).sum();
+        let merged: usize = routes
+            .iter()
+            .filter(|route| !route.branches.is_empty())
+            .map(|route| 2 * size(&route.output))
+            .sum();
         let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
         let batch = |row: usize| self.batch_size.min(self.source.elements) as u64 * row as u64;
         let workers = self.workers as u64;
         let made = (1 + 2 * workers) * batch(output); // the current one, and two that a worker has ahead
-        let staged = (1 + workers) * batch(source); // rows of a file, or pixels that move before they change their type
+        let staged = (1 + workers) * batch(source + merged); // rows of a file, pixels that move, branches before they merge
         let held = HELD * batch(output);
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks
         let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. })); // real data are whole in memory once
-        let memory = PROCESS + self.source.bytes() * (1 + eager.max(read)) + made + staged + held;
+        let cached = if self.structure.cache { self.elements().len() as u64 * output as u64 } else { 0 };
+        let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
+        let data = self.source.bytes() * (1 + eager.max(read));
+        let memory = PROCESS + data + made + staged + held + cached + regrouped;
         Needs { memory, batch: self.batch_size as u64 }
-    }
-
-    /// Follows every field through the transforms and tells each touch; gives the fields as they come out.
-    fn walk(&self, mut touch: impl FnMut(usize, &FieldKind)) -> Vec<FieldKind> {
-        let through = |source: &FieldKind, touch: &mut dyn FnMut(usize, &FieldKind)| {
-            let mut now = source.clone();
-            for (position, transform) in self.transforms.iter().enumerate() {
-                if let Some(next) = transform.touches(source, &now) {
-                    touch(position, &now);
-                    now = next;
-                }
-            }
-            now
-        };
-        self.source.fields.iter().map(|field| through(&field.kind, &mut touch)).collect()
     }
 }
 
@@ -301,6 +374,59 @@ mod tests {
         assert!(refused(tokens.map(Transform::RandomFlip)).contains("height, width"));
         let thin = PipelineSpec::new(DataSpec::images(10, 1, 3), 4).map(Transform::RandomCrop);
         assert!(refused(thin).contains("leaves nothing"));
+        for shape in [[0, 4, 3], [4, 0, 3], [4, 4, 0]] {
+            for transform in [Transform::RandomFlip, Transform::GaussianBlur, Transform::RandomResizedCrop] {
+                let none = PipelineSpec::new(DataSpec::normal("x", 4, shape.to_vec()), 2).map(transform);
+                assert!(refused(none).contains("there are none"));
+            }
+        }
+        let oblong = PipelineSpec::new(DataSpec::normal("x", 4, vec![2, 3, 1]), 2);
+        assert!(refused(oblong.map(Transform::AffineRotation)).contains("needs a square"));
+    }
+
+    #[test]
+    fn impossible_structures_are_refused_with_the_parameter_named() {
+        use Transform::{CausalMaskGeneration, CreateAttentionMask, DynamicPad, Normalize, RandomFlip};
+        let refused = |spec: PipelineSpec| spec.check().unwrap_err().to_string();
+        let tokens = || PipelineSpec::new(DataSpec::tokens(10, 8), 4);
+        for probability in [f64::NAN, -0.1, 1.1] {
+            assert!(refused(images().sometimes(probability, RandomFlip)).contains("`probability`"));
+        }
+        assert!(refused(images().sometimes(0.5, Normalize)).contains("for some elements"));
+        assert!(refused(images().branch(&[Normalize])).contains("`branches`"));
+        assert!(
+            refused(images().branch(&[Normalize]).branch(&[RandomFlip])).contains("mean of the branches")
+        );
+        let cast = Transform::CastToFloat32;
+        let none = tokens().branch(&[cast]).branch(&[cast, RandomFlip]);
+        assert!(refused(none).contains("RandomFlip at position 2 touches no field"));
+        for weights in [&[0.0, 0.0][..], &[1.0, f64::NAN], &[1.0, -1.0], &[f64::INFINITY], &[1.0; 11]] {
+            assert!(refused(images().mixture(weights)).contains("`mixture`"), "{weights:?}");
+        }
+        assert!(refused(images().rebatch(0)).contains("`rebatch`"));
+        for alpha in [0.0, f64::NAN, -1.0, 9.0, f64::INFINITY] {
+            assert!(refused(images().map(Normalize).mix(Mixing::MixUp { alpha })).contains("`alpha`"));
+        }
+        assert!(refused(images().mix(Mixing::MixUp { alpha: 1.0 })).contains("mixes no field"));
+        assert!(refused(tokens().map(DynamicPad)).contains("`length`"));
+        assert!(
+            refused(tokens().map(CreateAttentionMask).map(CreateAttentionMask)).contains("attention_mask")
+        );
+        assert!(refused(images().map(CausalMaskGeneration)).contains("touches no field"));
+    }
+
+    #[test]
+    fn masks_are_fields_of_their_own_and_views_have_numbers() {
+        use Transform::{CausalMaskGeneration, CreateAttentionMask, RandomFlip, RandomResizedCrop};
+        let names = |spec: PipelineSpec| {
+            let kinds = spec.output().unwrap();
+            kinds.into_iter().map(|kind| format!("{} {:?}", kind.name, kind.shape)).collect::<Vec<_>>()
+        };
+        let tokens = PipelineSpec::new(DataSpec::tokens(10, 8), 4);
+        let masks = tokens.map(CreateAttentionMask).map(CausalMaskGeneration);
+        assert_eq!(names(masks), ["tokens [8]", "attention_mask [8]", "causal_mask [8, 8]"]);
+        let views = images().branch(&[RandomResizedCrop]).branch(&[RandomFlip]).merge(Merge::Views);
+        assert_eq!(names(views), ["image_1 [8, 8, 3]", "image_2 [8, 8, 3]"]);
     }
 
     #[test]

@@ -3,29 +3,45 @@
 use super::PipelineSpec;
 use crate::data::{DataSpec, Origin};
 
-/// Square `u8` images with three channels.
+/// Square images with three channels, `u8` or `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Images {
     elements: usize,
     side: usize,
     batch_size: usize,
+    floats: bool,
     origin: Option<Origin>,
 }
 
 impl Images {
-    /// This many synthetic images, of this side, in batches of this many.
+    /// This many synthetic `u8` images, of this side, in batches of this many.
     pub const fn new(elements: usize, side: usize, batch_size: usize) -> Self {
-        Self { elements, side, batch_size, origin: None }
+        Self { elements, side, batch_size, floats: false, origin: None }
+    }
+
+    /// This many synthetic `f32` images, of this side, in batches of this many.
+    pub const fn floats(elements: usize, side: usize, batch_size: usize) -> Self {
+        Self { elements, side, batch_size, floats: true, origin: None }
+    }
+
+    /// How many images.
+    pub const fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// Pixels of a side.
+    pub const fn side(&self) -> usize {
+        self.side
     }
 
     /// The first images of CIFAR-10.
     pub const fn cifar10(elements: usize, batch_size: usize) -> Self {
-        Self { elements, side: 32, batch_size, origin: Some(Origin::Cifar10) }
+        Self { elements, side: 32, batch_size, floats: false, origin: Some(Origin::Cifar10) }
     }
 
     /// The first images of CIFAR-10, brought to this side.
     pub const fn cifar10_resized(elements: usize, side: usize, batch_size: usize) -> Self {
-        Self { elements, side, batch_size, origin: Some(Origin::Cifar10) }
+        Self { elements, side, batch_size, floats: false, origin: Some(Origin::Cifar10) }
     }
 }
 
@@ -79,8 +95,13 @@ impl Table {
 impl PipelineSpec {
     /// A pipeline over images, without transforms as yet.
     pub fn images(variant: &Images) -> Self {
-        let Images { elements, side, batch_size, origin } = *variant;
-        Self::new(from(DataSpec::images(elements, side, 3), origin), batch_size)
+        let Images { elements, side, batch_size, floats, origin } = *variant;
+        let synthetic = if floats {
+            DataSpec::normal("image", elements, vec![side, side, 3])
+        } else {
+            DataSpec::images(elements, side, 3)
+        };
+        Self::new(from(synthetic, origin), batch_size)
     }
 
     /// A pipeline over rows of tokens, without transforms as yet.

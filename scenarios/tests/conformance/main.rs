@@ -1,7 +1,9 @@
 //! What every loader in the catalogue must do, over toy pipelines; and that the checks would notice if it did not.
 
 mod chains;
+mod golden;
 mod oracle;
+mod structure;
 mod wrong;
 
 use std::any::TypeId;

@@ -7,7 +7,7 @@ use weighbridge::FieldKind;
 use crate::contract::Batch;
 
 /// Bytes that are aligned for every type of number.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Bytes {
     words: Vec<u64>,
 }
@@ -25,28 +25,96 @@ impl Bytes {
     pub(super) fn first_mut(&mut self, bytes: usize) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..bytes]
     }
+
+    /// The first bytes, after growing where there are fewer: only the first call with so many allocates.
+    pub(super) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.words.len() * 8 < bytes {
+            self.words.resize(bytes.div_ceil(8), 0);
+        }
+        self.first_mut(bytes)
+    }
+
+    /// A copy of these bytes.
+    pub(super) fn copy_of(&mut self, bytes: &[u8]) -> &[u8] {
+        let room = self.room(bytes.len());
+        room.copy_from_slice(bytes);
+        room
+    }
 }
 
 /// One batch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Buffers {
     /// How many elements are in it now.
     pub(super) elements: usize,
-    kinds: Arc<[FieldKind]>,
-    fields: Vec<(Bytes, usize)>,
+    /// As they are now: a field that is padded dynamically has another length in each batch.
+    kinds: Vec<FieldKind>,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    bytes: Bytes,
+    /// Bytes of an element now, and at most.
+    row: usize,
+    whole_row: usize,
 }
 
 impl Buffers {
     /// Room for `batch_size` elements of these fields.
     pub(super) fn new(kinds: &Arc<[FieldKind]>, batch_size: usize) -> Self {
-        let room = |kind: &FieldKind| (Bytes::new(batch_size * row_bytes(kind)), row_bytes(kind));
-        Self { elements: 0, kinds: kinds.clone(), fields: kinds.iter().map(room).collect() }
+        let room = |kind: &FieldKind| {
+            let row = row_bytes(kind);
+            Field { bytes: Bytes::new(batch_size * row), row, whole_row: row }
+        };
+        Self { elements: 0, kinds: kinds.to_vec(), fields: kinds.iter().map(room).collect() }
     }
 
-    /// The room of the first elements of a field.
+    /// The room of the first elements of a field, at full length.
     pub(super) fn first_mut(&mut self, field: usize, elements: usize) -> &mut [u8] {
-        let (bytes, row) = &mut self.fields[field];
+        let Field { bytes, row, whole_row } = &mut self.fields[field];
+        *row = *whole_row;
         bytes.first_mut(elements * *row)
+    }
+
+    /// The numbers of a field, and the bytes of one element.
+    pub(super) fn rows_mut(&mut self, field: usize) -> (&mut [u8], usize) {
+        let Field { bytes, row, .. } = &mut self.fields[field];
+        (bytes.first_mut(self.elements * *row), *row)
+    }
+
+    /// Ends the elements of a field with one axis after `length` numbers, and moves them together.
+    pub(super) fn shorten(&mut self, field: usize, length: usize) {
+        let kind = &mut self.kinds[field];
+        kind.shape[0] = length;
+        let Field { bytes, row, whole_row } = &mut self.fields[field];
+        *row = length * kind.dtype.size();
+        let all = bytes.first_mut(self.elements * *whole_row);
+        for element in 1..self.elements {
+            let start = element * *whole_row;
+            all.copy_within(start..start + *row, element * *row);
+        }
+    }
+
+    /// Becomes a copy of another batch of the same fields.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.elements = other.elements;
+        for (field, (own, theirs)) in self.fields.iter_mut().zip(&other.fields).enumerate() {
+            self.kinds[field].shape.copy_from_slice(&other.kinds[field].shape);
+            own.row = theirs.row;
+            let bytes = other.elements * theirs.row;
+            own.bytes.first_mut(bytes).copy_from_slice(theirs.bytes.first(bytes));
+        }
+    }
+
+    /// Adds `count` elements of another batch of the same fields and shapes, from `start` on.
+    pub(super) fn append(&mut self, other: &Self, start: usize, count: usize) {
+        for (own, theirs) in self.fields.iter_mut().zip(&other.fields) {
+            let from = &theirs.bytes.first((start + count) * theirs.row)[start * theirs.row..];
+            own.bytes.first_mut((self.elements + count) * own.row)[self.elements * own.row..]
+                .copy_from_slice(from);
+        }
+        self.elements += count;
     }
 }
 
@@ -60,7 +128,7 @@ impl Batch for Buffers {
     }
 
     fn bytes(&self, field: usize) -> &[u8] {
-        let (bytes, row) = &self.fields[field];
+        let Field { bytes, row, .. } = &self.fields[field];
         bytes.first(self.elements * row)
     }
 }

@@ -1,41 +1,68 @@
-//! The transforms of a pipeline, compiled for one field: a short list of steps, each run over a block of elements.
+//! The transforms of one field, compiled: a short list of steps, each run over a block of elements.
 
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
-use super::buffer::row_bytes;
-use super::geometry::Move;
+use super::buffer::{Bytes, row_bytes};
+use super::elements::{Element, ElementStep, Workspace};
 use super::kernels::{Convert, Float, Plain, tile_length};
 use crate::data::DataSet;
-use crate::workload::{Draws, PipelineSpec, Transform};
+use crate::workload::{Draws, Touch, Transform};
 
 /// What happens to one field. All types become `f32` when they change, so a field changes its type once at most.
 #[derive(Debug)]
 pub(super) struct Chain {
     /// Steps before the type changes; none if it does not.
-    staged: Vec<Move>,
+    staged: Vec<ElementStep>,
     /// The change of type.
-    convert: Option<Convert>,
+    change: Option<Change>,
     /// Steps in the type that is delivered.
     steps: Vec<Step>,
-    /// The field as it is delivered.
+    /// The field as it comes out.
     pub(super) output: FieldKind,
     source_row: usize,
+    output_row: usize,
     columns: usize,
 }
 
 #[derive(Debug)]
 enum Step {
     Float(Float),
-    Move(Move),
+    Element(ElementStep),
+}
+
+/// What makes `f32` of another type.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Convert(Convert),
+    AttentionMask(Dtype),
+    CausalMask { length: usize },
 }
 
 /// The elements of a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct Block<'a> {
     /// The draws of the epoch.
     pub(super) draws: Draws,
-    /// Index in the data set of the first element.
-    pub(super) first: usize,
+    /// Indices in the data set.
+    pub(super) elements: Indices<'a>,
+    /// How many tokens of each are real, where the data say so; else empty.
+    pub(super) lengths: &'a [i32],
+}
+
+/// Which elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Indices<'a> {
+    /// This one and those after it.
+    From(usize),
+    /// These.
+    Listed(&'a [usize]),
+}
+
+/// Room for the steps of a chain, used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    staging: Bytes,
+    space: Workspace,
 }
 
 /// How the steps of a chain are written.
@@ -47,154 +74,224 @@ pub(super) enum Writing {
     Joined,
 }
 
-/// Compiles a pipeline: one chain for each field, in order.
-pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<Chain>> {
-    spec.check()?;
-    let kinds = data.kinds().enumerate();
-    kinds.map(|(field, kind)| Chain::compile(spec, data, field, kind, writing)).collect()
-}
-
 impl Chain {
-    fn compile(
-        spec: &PipelineSpec,
+    /// Compiles what touches a field that is `source` in the data set, at position `field`, and `start` here.
+    pub(super) fn compile(
+        touches: &[Touch],
         data: &DataSet,
         field: usize,
-        kind: &FieldKind,
+        start: &FieldKind,
         writing: Writing,
     ) -> Result<Self> {
+        let source = data.kinds().nth(field).expect("a route starts from a field");
         let mut chain = Self {
             staged: Vec::new(),
-            convert: None,
+            change: None,
             steps: Vec::new(),
-            output: kind.clone(),
-            source_row: row_bytes(kind),
-            columns: kind.shape.last().copied().unwrap_or(1),
+            output: start.clone(),
+            source_row: row_bytes(start),
+            output_row: 0,
+            columns: start.shape.last().copied().unwrap_or(1),
         };
-        for (position, &transform) in spec.transforms.iter().enumerate() {
-            let now = chain.output.clone();
-            let Some(next) = transform.touches(kind, &now) else { continue };
-            if let Some(step) = Move::new(transform, position, &now) {
-                chain.steps.push(Step::Move(step));
-            } else if now.dtype != Dtype::F32 {
-                chain.staged = std::mem::take(&mut chain.steps).into_iter().map(Step::into_move).collect();
-                chain.convert = Some(convert(transform, now.dtype, writing));
-            } else if let Some(step) = float(transform, kind, data, field)? {
-                let joined = match chain.steps.last_mut() {
-                    Some(Step::Float(last)) if writing == Writing::Joined => last.join(&step),
-                    _ => false,
-                };
-                if !joined {
-                    chain.steps.push(Step::Float(step));
-                }
+        for touch in touches {
+            if let Some(step) = ElementStep::new(touch) {
+                chain.steps.push(Step::Element(step));
+            } else if touch.before != touch.after {
+                chain.staged = std::mem::take(&mut chain.steps).into_iter().map(Step::into_element).collect();
+                chain.change = Some(change(touch, writing));
+            } else if let Some(step) = float(touch.transform, source, data, field)? {
+                chain.push(step, touch, writing);
             }
-            chain.output = next;
+            chain.output = touch.after.clone();
         }
+        chain.output_row = row_bytes(&chain.output);
         Ok(chain)
     }
 
-    /// Runs every step over a whole block before the next one. `staging` has room for the block as it is in the source.
-    pub(super) fn run(&self, block: Block, from: &[u8], staging: &mut [u8], to: &mut [u8]) {
-        if let Some(convert) = self.convert {
+    fn push(&mut self, step: Float, touch: &Touch, writing: Writing) {
+        if touch.gate.is_some() {
+            self.steps.push(Step::Element(ElementStep::gated(step, touch)));
+            return;
+        }
+        let joined = match self.steps.last_mut() {
+            Some(Step::Float(last)) if writing == Writing::Joined => last.join(&step),
+            _ => false,
+        };
+        if !joined {
+            self.steps.push(Step::Float(step));
+        }
+    }
+
+    /// Whether nothing is done: what comes out is what went in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.change.is_none() && self.steps.is_empty()
+    }
+
+    /// Bytes of one element as it comes out.
+    pub(super) fn output_row(&self) -> usize {
+        self.output_row
+    }
+
+    /// Runs every step over a whole block before the next one.
+    pub(super) fn run(&self, block: Block<'_>, from: &[u8], scratch: &mut Scratch, to: &mut [u8]) {
+        let Scratch { staging, space } = scratch;
+        if let Some(change) = self.change {
             let from = match self.staged.split_first() {
                 None => from,
                 Some((first, rest)) => {
-                    let staging = &mut staging[..from.len()];
-                    self.move_from(*first, block, from, staging);
+                    let staging = staging.room(from.len());
+                    self.elements_from(first, block, from, staging, space);
                     for step in rest {
-                        self.move_in_place(*step, block, staging, self.source_row);
+                        elements_in_place(step, block, staging, self.source_row, space);
                     }
                     staging
                 }
             };
-            convert.apply(from, bytemuck::cast_slice_mut(to));
-            return self.run_in_place(&self.steps, block, to);
+            change.apply(from, to);
+            return self.run_in_place(&self.steps, block, to, space);
         }
         let Some((first, rest)) = self.steps.split_first() else {
             return to.copy_from_slice(from); // a batch is a copy, even where nothing is to be done
         };
         match first {
             Step::Float(step) => step.apply(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to)),
-            Step::Move(step) => self.move_from(*step, block, from, to),
+            Step::Element(step) => self.elements_from(step, block, from, to, space),
         }
-        self.run_in_place(rest, block, to);
+        self.run_in_place(rest, block, to, space);
     }
 
     /// Runs all steps over one cache-sized piece of the block after the other, so that memory is touched once.
-    pub(super) fn run_fused(&self, block: Block, from: &[u8], staging: &mut [u8], to: &mut [u8]) {
-        let output_row = row_bytes(&self.output);
-        if self.moves() {
-            // A step that moves pixels needs the whole element, and elements are cache-sized.
-            let elements = from.chunks_exact(self.source_row).zip(to.chunks_exact_mut(output_row));
+    pub(super) fn run_fused(&self, block: Block<'_>, from: &[u8], scratch: &mut Scratch, to: &mut [u8]) {
+        if self.works_by_element() {
+            // Elements are cache-sized.
+            let elements =
+                from.chunks_exact(self.source_row.max(1)).zip(to.chunks_exact_mut(self.output_row.max(1)));
             for (index, (from, to)) in elements.enumerate() {
-                self.run(Block { first: block.first + index, ..block }, from, staging, to);
+                self.run(block.from(index), from, scratch, to);
             }
         } else if self.steps.is_empty() {
-            self.run(block, from, staging, to); // one pass as it is
+            self.run(block, from, scratch, to); // one pass as it is
         } else {
             // Whole tiles, so that every piece starts at index 0 of the last axis.
             let numbers = PIECE.next_multiple_of(tile_length(self.columns));
-            let source_number = self.source_row * self.output.dtype.size() / output_row.max(1);
-            let from = from.chunks(numbers * source_number);
+            let source_number = self.source_row * self.output.dtype.size() / self.output_row.max(1);
+            let from = from.chunks((numbers * source_number).max(1));
             for (from, to) in from.zip(to.chunks_mut(numbers * self.output.dtype.size())) {
-                self.run(block, from, staging, to);
+                self.run(block, from, scratch, to);
             }
         }
     }
 
-    /// Bytes of staging that a block of this many elements needs.
-    pub(super) fn staging(&self, elements: usize) -> usize {
-        if self.staged.is_empty() { 0 } else { elements * self.source_row }
+    /// Whether a step needs a whole element.
+    fn works_by_element(&self) -> bool {
+        !self.staged.is_empty()
+            || matches!(self.change, Some(Change::CausalMask { .. }))
+            || self.steps.iter().any(|step| matches!(step, Step::Element(_)))
     }
 
-    fn moves(&self) -> bool {
-        !self.staged.is_empty() || self.steps.iter().any(|step| matches!(step, Step::Move(_)))
-    }
-
-    fn run_in_place(&self, steps: &[Step], block: Block, to: &mut [u8]) {
+    fn run_in_place(&self, steps: &[Step], block: Block<'_>, to: &mut [u8], space: &mut Workspace) {
         for step in steps {
             match step {
                 Step::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(to)),
-                Step::Move(step) => self.move_in_place(*step, block, to, row_bytes(&self.output)),
+                Step::Element(step) => elements_in_place(step, block, to, self.output_row, space),
             }
         }
     }
 
-    fn move_from(&self, step: Move, block: Block, from: &[u8], to: &mut [u8]) {
-        let elements = from.chunks_exact(self.source_row).zip(to.chunks_exact_mut(self.source_row));
-        for (index, (from, to)) in elements.enumerate() {
-            step.apply(from, to, block.draw(index, step));
+    fn elements_from(
+        &self,
+        step: &ElementStep,
+        block: Block<'_>,
+        from: &[u8],
+        to: &mut [u8],
+        space: &mut Workspace,
+    ) {
+        let row = self.source_row.max(1);
+        for (index, (from, to)) in from.chunks_exact(row).zip(to.chunks_exact_mut(row)).enumerate() {
+            step.apply_from(from, to, block.element(index), space);
         }
     }
+}
 
-    #[expect(clippy::unused_self, reason = "beside `move_from`")]
-    fn move_in_place(&self, step: Move, block: Block, elements: &mut [u8], row: usize) {
-        for (index, element) in elements.chunks_exact_mut(row).enumerate() {
-            step.apply_in_place(element, block.draw(index, step));
-        }
+fn elements_in_place(
+    step: &ElementStep,
+    block: Block<'_>,
+    elements: &mut [u8],
+    row: usize,
+    space: &mut Workspace,
+) {
+    for (index, element) in elements.chunks_exact_mut(row.max(1)).enumerate() {
+        step.apply(element, block.element(index), space);
     }
 }
 
 /// Numbers of a piece: with their source and a tile they stay inside a first-level cache of 32 KiB.
 const PIECE: usize = 2048;
 
-impl Block {
-    fn draw(self, index: usize, step: Move) -> crate::workload::Draw {
-        self.draws.at((self.first + index) as u64, step.position)
+impl Block<'_> {
+    fn element(&self, index: usize) -> Element {
+        Element {
+            draws: self.draws,
+            index: match self.elements {
+                Indices::From(first) => first + index,
+                Indices::Listed(indices) => indices[index],
+            },
+            length: self.lengths.get(index).copied().unwrap_or(0),
+        }
+    }
+
+    /// The block without its first elements.
+    pub(super) fn from(&self, index: usize) -> Self {
+        Self {
+            draws: self.draws,
+            elements: match self.elements {
+                Indices::From(first) => Indices::From(first + index),
+                Indices::Listed(indices) => Indices::Listed(&indices[index..]),
+            },
+            lengths: self.lengths.get(index..).unwrap_or_default(),
+        }
     }
 }
 
 impl Step {
-    fn into_move(self) -> Move {
+    fn into_element(self) -> ElementStep {
         match self {
-            Self::Move(step) => step,
+            Self::Element(step) => step,
             Self::Float(_) => unreachable!("arithmetic is done in f32, and a field becomes f32 only once"),
         }
     }
 }
 
-/// The step that changes a type.
-fn convert(transform: Transform, from: Dtype, writing: Writing) -> Convert {
-    match (transform, from) {
+impl Change {
+    fn apply(self, from: &[u8], to: &mut [u8]) {
+        let to: &mut [f32] = bytemuck::cast_slice_mut(to);
+        match self {
+            Self::Convert(convert) => convert.apply(from, to),
+            Self::AttentionMask(Dtype::I64) => mask(bytemuck::cast_slice::<u8, i64>(from), to),
+            Self::AttentionMask(_) => mask(bytemuck::cast_slice::<u8, i32>(from), to),
+            Self::CausalMask { length } => {
+                for (index, row) in to.chunks_exact_mut(length.max(1)).enumerate() {
+                    let (seen, hidden) = row.split_at_mut(index % length + 1);
+                    seen.fill(1.0);
+                    hidden.fill(0.0);
+                }
+            }
+        }
+    }
+}
+
+fn mask<T: Copy + Default + PartialEq>(tokens: &[T], to: &mut [f32]) {
+    for (token, to) in tokens.iter().zip(to) {
+        *to = f32::from(u8::from(*token != T::default()));
+    }
+}
+
+/// The step that makes `f32` of another type.
+fn change(touch: &Touch, writing: Writing) -> Change {
+    let from = touch.before.dtype;
+    Change::Convert(match (touch.transform, from) {
+        (Transform::CreateAttentionMask, _) => return Change::AttentionMask(from),
+        (Transform::CausalMaskGeneration, _) => return Change::CausalMask { length: touch.before.shape[0] },
         (Transform::Normalize, Dtype::U8) if writing == Writing::Joined => Convert::MultiplyBytes,
         (Transform::Normalize, Dtype::U8) => Convert::DivideBytes,
         (_, Dtype::U8) => Convert::CastU8,
@@ -202,10 +299,10 @@ fn convert(transform: Transform, from: Dtype, writing: Writing) -> Convert {
         (_, Dtype::I64) => Convert::CastI64,
         (_, Dtype::F64) => Convert::CastF64,
         (_, Dtype::F32) => unreachable!("asked only when the type changes"),
-    }
+    })
 }
 
-/// The step of a transform on `f32`; `None` where it has nothing to do.
+/// The step of a transform that works number by number on `f32`; `None` where it has nothing to do.
 fn float(transform: Transform, source: &FieldKind, data: &DataSet, field: usize) -> Result<Option<Float>> {
     Ok(Some(match transform {
         Transform::Normalize if source.dtype == Dtype::U8 => Float::divide_255(),
@@ -216,8 +313,8 @@ fn float(transform: Transform, source: &FieldKind, data: &DataSet, field: usize)
         }
         Transform::Scale => Float::plain(Plain::Scale),
         Transform::Clip => Float::plain(Plain::Clip),
-        Transform::Add => Float::plain(Plain::Add),
+        Transform::Add | Transform::CheapTransform => Float::plain(Plain::Add),
         Transform::Multiply => Float::plain(Plain::Multiply),
-        Transform::CastToFloat32 | Transform::RandomCrop | Transform::RandomFlip => return Ok(None),
+        _ => return Ok(None), // a cast of what is f32 already
     }))
 }

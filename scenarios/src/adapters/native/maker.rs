@@ -1,16 +1,19 @@
-//! Makes batches: rows in, through the chains, into buffers.
+//! Makes batches: rows in, through the lines, into buffers.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use weighbridge::{FieldKind, Result};
+use weighbridge::{Dtype, FieldKind, Result};
 
-use super::buffer::{Buffers, Bytes};
-use super::chain::{self, Block, Chain, Writing};
+use super::buffer::{Buffers, Bytes, row_bytes};
+use super::chain::{Block, Indices, Writing};
 use super::input::Input;
+use super::line::{self, Line, Room};
+use super::mixing::mix;
+use super::mixture::Order;
 use super::slowdown::Slowdown;
 use crate::data::DataSet;
-use crate::workload::{Draws, PipelineSpec};
+use crate::workload::{Draws, PipelineSpec, Transform};
 
 /// How a chain runs over a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +29,16 @@ pub(super) enum Style {
 pub(super) struct Maker {
     style: Style,
     input: Input,
-    chains: Arc<Vec<Chain>>,
-    staging: Vec<Bytes>,
+    lines: Arc<Vec<Line>>,
+    rooms: Vec<Room>,
+    /// The order of the epoch, where the data set is mixed.
+    order: Arc<Order>,
+    gathered: Bytes,
+    /// Which field says how long a row is, and what it says of the elements at hand.
+    length_field: Option<usize>,
+    lengths: Vec<i32>,
+    /// The batches that were kept, where the pipeline has a cache.
+    kept: Arc<[OnceLock<Buffers>]>,
     slowdown: Slowdown,
     spec: Arc<PipelineSpec>,
 }
@@ -38,10 +49,23 @@ impl Maker {
             Style::StepByStep => Writing::Plain,
             Style::Fused => Writing::Joined,
         };
-        let chains = Arc::new(chain::compile(spec, data, writing)?);
-        let staging = room(&chains, style, spec);
-        let input = Input::open(spec, data)?;
-        Ok(Self { style, input, chains, staging, slowdown: Slowdown::from_env()?, spec: spec.clone() })
+        let lines = Arc::new(line::compile(spec, data, writing)?);
+        let is_length =
+            |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
+        let pads = lines.iter().any(|line| line.is_padded);
+        Ok(Self {
+            style,
+            input: Input::open(spec, data)?,
+            rooms: lines.iter().map(|_| Room::default()).collect(),
+            lines,
+            order: Arc::default(),
+            gathered: Bytes::default(),
+            length_field: if pads { data.kinds().position(is_length) } else { None },
+            lengths: Vec::new(),
+            kept: empty(spec),
+            slowdown: Slowdown::from_env()?,
+            spec: spec.clone(),
+        })
     }
 
     /// Another maker of the same batches, for another thread.
@@ -49,8 +73,13 @@ impl Maker {
         Self {
             style: self.style,
             input: self.input.another(&self.spec),
-            chains: self.chains.clone(),
-            staging: room(&self.chains, self.style, &self.spec),
+            lines: self.lines.clone(),
+            rooms: self.lines.iter().map(|_| Room::default()).collect(),
+            order: self.order.clone(),
+            gathered: Bytes::default(),
+            length_field: self.length_field,
+            lengths: Vec::new(),
+            kept: self.kept.clone(),
             slowdown: self.slowdown,
             spec: self.spec.clone(),
         }
@@ -58,54 +87,121 @@ impl Maker {
 
     /// The fields of a batch.
     pub(super) fn kinds(&self) -> Arc<[FieldKind]> {
-        self.chains.iter().map(|chain| chain.output.clone()).collect()
+        self.lines.iter().map(|line| line.output.clone()).collect()
     }
 
-    /// Makes the batch of these elements.
-    pub(super) fn make(&mut self, epoch: u64, elements: Range<usize>, batch: &mut Buffers) -> Result<()> {
+    /// Lets go of the batches that were kept.
+    pub(super) fn forget(&mut self) {
+        if self.kept.iter().any(|batch| batch.get().is_some()) {
+            self.kept = empty(&self.spec);
+        }
+    }
+
+    /// Gets ready for an epoch; before its first batch, and before other makers are made for it.
+    pub(super) fn begin(&mut self, epoch: u64) {
+        if self.spec.structure.mixture.is_empty() {
+            return;
+        }
         let draws = Draws::new(self.spec.seed, epoch);
-        self.slow_down(draws, &elements, batch)?;
-        self.fill(draws, elements.clone(), batch)?;
-        batch.elements = elements.len();
+        match Arc::get_mut(&mut self.order) {
+            Some(order) => order.throw(&self.spec, draws),
+            None => {
+                let mut order = Order::default();
+                order.throw(&self.spec, draws);
+                self.order = Arc::new(order);
+            }
+        }
+    }
+
+    /// Makes the batch of the elements at these places of the epoch.
+    pub(super) fn make(&mut self, epoch: u64, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+        let number = (places.start - self.spec.elements().start) / self.spec.batch_size;
+        if let Some(kept) = self.kept.get(number).and_then(OnceLock::get) {
+            batch.copy_from(kept);
+            return Ok(());
+        }
+        let draws = Draws::new(self.spec.seed, epoch);
+        self.slow_down(draws, &places, batch)?;
+        self.fill(draws, places.clone(), batch)?;
+        batch.elements = places.len();
+        self.shorten(batch);
+        if let Some(mixing) = self.spec.structure.mixing {
+            mix(mixing, draws, places.start, batch);
+        }
+        if let Some(place) = self.kept.get(number) {
+            let _ = place.set(batch.clone()); // another worker may have been as quick: it made the same
+        }
         Ok(())
     }
 
     /// Makes the rows that a slowdown asks for, to be overwritten by the batch. They are those of the batch that lies
     /// opposite in the epoch: rows that were just made would come from the cache and cost less than their share.
-    fn slow_down(&mut self, draws: Draws, elements: &Range<usize>, batch: &mut Buffers) -> Result<()> {
+    fn slow_down(&mut self, draws: Draws, places: &Range<usize>, batch: &mut Buffers) -> Result<()> {
         let all = self.spec.elements();
-        let opposite = all.start + all.end - elements.end;
-        let mut owed = self.slowdown.rows(elements.len());
+        let opposite = all.start + all.end - places.end;
+        let mut owed = self.slowdown.rows(places.len());
         while owed > 0 {
-            let rows = owed.min(elements.len());
+            let rows = owed.min(places.len());
             self.fill(draws, opposite..opposite + rows, batch)?;
             owed -= rows;
         }
         Ok(())
     }
 
-    /// Fills the first rows of a batch with these elements.
-    fn fill(&mut self, draws: Draws, elements: Range<usize>, batch: &mut Buffers) -> Result<()> {
-        let block = Block { draws, first: elements.start };
-        for (field, (chain, staging)) in self.chains.iter().zip(&mut self.staging).enumerate() {
-            let from = self.input.rows(field, elements.clone())?;
-            let to = batch.first_mut(field, elements.len());
-            match self.style {
-                Style::StepByStep => {
-                    chain.run(block, from, staging.first_mut(chain.staging(elements.len())), to);
-                }
-                Style::Fused => chain.run_fused(block, from, staging.first_mut(chain.staging(1)), to),
-            }
+    /// Fills the first rows of a batch with the elements at these places.
+    fn fill(&mut self, draws: Draws, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+        let Self { input, lines, rooms, order, gathered, lengths, .. } = self;
+        let elements = if self.spec.structure.mixture.is_empty() {
+            Indices::From(places.start)
+        } else {
+            Indices::Listed(order.at(places.clone()))
+        };
+        lengths.clear();
+        if let Some(field) = self.length_field {
+            let bytes = rows(input, gathered, field, elements, &places, size_of::<i32>())?;
+            lengths.extend_from_slice(bytemuck::cast_slice(bytes));
+        }
+        let block = Block { draws, elements, lengths };
+        for (field, (line, room)) in lines.iter().zip(rooms).enumerate() {
+            let source_row = row_bytes(&self.spec.source.fields[line.source].kind);
+            let from = rows(input, gathered, line.source, elements, &places, source_row)?;
+            let to = batch.first_mut(field, places.len());
+            line.run(self.style, block, from, source_row, room, to);
         }
         Ok(())
     }
+
+    /// Ends the rows of a batch where the longest of them ends.
+    fn shorten(&self, batch: &mut Buffers) {
+        let Some(longest) = self.lengths.iter().copied().max() else { return };
+        let longest = usize::try_from(longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);
+        for (field, line) in self.lines.iter().enumerate() {
+            if line.is_padded {
+                batch.shorten(field, longest.min(line.output.shape[0]));
+            }
+        }
+    }
 }
 
-/// Staging for each chain: a whole batch, or one element.
-fn room(chains: &[Chain], style: Style, spec: &PipelineSpec) -> Vec<Bytes> {
-    let elements = match style {
-        Style::StepByStep => spec.batch_size.min(spec.source.elements),
-        Style::Fused => 1,
-    };
-    chains.iter().map(|chain| Bytes::new(chain.staging(elements))).collect()
+/// A place for each batch of an epoch, if the pipeline keeps them.
+fn empty(spec: &PipelineSpec) -> Arc<[OnceLock<Buffers>]> {
+    let batches = if spec.structure.cache { spec.elements().len().div_ceil(spec.batch_size) } else { 0 };
+    (0..batches).map(|_| OnceLock::new()).collect()
+}
+
+/// The bytes of some elements of a field, one after the other.
+fn rows<'a>(
+    input: &'a mut Input,
+    gathered: &'a mut Bytes,
+    field: usize,
+    elements: Indices<'_>,
+    places: &Range<usize>,
+    row: usize,
+) -> Result<&'a [u8]> {
+    let Indices::Listed(listed) = elements else { return input.rows(field, places.clone()) };
+    let to = gathered.room(listed.len() * row);
+    for (&element, to) in listed.iter().zip(to.chunks_exact_mut(row.max(1))) {
+        to.copy_from_slice(input.rows(field, element..element + 1)?);
+    }
+    Ok(to)
 }

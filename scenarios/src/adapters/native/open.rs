@@ -20,9 +20,19 @@ pub(super) struct Open {
     batches: Batches,
     workers: Option<Prefetch>,
     current: Buffers,
+    regrouped: Option<Regrouped>,
     epoch: u64,
     next: usize,
     spec: Arc<PipelineSpec>,
+}
+
+/// Batches of another size than they are made in.
+#[derive(Debug)]
+struct Regrouped {
+    size: usize,
+    batch: Buffers,
+    /// How many elements of the batch that was made are handed out.
+    taken: usize,
 }
 
 impl Open {
@@ -34,11 +44,14 @@ impl Open {
         let maker = Maker::open(&spec, data, style)?;
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let current = Buffers::new(&maker.kinds(), batches.size.min(batches.all.len()));
-        Ok(Self { style, maker, batches, workers: None, current, epoch: 0, next: 0, spec })
+        let regrouped = spec.structure.rebatch.map(|size| Regrouped {
+            size,
+            batch: Buffers::new(&maker.kinds(), size.min(batches.all.len())),
+            taken: 0,
+        });
+        Ok(Self { style, maker, batches, workers: None, current, regrouped, epoch: 0, next: 0, spec })
     }
-}
 
-impl Open {
     /// One pipeline for each of `specs`.
     pub(super) fn many<'a>(
         specs: &[PipelineSpec],
@@ -48,18 +61,14 @@ impl Open {
         let open = |spec| Ok(Box::new(Self::new(spec, data, style)?) as Box<dyn Epochs + Send>);
         specs.iter().map(open).collect()
     }
-}
 
-impl Epochs for Open {
-    fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.workers = None; // those of the epoch before; new ones start with the first request
-        (self.epoch, self.next) = (epoch, 0);
-        Ok(())
-    }
-
-    fn advance(&mut self) -> Result<bool> {
+    /// Makes the next batch, or waits for it.
+    fn make(&mut self) -> Result<bool> {
         if self.next >= self.batches.count() {
             return Ok(false);
+        }
+        if self.next == 0 {
+            self.maker.begin(self.epoch);
         }
         if self.spec.workers == 0 {
             self.maker.make(self.epoch, self.batches.elements(self.next), &mut self.current)?;
@@ -78,8 +87,50 @@ impl Epochs for Open {
         Ok(true)
     }
 
+    /// Fills the regrouped batch from what is made.
+    fn regroup(&mut self, mut regrouped: Regrouped) -> (Regrouped, Result<bool>) {
+        regrouped.batch.elements = 0;
+        while regrouped.batch.elements < regrouped.size {
+            if regrouped.taken == self.current.elements {
+                match self.make() {
+                    Ok(true) => regrouped.taken = 0,
+                    Ok(false) => break,
+                    Err(error) => return (regrouped, Err(error)),
+                }
+            }
+            let missing = regrouped.size - regrouped.batch.elements;
+            let count = missing.min(self.current.elements - regrouped.taken);
+            regrouped.batch.append(&self.current, regrouped.taken, count);
+            regrouped.taken += count;
+        }
+        let some = regrouped.batch.elements > 0;
+        (regrouped, Ok(some))
+    }
+}
+
+impl Epochs for Open {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.workers = None; // those of the epoch before; new ones start with the first request
+        if epoch == 0 {
+            self.maker.forget();
+        }
+        (self.epoch, self.next) = (epoch, 0);
+        self.current.elements = 0;
+        if let Some(regrouped) = &mut self.regrouped {
+            regrouped.taken = 0;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let Some(regrouped) = self.regrouped.take() else { return self.make() };
+        let (regrouped, some) = self.regroup(regrouped);
+        self.regrouped = Some(regrouped);
+        some
+    }
+
     fn batch(&self) -> &dyn Batch {
-        &self.current
+        self.regrouped.as_ref().map_or(&self.current, |regrouped| &regrouped.batch)
     }
 
     fn whole_pass(&self) -> bool {
@@ -99,7 +150,7 @@ impl Epochs for Open {
 
     fn executed(&self) -> Executed {
         Executed {
-            transforms: self.spec.transforms.iter().map(ToString::to_string).collect(),
+            transforms: self.spec.work(),
             ran_on: "cpu".into(),
             synchronised: "returns when ready".into(),
             delivery: Delivery::Owned, // a copy, the consumer's until it asks for the next one

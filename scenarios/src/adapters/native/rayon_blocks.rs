@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use weighbridge::{Delivery, Error, Result, adapter};
+use weighbridge::{Delivery, Error, Result, adapter, skip};
 
-use super::buffer::{Buffers, Bytes, row_bytes};
-use super::chain::{self, Block, Chain, Writing};
+use super::buffer::{Buffers, row_bytes};
+use super::chain::{Block, Indices, Writing};
 use super::input::Input;
+use super::line::{self, Line, Room};
+use super::maker::Style;
 use super::place::Place;
 use super::prefetch::Batches;
 use crate::contract::{Batch, Epochs, Executed, Loader};
@@ -19,6 +21,8 @@ use crate::workload::{Draws, PipelineSpec};
 /// A loader with `rayon`'s work stealing inside the batch: its elements are cut into blocks, four for each thread, and the
 /// pool's threads run all transforms over one block after the other. Nothing is prepared ahead: the consumer waits for
 /// the pool. The steps of a chain are those of the reference loaders; what differs is who runs them.
+///
+/// It declines what looks at a whole batch or at more than one: mixtures, mixing, caches, regrouping, dynamic padding.
 ///
 /// `workers` is the number of the pool's threads; with 0 there is no pool, and the consumer's own thread goes through the
 /// blocks.
@@ -44,18 +48,18 @@ impl Loader for Rayon {
 /// Blocks for each thread: so many that the slowest block makes nobody wait long.
 const BLOCKS: usize = 4;
 
-/// A block's number, its rows, its room, and its staging.
-type Piece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut Bytes));
+/// A block's number, its rows, where they go, and its room for work.
+type Piece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut Room));
 
 /// A cursor over batches that a pool makes.
 struct Cursor {
     /// None: the consumer's own thread does the work.
     pool: Option<ThreadPool>,
     threads: usize,
-    chains: Vec<Chain>,
+    lines: Vec<Line>,
     input: Input,
-    /// Staging of one element for each block of a batch: blocks run side by side.
-    staging: Vec<Vec<Bytes>>,
+    /// Room for each block of a batch, by field: blocks run side by side.
+    rooms: Vec<Vec<Room>>,
     batches: Batches,
     current: Buffers,
     epoch: u64,
@@ -68,6 +72,10 @@ impl Cursor {
         if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
             return Err(Error::new("the data set is not the one that the pipeline describes"));
         }
+        let lines = line::compile(spec, data, Writing::Joined)?;
+        if let Some(what) = declined(spec, &lines) {
+            return Err(skip(format!("rayon makes elements one by one, in blocks of a batch: {what} is not for it")));
+        }
         let threads = spec.workers.max(1);
         // (`use_current_thread` would make a pool of the consumer's thread, but only once in its life.)
         let pool = (spec.workers > 0).then(|| {
@@ -76,17 +84,16 @@ impl Cursor {
             let failed = |error| Error::new(format!("failed to start a pool of {threads} threads: {error}"));
             builder.build().map_err(failed)
         });
-        let chains = chain::compile(spec, data, Writing::Joined)?;
-        let kinds: Arc<[_]> = chains.iter().map(|chain| chain.output.clone()).collect();
+        let kinds: Arc<[_]> = lines.iter().map(|line| line.output.clone()).collect();
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
-        let staging = |chain: &Chain| (0..BLOCKS * threads).map(|_| Bytes::new(chain.staging(1))).collect();
+        let rooms = |_: &Line| (0..BLOCKS * threads).map(|_| Room::default()).collect();
         Ok(Self {
             pool: pool.transpose()?,
             threads,
-            staging: chains.iter().map(staging).collect(),
+            rooms: lines.iter().map(rooms).collect(),
             current: Buffers::new(&kinds, batches.size.min(batches.all.len())),
             input: Input::open(spec, data)?,
-            chains,
+            lines,
             batches,
             epoch: 0,
             next: 0,
@@ -97,24 +104,28 @@ impl Cursor {
     fn make(&mut self, elements: Range<usize>) -> Result<()> {
         let draws = Draws::new(self.spec.seed, self.epoch);
         let per_block = elements.len().div_ceil(BLOCKS * self.threads).max(1);
-        for (field, (chain, staging)) in self.chains.iter().zip(&mut self.staging).enumerate() {
-            let from = self.input.rows(field, elements.clone())?;
+        for (field, (line, rooms)) in self.lines.iter().zip(&mut self.rooms).enumerate() {
+            let from = self.input.rows(line.source, elements.clone())?;
             let to = self.current.first_mut(field, elements.len());
-            let (source, output) = (from.len() / elements.len(), row_bytes(&chain.output));
+            let (source, output) = (from.len() / elements.len(), row_bytes(&line.output));
             let first = elements.start;
-            let make = |(index, ((from, to), staging)): Piece<'_>| {
-                let block = Block { draws, first: first + index * per_block };
-                chain.run_fused(block, from, staging.first_mut(chain.staging(1)), to);
+            let make = |(index, ((from, to), room)): Piece<'_>| {
+                let elements = Indices::From(first + index * per_block);
+                let block = Block { draws, elements, lengths: &[] };
+                line.run(Style::Fused, block, from, source, room, to);
             };
-            let (source, output) = (per_block * source, per_block * output);
+            let (of_block, to_block) = ((per_block * source).max(1), (per_block * output).max(1));
             match &self.pool {
-                None => {
-                    from.chunks(source).zip(to.chunks_mut(output)).zip(staging).enumerate().for_each(make);
-                }
+                None => from
+                    .chunks(of_block)
+                    .zip(to.chunks_mut(to_block))
+                    .zip(rooms)
+                    .enumerate()
+                    .for_each(make),
                 Some(pool) => pool.install(|| {
-                    from.par_chunks(source)
-                        .zip(to.par_chunks_mut(output))
-                        .zip(staging)
+                    from.par_chunks(of_block)
+                        .zip(to.par_chunks_mut(to_block))
+                        .zip(rooms)
                         .enumerate()
                         .for_each(make);
                 }),
@@ -123,6 +134,19 @@ impl Cursor {
         self.current.elements = elements.len();
         Ok(())
     }
+}
+
+/// What of the pipeline is not made element by element.
+fn declined(spec: &PipelineSpec, lines: &[Line]) -> Option<String> {
+    let structure = &spec.structure;
+    let whole = !structure.mixture.is_empty()
+        || structure.mixing.is_some()
+        || structure.cache
+        || structure.rebatch.is_some();
+    if whole {
+        return Some(structure.capabilities().join(", "));
+    }
+    lines.iter().any(|line| line.is_padded).then(|| "dynamic padding".to_owned())
 }
 
 impl Epochs for Cursor {
@@ -156,7 +180,7 @@ impl Epochs for Cursor {
 
     fn executed(&self) -> Executed {
         Executed {
-            transforms: self.spec.transforms.iter().map(ToString::to_string).collect(),
+            transforms: self.spec.work(),
             ran_on: "cpu".into(),
             synchronised: "returns when ready".into(),
             delivery: Delivery::Owned, // a copy, the consumer's until it asks for the next one

@@ -8,8 +8,6 @@ use crate::workload::{Draw, Transform};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     what: What,
-    /// The transform's place in the pipeline, an address of its draws.
-    pub(super) position: u64,
     rows: usize,
     row: usize,
     pixel: usize,
@@ -23,7 +21,7 @@ enum What {
 
 impl Move {
     /// The step for a transform over elements of this kind; `None` for one that moves nothing.
-    pub(super) fn new(transform: Transform, position: usize, kind: &FieldKind) -> Option<Self> {
+    pub(super) fn new(transform: Transform, kind: &FieldKind) -> Option<Self> {
         let what = match transform {
             Transform::RandomCrop => What::Crop,
             Transform::RandomFlip => What::Flip,
@@ -31,7 +29,7 @@ impl Move {
         };
         let [rows, columns, channels] = kind.shape[..] else { return None };
         let pixel = channels * kind.dtype.size();
-        Some(Self { what, position: position as u64, rows, row: columns * pixel, pixel })
+        Some(Self { what, rows, row: columns * pixel, pixel })
     }
 
     /// From one element into another.
@@ -129,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_crop_moves_its_window_to_the_corner_and_fills_with_zeros() {
-        let step = Move::new(Transform::RandomCrop, 0, &kind(3, 4, 2)).unwrap();
+        let step = Move::new(Transform::RandomCrop, &kind(3, 4, 2)).unwrap();
         let element: Vec<u8> = (1..=24).collect();
         for index in 0..50 {
             let draw = Draws::new(42, 0).at(index, 0);
@@ -151,7 +149,7 @@ mod tests {
     #[test]
     fn a_flip_mirrors_rows_pixel_by_pixel_or_leaves_them() {
         for channels in [1, 2, 3, 4, 12] {
-            let step = Move::new(Transform::RandomFlip, 1, &kind(2, 3, channels)).unwrap();
+            let step = Move::new(Transform::RandomFlip, &kind(2, 3, channels)).unwrap();
             let element: Vec<u8> = (0..6 * channels as u8).collect();
             let pixels: Vec<&[u8]> = element.chunks(channels).collect();
             let mirrored = [2, 1, 0, 5, 4, 3].map(|pixel| pixels[pixel]).concat();

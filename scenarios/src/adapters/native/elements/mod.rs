@@ -1,0 +1,252 @@
+//! Steps on one element: whatever needs its neighbours, its draws, or its whole shape.
+
+mod colour;
+mod functions;
+mod geometry;
+mod resize;
+
+use weighbridge::{Dtype, FieldKind};
+
+use self::colour::{blur, grayscale, jitter, solarize};
+use self::functions::{log1p_abs, normals, sincos};
+use self::geometry::Move;
+use self::resize::{Resizer, Size, random_window};
+use super::buffer::Bytes;
+use super::kernels::Float;
+use crate::workload::{Draw, Draws, Gate, Touch, Transform};
+
+pub(super) use self::functions::{exp, ln64};
+
+/// A step on one element, and who goes through it.
+#[derive(Clone, Debug)]
+pub(super) struct ElementStep {
+    what: What,
+    /// The transform's place in the pipeline, an address of its draws.
+    position: u64,
+    /// Which elements go through it.
+    gate: Option<Gate>,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Move(Move),
+    Rotate { side: usize, pixel: usize },
+    ResizedCrop(Size, Dtype),
+    HalfAndBack(Size, Dtype),
+    Jitter(Dtype),
+    Grayscale(Dtype),
+    Solarize(Dtype),
+    Blur(Size, Dtype),
+    Noise,
+    Brightness,
+    Factor,
+    Log,
+    Expensive,
+    Hash(Dtype),
+    ZeroTail(Dtype),
+    Float(Float),
+}
+
+/// Room for steps, used again and again: it grows with the first element and stays.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    copy: Bytes,
+    half: Bytes,
+    numbers: Vec<f32>,
+    row: Vec<f32>,
+    resizer: Resizer,
+}
+
+/// Which element it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    /// The draws of the epoch.
+    pub(super) draws: Draws,
+    /// Its index in the data set.
+    pub(super) index: usize,
+    /// How many of its tokens are real, where the data say so.
+    pub(super) length: i32,
+}
+
+impl ElementStep {
+    /// The step for a touch; `None` where a transform works number by number, whatever the element.
+    pub(super) fn new(touch: &Touch) -> Option<Self> {
+        let Touch { transform, position, gate, before: kind, .. } = touch;
+        let dtype = kind.dtype;
+        let what = match transform {
+            Transform::RandomCrop | Transform::RandomFlip => What::Move(Move::new(*transform, kind)?),
+            Transform::AffineRotation => {
+                What::Rotate { side: kind.shape[0], pixel: kind.shape[2] * dtype.size() }
+            }
+            Transform::RandomResizedCrop => What::ResizedCrop(size(kind), dtype),
+            Transform::MultiScaleResize => What::HalfAndBack(size(kind), dtype),
+            Transform::ColorJitter => What::Jitter(dtype),
+            Transform::RandomGrayscale => What::Grayscale(dtype),
+            Transform::RandomSolarize => What::Solarize(dtype),
+            Transform::GaussianBlur => What::Blur(size(kind), dtype),
+            Transform::GaussianNoise => What::Noise,
+            Transform::RandomBrightness => What::Brightness,
+            Transform::RandomScale => What::Factor,
+            Transform::LogTransform => What::Log,
+            Transform::ExpensiveTransform => What::Expensive,
+            Transform::HashEmbeddingIndex => What::Hash(dtype),
+            Transform::DynamicPad => What::ZeroTail(dtype),
+            _ => return None,
+        };
+        Some(Self { what, position: *position as u64, gate: *gate })
+    }
+
+    /// A step number by number, for some elements alone.
+    pub(super) fn gated(step: Float, touch: &Touch) -> Self {
+        Self { what: What::Float(step), position: touch.position as u64, gate: touch.gate }
+    }
+
+    /// From one element into another.
+    pub(super) fn apply_from(&self, from: &[u8], to: &mut [u8], element: Element, space: &mut Workspace) {
+        match self.what {
+            What::Move(step) if self.gate.is_none() => {
+                step.apply(from, to, element.draws.at(element.index as u64, self.position));
+            }
+            _ => {
+                to.copy_from_slice(from);
+                self.apply(to, element, space);
+            }
+        }
+    }
+
+    /// In place.
+    pub(super) fn apply(&self, bytes: &mut [u8], element: Element, space: &mut Workspace) {
+        let Element { draws, index, length } = element;
+        if let Some(Gate { decided_at, from, below, .. }) = self.gate {
+            let drawn = draws.at(index as u64, decided_at as u64).unit(Gate::DRAW);
+            if !(from..below).contains(&drawn) {
+                return;
+            }
+        }
+        let draw = draws.at(index as u64, self.position);
+        match &self.what {
+            What::Move(step) => step.apply_in_place(bytes, draw),
+            What::Rotate { side, pixel } => {
+                rotate(space.copy.copy_of(bytes), bytes, *side, *pixel, draw.below(0, 4));
+            }
+            What::ResizedCrop(size, dtype) => {
+                let window = random_window(*size, draw);
+                let from = space.copy.copy_of(bytes);
+                let (columns, resizer) = (size.columns, &mut space.resizer);
+                match dtype {
+                    Dtype::U8 => resizer.colours::<u8>(from, columns, window, bytes, *size),
+                    Dtype::F32 => resizer.colours::<f32>(
+                        bytemuck::cast_slice(from),
+                        columns,
+                        window,
+                        bytemuck::cast_slice_mut(bytes),
+                        *size,
+                    ),
+                    _ => resizer.classes(from, columns, window, bytes, *size, size.channels * dtype.size()),
+                }
+            }
+            What::HalfAndBack(size, dtype) => half_and_back(bytes, *size, *dtype, space),
+            What::Jitter(Dtype::U8) => jitter::<u8>(bytes, draw),
+            What::Jitter(_) => jitter::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            What::Grayscale(Dtype::U8) => grayscale::<u8>(bytes, draw),
+            What::Grayscale(_) => grayscale::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            What::Solarize(Dtype::U8) => solarize::<u8>(bytes, draw),
+            What::Solarize(_) => solarize::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            What::Blur(Size { columns, channels, .. }, dtype) => {
+                let (rows, row) = (&mut space.numbers, &mut space.row);
+                match dtype {
+                    Dtype::U8 => blur::<u8>(bytes, *columns, *channels, draw, rows, row),
+                    _ => blur::<f32>(bytemuck::cast_slice_mut(bytes), *columns, *channels, draw, rows, row),
+                }
+            }
+            What::Noise => noise(bytemuck::cast_slice_mut(bytes), draw),
+            What::Brightness => {
+                let shift = draw.between(0, -0.2, 0.2) as f32;
+                each(bytes, |x| x + shift);
+            }
+            What::Factor => {
+                let factor = draw.between(0, 0.8, 1.2) as f32;
+                each(bytes, |x| x * factor);
+            }
+            What::Log => each(bytes, log1p_abs),
+            What::Expensive => each(bytes, |x| (0..8).fold(x, |x, _| sincos(x))),
+            What::Hash(Dtype::I32) => {
+                for id in bytemuck::cast_slice_mut::<u8, i32>(bytes) {
+                    *id = (id.unsigned_abs() % 10_000).cast_signed();
+                }
+            }
+            What::Hash(_) => {
+                for id in bytemuck::cast_slice_mut::<u8, i64>(bytes) {
+                    *id = (id.unsigned_abs() % 10_000).cast_signed();
+                }
+            }
+            What::ZeroTail(dtype) => {
+                let tokens = bytes.len() / dtype.size();
+                let kept = usize::try_from(length).unwrap_or(0).min(tokens);
+                bytes[kept * dtype.size()..].fill(0);
+            }
+            What::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(bytes)),
+        }
+    }
+}
+
+fn size(kind: &FieldKind) -> Size {
+    Size { rows: kind.shape[0], columns: kind.shape[1], channels: kind.shape[2] }
+}
+
+fn each(bytes: &mut [u8], f: impl Fn(f32) -> f32) {
+    for x in bytemuck::cast_slice_mut::<u8, f32>(bytes) {
+        *x = f(*x);
+    }
+}
+
+/// `GaussianNoise`, in pieces that stay in the cache.
+fn noise(numbers: &mut [f32], draw: Draw) {
+    const PIECE: usize = 256;
+    let mut drawn = [0.0; PIECE];
+    for (piece, numbers) in (0..).step_by(PIECE).zip(numbers.chunks_mut(PIECE)) {
+        let drawn = &mut drawn[..numbers.len()];
+        normals(draw, piece, drawn);
+        for (x, normal) in numbers.iter_mut().zip(drawn) {
+            *x += 0.05 * *normal;
+        }
+    }
+}
+
+/// `MultiScaleResize`.
+fn half_and_back(bytes: &mut [u8], size: Size, dtype: Dtype, space: &mut Workspace) {
+    let small = size.half();
+    let half = space.half.room(small.numbers() * dtype.size());
+    let (whole, resizer) = (size.whole(), &mut space.resizer);
+    match dtype {
+        Dtype::U8 => {
+            resizer.colours::<u8>(bytes, size.columns, whole, half, small);
+            resizer.colours::<u8>(half, small.columns, small.whole(), bytes, size);
+        }
+        Dtype::F32 => {
+            let (half, numbers) = (bytemuck::cast_slice_mut(half), bytemuck::cast_slice_mut(bytes));
+            resizer.colours::<f32>(numbers, size.columns, whole, half, small);
+            resizer.colours::<f32>(half, small.columns, small.whole(), numbers, size);
+        }
+        _ => {
+            let pixel = size.channels * dtype.size();
+            resizer.classes(bytes, size.columns, whole, half, small, pixel);
+            resizer.classes(half, small.columns, small.whole(), bytes, size, pixel);
+        }
+    }
+}
+
+/// `AffineRotation`: `times` quarter turns, counterclockwise.
+fn rotate(from: &[u8], to: &mut [u8], side: usize, pixel: usize, times: u64) {
+    let last = side - 1;
+    for (index, to) in to.chunks_exact_mut(pixel).enumerate() {
+        let (i, j) = (index / side, index % side);
+        let (row, column) = match times {
+            0 => (i, j),
+            1 => (j, last - i),
+            2 => (last - i, last - j),
+            _ => (last - j, i),
+        };
+        to.copy_from_slice(&from[(row * side + column) * pixel..][..pixel]);
+    }
+}

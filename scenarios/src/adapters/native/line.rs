@@ -1,0 +1,104 @@
+//! The way of one delivered field: a chain, and branches of it where the pipeline has some.
+
+use weighbridge::{FieldKind, Result};
+
+use super::buffer::Bytes;
+use super::chain::{Block, Chain, Scratch, Writing};
+use super::maker::Style;
+use crate::data::DataSet;
+use crate::workload::{PipelineSpec, Route};
+
+/// A route, compiled.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// The position of the field in the data set.
+    pub(super) source: usize,
+    /// Whether its rows are shortened batch by batch.
+    pub(super) is_padded: bool,
+    trunk: Chain,
+    branches: Vec<Chain>,
+    /// The field as it is delivered.
+    pub(super) output: FieldKind,
+}
+
+/// Room for a line's work.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    scratch: Scratch,
+    trunk: Bytes,
+    branch: Bytes,
+}
+
+/// Compiles a pipeline: one line for each delivered field, in order.
+pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<Line>> {
+    spec.routes()?.iter().map(|route| Line::compile(route, data, writing)).collect()
+}
+
+impl Line {
+    fn compile(route: &Route, data: &DataSet, writing: Writing) -> Result<Self> {
+        let source = data.kinds().nth(route.source).expect("a route starts from a field");
+        let trunk = Chain::compile(&route.trunk, data, route.source, source, writing)?;
+        let branch = |touches: &Vec<_>| Chain::compile(touches, data, route.source, &trunk.output, writing);
+        let branches = route.branches.iter().map(branch).collect::<Result<_>>()?;
+        Ok(Self {
+            source: route.source,
+            is_padded: route.is_padded(),
+            trunk,
+            branches,
+            output: route.output.clone(),
+        })
+    }
+
+    /// Runs the line over a block of elements, given the bytes of one element in the data set.
+    pub(super) fn run(
+        &self,
+        style: Style,
+        block: Block<'_>,
+        from: &[u8],
+        source_row: usize,
+        room: &mut Room,
+        to: &mut [u8],
+    ) {
+        if self.branches.is_empty() {
+            return match style {
+                Style::StepByStep => self.trunk.run(block, from, &mut room.scratch, to),
+                Style::Fused => self.trunk.run_fused(block, from, &mut room.scratch, to),
+            };
+        }
+        match style {
+            Style::StepByStep => self.merge(block, from, from.len() / source_row.max(1), room, to),
+            Style::Fused => {
+                let rows = to.chunks_exact_mut(self.branches[0].output_row().max(1));
+                for (index, (from, to)) in from.chunks_exact(source_row.max(1)).zip(rows).enumerate() {
+                    self.merge(block.from(index), from, 1, room, to);
+                }
+            }
+        }
+    }
+
+    /// The mean of the branches.
+    fn merge(&self, block: Block<'_>, from: &[u8], elements: usize, room: &mut Room, to: &mut [u8]) {
+        let Room { scratch, trunk, branch } = room;
+        let from = if self.trunk.is_empty() {
+            from
+        } else {
+            let trunk = trunk.room(elements * self.trunk.output_row());
+            self.trunk.run(block, from, scratch, trunk);
+            trunk
+        };
+        let (first, others) = self.branches.split_first().expect("asked only where there are branches");
+        first.run(block, from, scratch, to);
+        let branch = branch.room(to.len());
+        for (number, other) in (2..).zip(others) {
+            other.run(block, from, scratch, branch);
+            let (to, branch) =
+                (bytemuck::cast_slice_mut::<u8, f32>(to), bytemuck::cast_slice::<u8, f32>(branch));
+            let last = number == self.branches.len();
+            let all = self.branches.len() as f32;
+            for (to, x) in to.iter_mut().zip(branch) {
+                let sum = *to + x;
+                *to = if last { sum / all } else { sum };
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! AUG-1: a chain of random transforms.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Normalised images with noise for each number and a shift for each image.
+///
+/// What do random numbers cost? `GaussianNoise` draws one for each of 3,072 numbers of an image, `RandomBrightness` one
+/// for the image; both are addressed, so that the batches are the same in every run, with any number of workers.
+///
+/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline. The ticket must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
+#[scenario(id = "AUG-1", category = "Augmentation", equivalence = exact,
+    needs = needs, describe = describe)]
+fn stochastic_chain(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(small = Images::new(10_000, 32, 64), tiny = Images::new(1_000, 32, 64), medium = Images::new(5_000, 128, 128), large = Images::new(50_000, 256, 64))]
+    variant: Images,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    PipelineSpec::images(variant).map(Normalize).map(GaussianNoise).map(RandomBrightness)
+}

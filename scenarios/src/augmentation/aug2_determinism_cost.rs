@@ -1,0 +1,65 @@
+//! AUG-2: the same shape of chain, with random transforms and without.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::contract::{open_data, time_epoch};
+use crate::prelude::*;
+
+/// Two chains of three transforms on the same images: one without draws, one with.
+///
+/// What does randomness cost beside arithmetic of the same depth? `deterministic` is `Normalize`, `Scale`, `Clip`;
+/// `stochastic` is `Normalize`, `GaussianNoise`, `RandomScale`. Both are cases of one run. The metric `stochastic over
+/// deterministic` is the ratio of the times of one epoch of each, through the same loader, after the stream.
+///
+/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline, the two epochs of the ratio. The ticket must show the three transforms of the variant, and
+/// `image` as `f32`.
+///
+/// In the suite that this one follows only the deterministic half was run.
+#[scenario(id = "AUG-2", category = "Augmentation", equivalence = exact, needs = needs, describe = describe)]
+fn determinism_cost(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(all, deterministic = Chain::Deterministic, stochastic = Chain::Stochastic)] variant: Chain,
+    #[sweep(default = Images::new(10_000, 64, 64), tiny = Images::new(1_000, 64, 64))] data: Images,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &variant.pipeline(&data).workers(workers))?;
+    let mut seconds = |chain: Chain| {
+        let (spec, rows) = open_data(bencher, &chain.pipeline(&data).workers(workers))?;
+        Ok::<_, Error>(time_epoch(&mut *loader.open(&spec, &rows)?, 0)?.as_secs_f64())
+    };
+    let (without, with) = (seconds(Chain::Deterministic)?, seconds(Chain::Stochastic)?);
+    bencher.metric("stochastic over deterministic", with / without, Unit::RATIO, Direction::Lower);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Chain, data: &Images, workers: &usize) -> Needs {
+    variant.pipeline(data).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Chain, data: &Images, workers: &usize) -> String {
+    variant.pipeline(data).workers(*workers).describe()
+}
+
+/// Which chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chain {
+    /// Without draws.
+    Deterministic,
+    /// With draws.
+    Stochastic,
+}
+
+impl Chain {
+    fn pipeline(self, data: &Images) -> PipelineSpec {
+        let images = PipelineSpec::images(data).map(Normalize);
+        match self {
+            Self::Deterministic => images.map(Scale).map(Clip),
+            Self::Stochastic => images.map(GaussianNoise).map(RandomScale),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! AUG-3: the same rows through 1 to 12 random transforms.
+
+use weighbridge::prelude::*;
+use weighbridge::{Dtype, Needs};
+
+use crate::data::Values;
+use crate::prelude::*;
+
+/// Throughput against the depth of a random chain: 1, 3, 6 and 12 random transforms after `Normalize`.
+///
+/// What does one more random transform cost? The chain goes round `GaussianNoise`, `RandomBrightness`, `RandomScale`,
+/// over 64 x 64 `u8` numbers. Each transform has draws of its own, since its place in the chain is part of their
+/// address.
+///
+/// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline. The ticket must show as many random transforms as the depth says, and `data` as `f32`.
+#[scenario(id = "AUG-3", category = "Augmentation", equivalence = exact, needs = needs, describe = describe)]
+fn stochastic_depth(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(all, depth_1 = Depth(1), depth_3 = Depth(3), depth_6 = Depth(6), depth_12 = Depth(12))]
+    variant: Depth,
+    #[sweep(default = Rows(50_000), tiny = Rows(3_000))] data: Rows,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &variant.pipeline(data).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Depth, data: &Rows, workers: &usize) -> Needs {
+    variant.pipeline(*data).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Depth, data: &Rows, workers: &usize) -> String {
+    variant.pipeline(*data).workers(*workers).describe()
+}
+
+/// How many random transforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth(pub usize);
+
+/// How many rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows(pub usize);
+
+impl Depth {
+    fn pipeline(self, rows: Rows) -> PipelineSpec {
+        let data =
+            DataSpec::synthetic(rows.0, Vec::new()).with("data", Dtype::U8, &[64, 64], Values::Below(256));
+        let chain = [GaussianNoise, RandomBrightness, RandomScale].into_iter().cycle().take(self.0);
+        chain.fold(PipelineSpec::new(data, 64).map(Normalize), PipelineSpec::map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_is_as_deep_as_it_says() {
+        for depth in [1, 3, 6, 12] {
+            assert_eq!(Depth(depth).pipeline(Rows(10)).transforms.len(), depth + 1);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! IO-2: files streamed or read whole, at three sizes.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Float images from a file, streamed or read whole, at three sizes of the data set.
+///
+/// When does it pay to read a data set into memory? `streaming` reads batch by batch, `eager` reads everything with the
+/// first request and then slices memory. The metric `memory planned` says what each needs; `peak_memory` what it took.
+/// (Both have the map by which the data were checked; `eager` has a copy beside it.)
+///
+/// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
+/// opening the files. The file lies in the page cache, so what is seen is the price of reading through the system. The
+/// ticket must show the same input digest and `Normalize` for both.
+///
+/// In the suite that this one follows nothing was streamed: three sizes were read from memory.
+#[scenario(id = "IO-2", category = "Input and output", sets = ["canonical"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn streaming_or_eager(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(
+        "10k" = Images::floats(10_000, 64, 64),
+        tiny = Images::floats(400, 64, 64),
+        "50k" = Images::floats(50_000, 64, 64),
+        "200k" = Images::floats(200_000, 64, 64)
+    )]
+    variant: Images,
+    #[sweep(all, streaming = Access::FileStreaming, eager = Access::FileEager)] access: Access,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    let spec = pipeline(&variant, access).workers(workers);
+    bencher.load(loader, &spec)?;
+    bencher.metric("memory planned", spec.needs().memory as f64, Unit::BYTES, Direction::Information);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, access: &Access, workers: &usize) -> Needs {
+    pipeline(variant, *access).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, access: &Access, workers: &usize) -> String {
+    pipeline(variant, *access).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Images, access: Access) -> PipelineSpec {
+    PipelineSpec::images(variant).access(access).map(Normalize)
+}

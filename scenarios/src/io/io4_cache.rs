@@ -1,0 +1,148 @@
+//! IO-4: the first epoch, and those that a cache spares.
+
+use std::sync::Arc;
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
+use crate::prelude::*;
+
+/// An expensive transform and a cheap one, with a cache: the first epoch beside later ones.
+///
+/// What does a cache of finished batches bring? The case `first` streams the first epoch of a pipeline whose cache is
+/// empty; `later` streams an epoch after a first one that was whole, so every batch is there. Both have all records:
+/// nothing is measured over the warm-up's batches alone. The metric `cache speed-up`, of `later`, is the time of the
+/// first epoch over the mean time of the two after it.
+///
+/// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was kept
+/// (`later`). Not timed: making and mapping the data, opening the pipeline, and for `later` the first epoch and the
+/// comparison. The ticket must show `ExpensiveTransform`, `CheapTransform` and `cache`.
+///
+/// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the scenario
+/// fails.
+#[scenario(id = "IO-4", category = "Input and output", equivalence = exact, needs = needs, describe = describe)]
+fn cache(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(default = Images::floats(5_000, 64, 64), tiny = Images::floats(320, 64, 64))] variant: Images,
+    #[sweep(all, first = Epoch::First, later = Epoch::Later)] epoch: Epoch,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    let spec = pipeline(&variant).workers(workers);
+    if epoch == Epoch::First {
+        return bencher.load(loader, &spec); // every pass begins with epoch 0, and so with an empty cache
+    }
+    let (spec, data) = open_data(bencher, &spec)?;
+    let mut epochs = loader.open(&spec, &data)?;
+    let (cold, warm) = compare(&mut *epochs, &data)?;
+    load_epochs(bencher, &mut Later(epochs), &data)?;
+    bencher.metric("cache speed-up", cold / warm, Unit::RATIO, Direction::Higher);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, _epoch: &Epoch, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, _epoch: &Epoch, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+/// Which epoch is streamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Epoch {
+    /// The one that fills the cache.
+    First,
+    /// One that the cache spares.
+    Later,
+}
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    PipelineSpec::images(variant).map(ExpensiveTransform).map(CheapTransform).cached()
+}
+
+/// Goes through three epochs twice: by the clock, and with a hash. Gives the seconds of the first epoch and the mean of
+/// the others.
+fn compare(epochs: &mut dyn Epochs, data: &Arc<DataSet>) -> Result<(f64, f64)> {
+    let mut seconds = [0.0; 3];
+    for (epoch, seconds) in (0..).zip(&mut seconds) {
+        *seconds = time_epoch(epochs, epoch)?.as_secs_f64();
+    }
+    let mut digests = Vec::new();
+    for epoch in 0..3 {
+        let (mut hash, mut elements) = (Xxh3::new(), 0);
+        for_each_batch(epochs, epoch, &mut |batch| {
+            elements += batch.elements();
+            hash.update(batch.bytes(0));
+        })?;
+        if elements != data.elements() {
+            let all = data.elements();
+            return Err(Error::new(format!("epoch {epoch} has {elements} elements instead of {all}")));
+        }
+        digests.push(hash.digest128());
+    }
+    if digests.iter().any(|digest| *digest != digests[0]) {
+        return Err(Error::new(
+            "the cache does not deliver the first epoch again: the epochs have different bytes",
+        ));
+    }
+    Ok((seconds[0], f64::midpoint(seconds[1], seconds[2])))
+}
+
+/// Epoch 1, whichever is begun: never the one that empties the cache.
+struct Later<'a>(Box<dyn Epochs + 'a>);
+
+impl Epochs for Later<'_> {
+    fn begin(&mut self, _epoch: u64) -> Result<()> {
+        self.0.begin(1)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        self.0.advance()
+    }
+
+    fn ready(&mut self) -> Result<()> {
+        self.0.ready()
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        self.0.batch()
+    }
+
+    fn whole_pass(&self) -> bool {
+        self.0.whole_pass()
+    }
+
+    fn pass(&mut self, batches: u64, each: &mut dyn FnMut(&dyn Batch)) -> Result<u64> {
+        self.0.pass(batches, each)
+    }
+
+    fn executed(&self) -> Executed {
+        self.0.executed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
+        cache(&mut bencher(), &mut Changed::new(change), Images::floats(200, 8, 64), epoch, 0)
+    }
+
+    #[test]
+    fn both_cases_run_and_epochs_that_differ_fail() {
+        run(Epoch::First, |_| {}).unwrap();
+        run(Epoch::Later, |_| {}).unwrap();
+        let other = |spec: &mut PipelineSpec| {
+            spec.structure.cache = false;
+            spec.transforms.push(GaussianNoise);
+        };
+        assert!(run(Epoch::Later, other).unwrap_err().to_string().contains("different bytes"));
+    }
+}

@@ -1,0 +1,43 @@
+//! MM-1: pairs of image and text.
+
+use weighbridge::prelude::*;
+use weighbridge::{Dtype, Needs};
+
+use crate::data::{VOCABULARY, Values};
+use crate::prelude::*;
+
+/// Float images with 77 tokens each, the images standardised.
+///
+/// What does a second field cost, when one is large and one is small: the input of contrastive models?
+///
+/// Timed: fetching the rows, the transform, both fields, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The ticket must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
+///
+/// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the tokens alone.
+#[scenario(id = "MM-1", category = "Multimodal", equivalence = exact,
+    needs = needs, describe = describe)]
+fn image_text(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(default = Images::floats(5_000, 64, 64), tiny = Images::floats(512, 64, 64), large = Images::floats(50_000, 224, 64))]
+    variant: Images,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    let mut spec = PipelineSpec::images(variant);
+    spec.source = spec.source.with("tokens", Dtype::I32, &[77], Values::Below(VOCABULARY));
+    spec.map(Normalize)
+}

@@ -1,0 +1,39 @@
+//! HNLP-1: long rows with their masks.
+
+use crate::prelude::*;
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+/// Token rows of 2,048 and more, with a mask for attention and one for causality.
+///
+/// What does it cost to write large masks? The causal mask is a square for each element: 16 MiB at 2,048 tokens, a
+/// gibibyte a batch; at 8,192 tokens 8 GiB. The scenario is the speed of writing memory.
+///
+/// Timed: fetching the rows, both masks, putting the batch together. Not timed: making and mapping the data, opening
+/// the pipeline. The ticket must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
+/// `causal_mask`.
+#[scenario(id = "HNLP-1", category = "Natural language", sets = ["heavy"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn long_context(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(short_context = Tokens::new(100_000, 2_048, 64), tiny = Tokens::new(1_024, 128, 32), long_context = Tokens::new(1_000_000, 8_192, 32), real_text = Tokens::real_text(100_000, 2_048, 64))]
+    variant: Tokens,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Tokens, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Tokens, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Tokens) -> PipelineSpec {
+    PipelineSpec::tokens(variant).map(CreateAttentionMask).map(CausalMaskGeneration)
+}

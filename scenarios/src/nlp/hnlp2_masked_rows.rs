@@ -1,0 +1,38 @@
+//! HNLP-2: many short rows with a mask.
+
+use crate::prelude::*;
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+/// Token rows of 256 and 512, with a mask for attention.
+///
+/// What does a field cost that is made from another? It is the last step of preparing text; the tokens themselves are
+/// there already, since none of the transforms reads text.
+///
+/// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data, opening the
+/// pipeline. The ticket must show `CreateAttentionMask`; `tokens` and `attention_mask`.
+#[scenario(id = "HNLP-2", category = "Natural language", sets = ["heavy"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn masked_rows(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(small = Tokens::new(100_000, 256, 128), tiny = Tokens::new(10_000, 256, 128), medium = Tokens::new(500_000, 512, 64))]
+    variant: Tokens,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Tokens, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Tokens, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Tokens) -> PipelineSpec {
+    PipelineSpec::tokens(variant).map(CreateAttentionMask)
+}

@@ -1,0 +1,45 @@
+//! HPC-2: two views of each image.
+
+use crate::prelude::*;
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+/// Images of 224 pixels, each delivered twice, through seven transforms with draws of their own.
+///
+/// What do two views of an image cost, the input of contrastive learning? Two branches start from the same row; nothing
+/// is merged: the batch has the fields `image_1` and `image_2`.
+///
+/// Timed: fetching the rows, both branches, putting the batch together. Not timed: making and mapping the data, opening
+/// the pipeline. The ticket must show the seven transforms in each of two branches, `2 branches delivered as views`,
+/// `image_1` and `image_2` as `f32`.
+///
+/// In the suite that this one follows there was one view, from one chain.
+#[scenario(id = "HPC-2", category = "Pipeline complexity", sets = ["heavy"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn two_views(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(dag_small = Images::new(10_000, 224, 64), tiny = Images::new(512, 48, 16), dag_medium = Images::new(100_000, 224, 128))]
+    variant: Images,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+/// What makes a view.
+const VIEW: [Transform; 7] =
+    [RandomResizedCrop, ColorJitter, GaussianBlur, RandomSolarize, RandomGrayscale, Normalize, CastToFloat32];
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    PipelineSpec::images(variant).branch(&VIEW).branch(&VIEW).merge(Merge::Views)
+}

@@ -1,0 +1,93 @@
+//! PC-2: two branches and their merge.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::contract::open_data;
+use crate::prelude::*;
+
+/// Float images through two branches, one shifted and one with noise, merged by their mean.
+///
+/// What does a graph cost that is not a line? Each image goes into `RandomBrightness` and into `GaussianNoise`, each
+/// with draws of its own, and what comes out is the mean of both.
+///
+/// Timed: fetching the rows, both branches, the merge, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The ticket must show both branches and `2 branches merged by their mean`, and `image` as
+/// `f32`.
+///
+/// After the stream, outside the clock, the first batches are made once more with the branches delivered as views:
+/// every merged number must be the mean of the two, bit by bit, or the scenario fails.
+#[scenario(id = "PC-2", category = "Pipeline complexity", sets = ["canonical", "tpu"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn branches(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(800, 64, 64))] variant: Images,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    let spec = pipeline(&variant).workers(workers);
+    bencher.load(loader, &spec)?;
+    let compared = compare(bencher, loader, &spec)?;
+    bencher.metric("merged numbers compared", compared as f64, Unit::COUNT, Direction::Information);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Images) -> PipelineSpec {
+    PipelineSpec::images(variant).branch(&[RandomBrightness]).branch(&[GaussianNoise])
+}
+
+/// Compares merged batches with the means of their views; gives how many numbers were looked at.
+fn compare(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<usize> {
+    let mut first = |spec: &PipelineSpec, fields: usize| -> Result<Vec<Vec<u8>>> {
+        let (spec, data) = open_data(bencher, spec)?;
+        let mut epochs = loader.open(&spec, &data)?;
+        epochs.begin(0)?;
+        let mut bytes = vec![Vec::new(); fields];
+        epochs.pass(4, &mut |batch| {
+            for (field, bytes) in bytes.iter_mut().enumerate() {
+                bytes.extend_from_slice(batch.bytes(field));
+            }
+        })?;
+        Ok(bytes)
+    };
+    let merged = first(spec, 1)?;
+    let views = first(&spec.clone().merge(Merge::Views), 2)?;
+    let numbers =
+        |bytes: &[u8]| -> Vec<f32> { bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect() };
+    let (merged, one, other) = (numbers(&merged[0]), numbers(&views[0]), numbers(&views[1]));
+    let mean = one.iter().zip(&other).map(|(x, y)| (x + y) / 2.0);
+    match merged.iter().zip(mean).position(|(found, mean)| found.to_bits() != mean.to_bits()) {
+        None if merged.len() == one.len() => Ok(merged.len()),
+        place => {
+            Err(Error::new(format!("the merge is not the mean of its branches: number {place:?} differs")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Changed, bencher};
+
+    fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
+        branches(&mut bencher(), &mut Changed::new(change), Images::floats(160, 8, 16), 0)
+    }
+
+    #[test]
+    fn a_merge_that_is_not_the_mean_fails() {
+        run(|_| {}).unwrap();
+        let other_draws =
+            |spec: &mut PipelineSpec| spec.seed += u64::from(spec.structure.merge == Merge::Mean);
+        assert!(run(other_draws).unwrap_err().to_string().contains("not the mean of its branches"));
+    }
+}

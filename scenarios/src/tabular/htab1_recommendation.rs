@@ -1,0 +1,60 @@
+//! HTAB-1: the columns of a recommender.
+
+use weighbridge::prelude::*;
+use weighbridge::{Dtype, Needs};
+
+use crate::data::Values;
+use crate::prelude::*;
+
+/// Thirteen dense columns and 26 columns of ids: logarithm, hash, normalisation.
+///
+/// What does the preparation of click logs cost? The dense columns go through `LogTransform` and `Normalize`, whose
+/// constants are those of the raw columns; the ids, below 2^30, are hashed to 10,000 rows of an embedding.
+///
+/// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
+/// mapping the data, opening the pipeline. The ticket must show `LogTransform`, `HashEmbeddingIndex`, `Normalize`;
+/// `dense` as `f32` and `sparse` as `i32`.
+///
+/// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was hashed,
+/// and `Normalize` did nothing.
+#[scenario(id = "HTAB-1", category = "Tabular", sets = ["heavy"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn recommendation(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(small = Clicks::new(1_000_000, 4_096), tiny = Clicks::new(100_000, 4_096), medium = Clicks::new(10_000_000, 8_192))]
+    variant: Clicks,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Clicks, workers: &usize) -> Needs {
+    pipeline(variant).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Clicks, workers: &usize) -> String {
+    pipeline(variant).workers(*workers).describe()
+}
+
+/// Rows of 13 dense columns and 26 of ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clicks {
+    elements: usize,
+    batch_size: usize,
+}
+
+impl Clicks {
+    /// This many, in batches of this many.
+    pub const fn new(elements: usize, batch_size: usize) -> Self {
+        Self { elements, batch_size }
+    }
+}
+
+fn pipeline(variant: &Clicks) -> PipelineSpec {
+    let dense = DataSpec::normal("dense", variant.elements, vec![13]);
+    let rows = dense.with("sparse", Dtype::I32, &[26], Values::Below(1 << 30));
+    PipelineSpec::new(rows, variant.batch_size).map(LogTransform).map(HashEmbeddingIndex).map(Normalize)
+}

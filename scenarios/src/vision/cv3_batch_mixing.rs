@@ -1,0 +1,45 @@
+//! CV-3: images of a batch mixed with each other.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::prelude::*;
+
+/// Normalised images, mixed with each other batch by batch: `MixUp` and `CutMix`.
+///
+/// What does it cost to mix whole batches, which no transform of one element can do? Both ways are cases of one run:
+/// `mixup` touches every number twice, `cutmix` moves rectangles. Each batch draws its share from Beta(0.4, 0.4); image
+/// `i` of `n` is mixed with image `n - 1 - i`. The draw has an address, so a consumer that mixes labels can make it
+/// again.
+///
+/// Timed: fetching the rows, the transform, the mixing, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The ticket must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image`
+/// as `f32`.
+///
+/// In the suite that this one follows `CutMix` was never selected.
+#[scenario(id = "CV-3", category = "Computer vision", equivalence = exact, needs = needs, describe = describe)]
+fn batch_mixing(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(default = Images::new(5_000, 64, 128), tiny = Images::new(512, 64, 128), large = Images::new(50_000, 224, 128))]
+    variant: Images,
+    #[sweep(all, mixup = Mixing::MixUp { alpha: 0.4 }, cutmix = Mixing::CutMix { alpha: 0.4 })]
+    mixing: Mixing,
+    #[sweep(0)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(&variant, mixing).workers(workers))
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images, mixing: &Mixing, workers: &usize) -> Needs {
+    pipeline(variant, *mixing).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images, mixing: &Mixing, workers: &usize) -> String {
+    pipeline(variant, *mixing).workers(*workers).describe()
+}
+
+fn pipeline(variant: &Images, mixing: Mixing) -> PipelineSpec {
+    PipelineSpec::images(variant).map(Normalize).mix(mixing)
+}
