@@ -22,7 +22,7 @@ use crate::prelude::*;
 fn branches(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(800, 64, 64))] variant: Images,
+    #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(640, 64, 64))] variant: Images,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = pipeline(&variant).workers(workers);

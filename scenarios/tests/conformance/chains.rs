@@ -7,7 +7,7 @@ use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, Values};
 use weighbridge_scenarios::workload::{Access, Draws, PipelineSpec, Route, Transform};
 
 use crate::oracle::oracle;
-use crate::{data, epoch, loaders};
+use crate::{data, epoch, takers};
 
 /// Draws small numbers for random pipelines.
 struct Dice {
@@ -107,7 +107,7 @@ fn random_chains_have_the_bits_of_the_reference_and_of_their_definitions() {
         let (_place, data) = data(&spec);
         let number = dice.below(3) as u64;
         let reference = epoch(&mut *Reference.open(&spec, &data).unwrap(), number);
-        for (name, mut loader) in loaders() {
+        for (name, mut loader) in takers(&spec, &data) {
             let found = epoch(&mut *loader.open(&spec, &data).unwrap(), number);
             assert!(found == reference, "round {round}, {name}: {spec:?}");
         }
@@ -142,7 +142,7 @@ fn every_transform_alone_has_the_bits_of_its_definition() {
         for batch_size in [1, 5] {
             let spec = PipelineSpec::new(source.clone(), batch_size).map(transform);
             let (_place, data) = data(&spec);
-            for (_, mut loader) in loaders() {
+            for (_, mut loader) in takers(&spec, &data) {
                 check(&epoch(&mut *loader.open(&spec, &data).unwrap(), 3), &spec, &data, 3);
             }
         }

@@ -29,6 +29,20 @@ fn loaders() -> Vec<Named> {
     adapters.map(make).collect()
 }
 
+/// The loaders that run this pipeline: the reference ones always, others unless they decline it by name.
+fn takers(spec: &PipelineSpec, data: &Arc<DataSet>) -> Vec<Named> {
+    let takes = |(name, loader): &mut Named| match loader.open(spec, data).map(drop) {
+        Ok(()) => true,
+        Err(error) => {
+            assert!(error.is_skip() && !name.starts_with("Reference"), "{name}: {error}");
+            false
+        }
+    };
+    let mut all = loaders();
+    all.retain_mut(takes);
+    all
+}
+
 fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
     let place = tempfile::tempdir().unwrap();
     let data = Cache::at(place.path()).open(&spec.source).unwrap();

@@ -5,7 +5,7 @@ use weighbridge_scenarios::data::{DataSet, DataSpec, Values};
 use weighbridge_scenarios::workload::{Merge, Mixing, PipelineSpec, Transform};
 
 use crate::oracle::{Address, exp, ln64, oracle};
-use crate::{data, epoch, loaders, rows};
+use crate::{data, epoch, rows, takers};
 
 fn images() -> PipelineSpec {
     PipelineSpec::new(DataSpec::images(23, 9, 3), 5).map(Transform::Normalize)
@@ -21,7 +21,7 @@ type Check<'a> = dyn Fn(&str, &[Kept], &DataSet, u64) + 'a;
 /// Runs a pipeline through every loader, with workers and without, and hands each epoch to `check`.
 fn through_all(spec: &PipelineSpec, check: &Check<'_>) {
     let (_place, data) = data(spec);
-    for (name, mut loader) in loaders() {
+    for (name, mut loader) in takers(spec, &data) {
         for workers in [0, 2] {
             let spec = spec.clone().workers(workers);
             let mut epochs = loader.open(&spec, &data).unwrap();
@@ -169,7 +169,7 @@ fn a_mixture_takes_the_elements_of_its_parts_in_order_by_their_weights() {
 fn a_cache_delivers_the_first_epoch_again_and_forgets_it_at_epoch_0() {
     let spec = images().map(Transform::GaussianNoise);
     let (_place, data) = data(&spec);
-    for (name, mut loader) in loaders() {
+    for (name, mut loader) in takers(&spec.clone().cached(), &data) {
         for workers in [0, 2] {
             let plain = spec.clone().workers(workers);
             let first = epoch(&mut *loader.open(&plain, &data).unwrap(), 0);
@@ -189,7 +189,7 @@ fn regrouping_loses_nothing_and_changes_no_row() {
     for (size, expected) in [(2, vec![2; 11]), (5, vec![5; 4]), (7, vec![7, 7, 7]), (100, vec![])] {
         let plain = images().map(Transform::RandomCrop);
         let (_place, data) = data(&plain);
-        for (name, mut loader) in loaders() {
+        for (name, mut loader) in takers(&plain.clone().rebatch(size), &data) {
             let all = rows(&epoch(&mut *loader.open(&plain, &data).unwrap(), 1), 0);
             let spec = plain.clone().rebatch(size);
             let batches = epoch(&mut *loader.open(&spec, &data).unwrap(), 1);

@@ -74,7 +74,9 @@ impl Cursor {
         }
         let lines = line::compile(spec, data, Writing::Joined)?;
         if let Some(what) = declined(spec, &lines) {
-            return Err(skip(format!("rayon makes elements one by one, in blocks of a batch: {what} is not for it")));
+            return Err(skip(format!(
+                "rayon makes elements one by one, in blocks of a batch: {what} is not for it"
+            )));
         }
         let threads = spec.workers.max(1);
         // (`use_current_thread` would make a pool of the consumer's thread, but only once in its life.)
@@ -116,12 +118,9 @@ impl Cursor {
             };
             let (of_block, to_block) = ((per_block * source).max(1), (per_block * output).max(1));
             match &self.pool {
-                None => from
-                    .chunks(of_block)
-                    .zip(to.chunks_mut(to_block))
-                    .zip(rooms)
-                    .enumerate()
-                    .for_each(make),
+                None => {
+                    from.chunks(of_block).zip(to.chunks_mut(to_block)).zip(rooms).enumerate().for_each(make);
+                }
                 Some(pool) => pool.install(|| {
                     from.par_chunks(of_block)
                         .zip(to.par_chunks_mut(to_block))
