@@ -10,5 +10,6 @@ mod run;
 
 pub mod dist1_sharding;
 pub mod dist2_mesh;
+pub mod hdist1_sharded_images;
 
 pub use mesh::Mesh;

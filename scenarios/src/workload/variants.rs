@@ -45,6 +45,19 @@ impl Images {
     }
 }
 
+impl Images {
+    /// COCO's validation images as `u8`, brought to this side. Their captions are a field that a pipeline adds.
+    pub const fn coco(elements: usize, side: usize, batch_size: usize, vocabulary: u32) -> Self {
+        let origin = Some(Origin::CocoCaptions { vocabulary });
+        Self { elements, side, batch_size, floats: false, origin }
+    }
+
+    /// The same as `f32` between 0 and 1.
+    pub const fn coco_floats(elements: usize, side: usize, batch_size: usize, vocabulary: u32) -> Self {
+        Self { floats: true, ..Self::coco(elements, side, batch_size, vocabulary) }
+    }
+}
+
 /// Rows of token ids, all of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tokens {
