@@ -9,3 +9,4 @@ mod kill;
 mod nextest;
 mod rebuild;
 mod store;
+mod versus;

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
+use crate::bencher::INJECT;
 use crate::compare::{Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
@@ -105,6 +106,16 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
 /// What must hold before anything is measured.
 pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
+    let args = &context.args;
+    let duel = args.versus.is_some() || args.versus_adapter.is_some();
+    // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
+    if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
+        return Err(super::args::UsageError(format!(
+            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain run is slowed \
+             down by the variable {INJECT}"
+        ))
+        .into());
+    }
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(Error::DebugAssertions);
     }

@@ -35,6 +35,12 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let Context { suite, args, terminal, .. } = context;
     check(context, plan)?;
     let own = program(context)?;
+    if let Some(adapter) = &args.versus_adapter {
+        let mut known = registry.adapters().iter().map(|entry| entry.name);
+        if !known.clone().any(|name| name == adapter) {
+            return Err(plan::Error::unknown("adapter", adapter, &mut known).into());
+        }
+    }
     let (name, baseline) = match (&args.versus, &args.versus_adapter) {
         (Some(path), _) => (path.clone(), Program { path: executable(path)?, ..own.clone() }),
         (None, adapter) => (adapter.clone().unwrap_or_default(), own.clone()),

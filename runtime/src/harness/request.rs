@@ -45,7 +45,7 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         exact: args.exact,
         skip: args.skip.clone(),
         scenarios: args.scenarios.clone(),
-        adapters: args.adapters.clone(),
+        adapters: adapters(args),
         set: args.set.clone(),
         profile_set: matches!(mode, Mode::Bench | Mode::Profile),
         params: args.params.clone(),
@@ -62,6 +62,15 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         verify: mode == Mode::Bench,
         profile,
     })
+}
+
+/// The adapters that were named; the one that a duel is with is meant as well.
+fn adapters(args: &Args) -> Vec<String> {
+    let mut adapters = args.adapters.clone();
+    if !adapters.is_empty() {
+        adapters.extend(args.versus_adapter.clone());
+    }
+    adapters
 }
 
 /// The platform that was asked for.

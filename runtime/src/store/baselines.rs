@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
 use super::{Broken, Disk, Error, Files, Layout};
+use crate::bencher::INJECT;
 use crate::plan::nearest;
 use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
 
@@ -237,8 +238,10 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     if manifest.resumed {
         return Err("it was broken off and taken up again, so its repeats are of two times".to_owned());
     }
-    if let Some(factor) = manifest.environment.variables.get(SLOWDOWN) {
-        return Err(format!("it was slowed down on purpose ({SLOWDOWN}={factor})"));
+    for variable in [SLOWDOWN, INJECT] {
+        if let Some(value) = manifest.environment.variables.get(variable) {
+            return Err(format!("it was slowed down on purpose ({variable}={value})"));
+        }
     }
     if !run.cases.iter().any(|case| case.status == CaseStatus::Measured) {
         return Err("none of its cases was measured".to_owned());
