@@ -45,6 +45,7 @@ fn facts() -> CaseFacts {
         version: None,
         equivalence: Equivalence::None,
         headline: None,
+        memory: None,
     }
 }
 

@@ -33,7 +33,7 @@ pub mod prelude {
         LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness, RandomCrop, RandomFlip,
         RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
-    pub use crate::workload::{Access, Images, Merge, Mixing, PipelineSpec, Table, Tokens};
+    pub use crate::workload::{Access, Clicks, Images, Merge, Mixing, PipelineSpec, Table, Tokens};
 }
 
 /// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.

@@ -39,22 +39,8 @@ fn describe(variant: &Clicks, workers: &usize) -> String {
     pipeline(variant).workers(*workers).describe()
 }
 
-/// Rows of 13 dense columns and 26 of ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clicks {
-    elements: usize,
-    batch_size: usize,
-}
-
-impl Clicks {
-    /// This many, in batches of this many.
-    pub const fn new(elements: usize, batch_size: usize) -> Self {
-        Self { elements, batch_size }
-    }
-}
-
 fn pipeline(variant: &Clicks) -> PipelineSpec {
-    let dense = DataSpec::normal("dense", variant.elements, vec![13]);
+    let dense = DataSpec::normal("dense", variant.elements(), vec![13]);
     let rows = dense.with("sparse", Dtype::I32, &[26], Values::Below(1 << 30));
-    PipelineSpec::new(rows, variant.batch_size).map(LogTransform).map(HashEmbeddingIndex).map(Normalize)
+    PipelineSpec::new(rows, variant.batch_size()).map(LogTransform).map(HashEmbeddingIndex).map(Normalize)
 }

@@ -35,25 +35,11 @@ fn describe(variant: &Clicks, workers: &usize) -> String {
     pipeline(variant).workers(*workers).describe()
 }
 
-/// Rows of 13 dense and 26 sparse columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clicks {
-    elements: usize,
-    batch_size: usize,
-}
-
-impl Clicks {
-    /// This many, in batches of this many.
-    pub const fn new(elements: usize, batch_size: usize) -> Self {
-        Self { elements, batch_size }
-    }
-}
-
 fn pipeline(variant: &Clicks) -> PipelineSpec {
-    let dense = DataSpec::normal("dense", variant.elements, vec![13]);
+    let dense = DataSpec::normal("dense", variant.elements(), vec![13]);
     let columns = (0..26).map(|column| format!("sparse_{column}"));
     let rows = columns.fold(dense, |rows, name| rows.with(&name, Dtype::I64, &[], Values::Below(1_000)));
-    PipelineSpec::new(rows, variant.batch_size)
+    PipelineSpec::new(rows, variant.batch_size())
 }
 
 #[cfg(test)]

@@ -15,4 +15,4 @@ pub use route::{Route, Touch};
 pub use spec::{Access, PipelineSpec, Shard};
 pub use structure::{Gate, Merge, Mixing, Structure};
 pub use transform::{Effect, Transform};
-pub use variants::{Images, Table, Tokens};
+pub use variants::{Clicks, Images, Table, Tokens};

@@ -58,6 +58,30 @@ impl Images {
     }
 }
 
+/// Rows of a click log: dense columns, and columns of ids, as the scenario has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clicks {
+    elements: usize,
+    batch_size: usize,
+}
+
+impl Clicks {
+    /// This many, in batches of this many.
+    pub const fn new(elements: usize, batch_size: usize) -> Self {
+        Self { elements, batch_size }
+    }
+
+    /// How many rows.
+    pub const fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// Rows of a batch.
+    pub const fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+}
+
 /// Rows of token ids, all of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tokens {

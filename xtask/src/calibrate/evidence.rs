@@ -130,7 +130,7 @@ fn spread_out(plan: &mut Vec<(bool, f64)>) {
 
 fn described(machine: &std::collections::BTreeMap<String, String>) -> String {
     let fact = |name: &str| machine.get(name).cloned().unwrap_or_else(|| "?".to_owned());
-    format!("{}, {} logical cores", fact("cpu model"), fact("logical cores"))
+    format!("{}, {}", fact("cpu model"), fact("cores"))
 }
 
 impl KeptCase {
