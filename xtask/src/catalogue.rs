@@ -28,7 +28,11 @@ pub(crate) fn run(args: &Catalogue, place: &Place) -> Result<Said> {
         Some(file) => {
             vec![fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?]
         }
-        None => place.suites.iter().map(|suite| suite.list(place, "json")).collect::<Result<_>>()?,
+        None => place
+            .suites
+            .iter()
+            .map(|suite| suite.list(place, &["--format", "json"]))
+            .collect::<Result<_>>()?,
     };
     let listings = listings.iter().map(|text| serde_json::from_str(text));
     let listings: Vec<Value> = listings.collect::<Result<_, _>>().context("failed to read a listing")?;

@@ -91,11 +91,11 @@ fn suites(metadata: &Value) -> Vec<Suite> {
 }
 
 impl Suite {
-    /// What the bench target lists, in this format. It is built first, if need be.
-    pub(crate) fn list(&self, place: &Place, format: &str) -> Result<String> {
+    /// What the bench target lists with these arguments. It is built first, if need be.
+    pub(crate) fn list(&self, place: &Place, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&place.root).args(["bench", "--quiet", "--package", &self.package]);
-        command.args(["--bench", &self.target, "--", "--list", "--format", format]);
+        command.args(["--bench", &self.target, "--", "--list"]).args(arguments);
         let asked = command.output().with_context(|| format!("failed to start cargo for {self}"))?;
         if !asked.status.success() {
             bail!("failed to list {self}: {}", String::from_utf8_lossy(&asked.stderr).trim());

@@ -47,7 +47,9 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         scenarios: args.scenarios.clone(),
         adapters: adapters(args),
         set: args.set.clone(),
-        profile_set: matches!(mode, Mode::Bench | Mode::Profile),
+        // A listing has all that there is, unless it is asked what a run under a profile would have.
+        profile_set: matches!(mode, Mode::Bench | Mode::Profile)
+            || (mode == Mode::List && args.profile.is_some()),
         params: args.params.clone(),
         seed: args.seed.unwrap_or(SEED),
         order: args.order.unwrap_or(Order::Shuffled),
