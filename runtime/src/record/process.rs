@@ -16,7 +16,7 @@ pub struct Process {
     /// What the blocks of its body were; `None` for a stream and where only `measure` blocks were measured.
     pub blocks: Option<Blocks>,
     /// The 10th percentile of each kind of yardstick, in nanoseconds of CPU time, in the order of
-    /// [`Yardsticks::KINDS`](crate::metric::Yardsticks::KINDS); `None` where it was not measured.
+    /// `chain`, `sort`, `stream`; `None` where it was not measured.
     pub yardsticks: [Option<f64>; 3],
 }
 

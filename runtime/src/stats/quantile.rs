@@ -56,7 +56,7 @@ pub fn quantile_by(definition: Definition, values: &[f64], q: f64) -> f64 {
     *low + (at - below as f64) * (high - *low)
 }
 
-/// The quantile `q` in `0..=1` by [`Definition::R7`]. NaN for no values.
+/// The quantile `q` in `0..=1` by the definition R7 of Hyndman and Fan. NaN for no values.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     quantile_by(Definition::R7, values, q)
 }
