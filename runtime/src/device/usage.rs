@@ -1,6 +1,8 @@
 //! What the operating system counted for this process: CPU time, faults, switches, bytes moved.
 
+use std::fs::File;
 use std::ops::{AddAssign, Sub};
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use super::alloc::{Allocated, allocated};
@@ -114,11 +116,18 @@ fn counted() -> sys::Usage {
     getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail")
 }
 
+thread_local! {
+    /// Kept open: opening it costs more than reading it, and a stream of short passes reads it at both ends of each.
+    static IO: Option<File> = File::open("/proc/self/io").ok();
+}
+
 /// The counters, and how many bytes it took to read them.
 fn moved() -> Option<(Moved, u64)> {
-    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    let mut buffer = [0; 512]; // seven lines of a name and a number
+    let length = IO.with(|io| io.as_ref()?.read_at(&mut buffer, 0).ok())?;
+    let text = std::str::from_utf8(&buffer[..length]).ok()?;
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    Some((Moved { read: field("rchar:")?, written: field("wchar:")? }, text.len() as u64))
+    Some((Moved { read: field("rchar:")?, written: field("wchar:")? }, length as u64))
 }
 
 impl Sub for Usage {
