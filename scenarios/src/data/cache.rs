@@ -17,7 +17,6 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use weighbridge::{Dtype, Error, FieldKind, Result};
 use xxhash_rust::xxh3::Xxh3;
@@ -26,18 +25,10 @@ use super::generate::Generator;
 use super::manifest::{FORMAT, FieldEntry, Manifest, hex};
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
-use super::{DataSet, DataSpec, Origin, real};
-
-/// The manifest's file name.
-pub(super) const MANIFEST: &str = "data.json";
+use super::{DataSet, DataSpec, Origin, layout, real};
 
 /// How much is generated at a time.
 const CHUNK: usize = 4 << 20;
-
-/// The file name of a field.
-pub(super) fn field_file(name: &str) -> String {
-    format!("{name}.bin")
-}
 
 /// The place where data sets are kept, and the place of real data.
 #[derive(Clone, Debug)]
@@ -129,7 +120,7 @@ impl Cache {
             return Ok(set); // made while this process waited
         }
         make_room(&self.directory, &directory, spec.bytes(), &self.cap)?;
-        let making = self.directory.join(format!(".making-{}-{}", std::process::id(), next()));
+        let making = layout::making(&self.directory);
         let made = (|| {
             fs::create_dir(&making).map_err(|error| failed("make a directory", error))?;
             let manifest = match &files {
@@ -155,7 +146,7 @@ impl Cache {
     /// Gives a whole directory its name. What has that name already is moved away first: it was looked at and is
     /// wrong. If another process was quicker, its directory is as good as ours.
     fn put(&self, making: &Path, directory: &Path) -> std::io::Result<()> {
-        let aside = aside(&self.directory);
+        let aside = layout::aside(&self.directory);
         if fs::rename(directory, &aside).is_ok() {
             fs::remove_dir_all(&aside)?;
         }
@@ -164,17 +155,6 @@ impl Cache {
             renamed => renamed,
         }
     }
-}
-
-/// A name for a data set that is on its way out.
-pub(super) fn aside(cache: &Path) -> PathBuf {
-    cache.join(format!(".aside-{}-{}", std::process::id(), next()))
-}
-
-/// A number that no other call in this process gets.
-fn next() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Generates every field, a chunk of whole elements at a time, so that memory does not grow with the data.
@@ -214,7 +194,7 @@ fn store(spec: &DataSpec, fields: &[Vec<u8>], directory: &Path) -> std::io::Resu
 
 /// Writes the manifest and syncs the directory: after that it may have its name.
 fn seal(directory: &Path, manifest: &Manifest) -> std::io::Result<()> {
-    let mut file = File::create(directory.join(MANIFEST))?;
+    let mut file = File::create(directory.join(layout::MANIFEST))?;
     serde_json::to_writer_pretty(&mut file, manifest)?;
     file.write_all(b"\n")?;
     file.sync_all()?;
@@ -235,7 +215,7 @@ impl FieldFile {
     fn create(directory: &Path, kind: &FieldKind) -> std::io::Result<Self> {
         let columns = kind.shape.last().copied().unwrap_or(1);
         Ok(Self {
-            file: File::create_new(directory.join(field_file(&kind.name)))?,
+            file: File::create_new(directory.join(layout::field_file(&kind.name)))?,
             kind: kind.clone(),
             row_bytes: kind.shape.iter().product::<usize>() * kind.dtype.size(),
             bytes: 0,
@@ -346,15 +326,15 @@ mod tests {
             |folder| fs::write(folder.join("features.bin"), [1; 100]).unwrap(),
             |folder| fs::write(folder.join("features.bin"), [1; 160]).unwrap(),
             |folder| fs::remove_file(folder.join("features.bin")).unwrap(),
-            |folder| fs::write(folder.join(MANIFEST), "{").unwrap(),
-            |folder| fs::remove_file(folder.join(MANIFEST)).unwrap(),
+            |folder| fs::write(folder.join(layout::MANIFEST), "{").unwrap(),
+            |folder| fs::remove_file(folder.join(layout::MANIFEST)).unwrap(),
             |folder| {
-                let text = fs::read_to_string(folder.join(MANIFEST)).unwrap();
-                fs::write(folder.join(MANIFEST), text.replacen("0.", "1.", 1)).unwrap(); // a constant of Normalize
+                let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();
+                fs::write(folder.join(layout::MANIFEST), text.replacen("0.", "1.", 1)).unwrap(); // a constant of Normalize
             },
             |folder| {
-                let text = fs::read_to_string(folder.join(MANIFEST)).unwrap();
-                fs::write(folder.join(MANIFEST), text.replace("\"elements\": 10", "\"elements\": 9"))
+                let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();
+                fs::write(folder.join(layout::MANIFEST), text.replace("\"elements\": 10", "\"elements\": 9"))
                     .unwrap();
             },
         ];

@@ -13,6 +13,7 @@ mod cifar10;
 mod coco;
 mod criteo;
 mod generate;
+mod layout;
 mod manifest;
 mod real;
 mod real_sets;

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use weighbridge::{Error, Result};
 
-use super::cache::{MANIFEST, aside};
+use super::layout::{MANIFEST, aside};
 
 /// The most that a cache holds when nobody says otherwise.
 const DEFAULT: u64 = 16 << 30;

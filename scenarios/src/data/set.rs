@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::manifest::{FieldEntry, Manifest, Normalisation, hex};
 use super::room::InUse;
-use super::{DataSpec, cache};
+use super::{DataSpec, layout};
 
 /// The rows of a data set, in memory.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl DataSet {
     /// The check reads every byte, so that afterwards no page fault is left for a timed region.
     pub(super) fn map(directory: &Path, spec: &DataSpec) -> Result<Self, String> {
         let in_use = InUse::new(directory).map_err(|error| format!("no directory: {error}"))?;
-        let text = std::fs::read(directory.join(cache::MANIFEST))
+        let text = std::fs::read(directory.join(layout::MANIFEST))
             .map_err(|error| format!("no manifest: {error}"))?;
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|error| format!("bad manifest: {error}"))?;
@@ -90,7 +90,7 @@ impl DataSet {
 impl Field {
     fn map(directory: &Path, entry: FieldEntry, elements: usize) -> Result<Self, String> {
         let FieldEntry { kind, bytes, digest, normalisation } = entry;
-        let path = directory.join(cache::field_file(&kind.name));
+        let path = directory.join(layout::field_file(&kind.name));
         let say = |what: String| format!("{}: {what}", path.display());
         let row_bytes = kind.shape.iter().product::<usize>() * kind.dtype.size();
         let length = path.metadata().map_err(|error| say(error.to_string()))?.len();

@@ -4,9 +4,17 @@ use weighbridge::{FieldKind, Result};
 
 use super::buffer::Bytes;
 use super::chain::{Block, Chain, Scratch, Writing};
-use super::maker::Style;
 use crate::data::DataSet;
 use crate::workload::{PipelineSpec, Route};
+
+/// How a line runs over a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// One transform after the other, each over the whole batch.
+    StepByStep,
+    /// All transforms over one cache-sized piece after the other.
+    Fused,
+}
 
 /// A route, compiled.
 #[derive(Debug)]

@@ -8,21 +8,12 @@ use weighbridge::{Dtype, FieldKind, Result};
 use super::buffer::{Buffers, Bytes, row_bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::{self, Line, Room};
+use super::line::{self, Line, Room, Style};
 use super::mixing::mix;
 use super::mixture::Order;
 use super::slowdown::Slowdown;
 use crate::data::DataSet;
 use crate::workload::{Draws, PipelineSpec, Transform};
-
-/// How a chain runs over a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    /// One transform after the other, each over the whole batch.
-    StepByStep,
-    /// All transforms over one cache-sized piece after the other.
-    Fused,
-}
 
 /// Makes the batches of a pipeline on one thread.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use weighbridge::{Delivery, Error, Result};
 
 use super::buffer::Buffers;
-use super::maker::{Maker, Style};
+use super::line::Style;
+use super::maker::Maker;
 use super::place::Place;
 use super::prefetch::{Batches, Prefetch, Start};
 use crate::contract::{Batch, Epochs, Executed};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weighbridge::{Result, adapter};
 
-use super::maker::Style;
+use super::line::Style;
 use super::open::Open;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
