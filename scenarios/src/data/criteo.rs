@@ -1,6 +1,7 @@
 //! The Criteo click log: lines of a label, 13 whole numbers and 26 categories, parted by tabs; any may be missing.
 //!
-//! The 13 numbers become one `f32` row. A missing one is 0.
+//! The 13 numbers become one `f32` row; a missing one is 0. Where a second field is asked for, the 26 categories become
+//! one `i64` row: the CRC-32 of each one's text, of which none is 0.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,10 +9,15 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, Result};
 
-use super::root;
+use super::{DataSpec, root};
 
+/// The columns of numbers.
 const DENSE: usize = 13;
-const COLUMNS: usize = 1 + DENSE + 26;
+
+/// The columns of categories.
+const CATEGORIES: usize = 26;
+
+const COLUMNS: usize = 1 + DENSE + CATEGORIES;
 
 pub(super) const FILES: &[&str] = &["criteo/train.txt", "criteo/dac_sample.txt"];
 
@@ -23,10 +29,14 @@ pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(vec![root::below_root(data_root, FILES, REMEDY)?])
 }
 
-/// The dense numbers of the first lines.
-pub(super) fn read(path: &Path, rows: usize) -> Result<Vec<u8>> {
+/// The fields of the first lines: the numbers, and the categories if `spec` has a field for them.
+pub(super) fn read(path: &Path, spec: &DataSpec) -> Result<Vec<Vec<u8>>> {
+    let rows = spec.elements;
+    let with_categories = spec.fields.len() > 1;
     let file = File::open(path).map_err(|error| root::unreadable(path, &error))?;
-    let mut field = Vec::with_capacity(rows * DENSE * 4);
+    let mut numbers = Vec::with_capacity(rows * DENSE * size_of::<f32>());
+    let mut categories =
+        Vec::with_capacity(if with_categories { rows * CATEGORIES * size_of::<i64>() } else { 0 });
     let mut lines = 0;
     for line in BufReader::new(file).lines().take(rows) {
         let line = line.map_err(|error| root::unreadable(path, &error))?;
@@ -47,22 +57,29 @@ pub(super) fn read(path: &Path, rows: usize) -> Result<Vec<u8>> {
                 "" => 0,
                 text => text.parse::<i64>().map_err(|_| wrong(format!("number {number} is `{text}`")))?,
             };
-            field.extend((value as f32).to_le_bytes());
+            numbers.extend((value as f32).to_le_bytes());
+        }
+        if with_categories {
+            for text in &columns[1 + DENSE..] {
+                categories.extend(i64::from(crc32fast::hash(text.as_bytes())).to_le_bytes());
+            }
         }
     }
     if lines < rows {
         return Err(Error::new(format!(
-            "{} has {lines} lines, but {rows} are asked for: the file is truncated; unpack it again",
+            "{} has {lines} lines, but {rows} are asked for: the file is truncated or only a sample; unpack the whole",
             path.display()
         )));
     }
-    Ok(field)
+    Ok(if with_categories { vec![numbers, categories] } else { vec![numbers] })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Cache, DataSpec, Origin};
+    use weighbridge::Dtype;
+
+    use crate::data::{Cache, Origin, Values};
 
     fn open(text: &str, rows: usize) -> Result<Vec<f32>> {
         let place = tempfile::tempdir().unwrap();
@@ -83,6 +100,22 @@ mod tests {
         let rows = open(&text, 2).unwrap();
         assert_eq!(rows[..DENSE], [1.0, -2.0, 0.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 0.0, 13.0]);
         assert_eq!(rows[DENSE..], [0.0; 13]);
+    }
+
+    #[test]
+    fn categories_are_a_field_of_their_own_where_they_are_asked_for() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("criteo")).unwrap();
+        let text = line("0", &["0"; 13].join("\t")).replacen("68fd1e64", "", 1);
+        std::fs::write(place.path().join("criteo/train.txt"), text).unwrap();
+        let cache = Cache::at(place.path().join("cache")).with_data_root(place.path());
+        let spec = DataSpec::normal("dense", 1, vec![DENSE]);
+        let spec = spec.with("sparse", Dtype::I64, &[CATEGORIES], Values::Read).read_from(Origin::Criteo);
+        let set = cache.open(&spec).unwrap();
+        let ids: Vec<i64> = bytemuck::pod_collect_to_vec(set.rows(1, 0..1));
+        // CRC-32 of nothing, and of `68fd1e64` as zlib computes it.
+        assert_eq!(ids[..2], [0, 0xa130_a0a3]);
+        assert_eq!(ids.len(), CATEGORIES);
     }
 
     #[test]

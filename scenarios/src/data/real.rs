@@ -55,7 +55,7 @@ impl Files {
         let field = match self.origin {
             Origin::Text => text::read(&self.paths, spec.elements, shape[0]),
             Origin::Cifar10 => cifar10::read(&self.paths, spec.elements, shape[0]),
-            Origin::Criteo => criteo::read(&self.paths[0], spec.elements),
+            Origin::Criteo => return criteo::read(&self.paths[0], spec),
             Origin::WikiText => wikitext::read(&self.paths[0], spec.elements, shape[0]),
             Origin::CocoCaptions { vocabulary } => return coco::read(&self.paths, spec, vocabulary),
             Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),

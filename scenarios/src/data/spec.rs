@@ -54,7 +54,7 @@ pub enum Origin {
     Text,
     /// The CIFAR-10 training images.
     Cifar10,
-    /// The dense columns of the Criteo click log.
+    /// The Criteo click log: its 13 columns of numbers, and its 26 of categories where a second field is asked for.
     Criteo,
     /// The raw training text of `WikiText-103`, hashed to token ids.
     WikiText,

@@ -13,7 +13,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
 /// mapping the data, opening the pipeline. The ticket must show `LogTransform`, `HashEmbeddingIndex`, `Normalize`;
-/// `dense` as `f32` and `sparse` as `i32`.
+/// `dense` as `f32` and `sparse` as `i32` (of `real_criteo`, `i64`: the CRC-32 of each category's text).
 ///
 /// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was hashed,
 /// and `Normalize` did nothing.
@@ -22,7 +22,8 @@ use crate::prelude::*;
 fn recommendation(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(small = Clicks::new(1_000_000, 4_096), tiny = Clicks::new(100_000, 4_096), medium = Clicks::new(10_000_000, 8_192))]
+    #[sweep(small = Clicks::new(1_000_000, 4_096), tiny = Clicks::new(100_000, 4_096), medium = Clicks::new(10_000_000, 8_192),
+        real_criteo = Clicks::criteo(1_000_000, 4_096))]
     variant: Clicks,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
@@ -41,6 +42,9 @@ fn describe(variant: &Clicks, workers: &usize) -> String {
 
 fn pipeline(variant: &Clicks) -> PipelineSpec {
     let dense = DataSpec::normal("dense", variant.elements(), vec![13]);
-    let rows = dense.with("sparse", Dtype::I32, &[26], Values::Below(1 << 30));
+    let rows = match variant.origin() {
+        None => dense.with("sparse", Dtype::I32, &[26], Values::Below(1 << 30)),
+        Some(origin) => dense.with("sparse", Dtype::I64, &[26], Values::Read).read_from(origin),
+    };
     PipelineSpec::new(rows, variant.batch_size()).map(LogTransform).map(HashEmbeddingIndex).map(Normalize)
 }

@@ -63,12 +63,23 @@ impl Images {
 pub struct Clicks {
     elements: usize,
     batch_size: usize,
+    origin: Option<Origin>,
 }
 
 impl Clicks {
     /// This many, in batches of this many.
     pub const fn new(elements: usize, batch_size: usize) -> Self {
-        Self { elements, batch_size }
+        Self { elements, batch_size, origin: None }
+    }
+
+    /// The first rows of the Criteo click log.
+    pub const fn criteo(elements: usize, batch_size: usize) -> Self {
+        Self { elements, batch_size, origin: Some(Origin::Criteo) }
+    }
+
+    /// Where the rows are read from; `None`: they are synthetic.
+    pub const fn origin(&self) -> Option<Origin> {
+        self.origin
     }
 
     /// How many rows.
