@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::external::{Bench, Ran, xtask};
+use crate::external::{Bench, Ran, interrupt, xtask};
 
 const ARGS: &[&str] = &["SORT-1", "SUM-1", "--quick", "--measurement-time", "0.002", "--repeats", "4"];
 
@@ -126,16 +126,11 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     while left_behind(bench.data()).len() < 2 {
         std::thread::yield_now();
     }
-    nix_kill(child.id());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
     assert!(left_behind(bench.data()).is_empty());
     let manifest = fs::read_to_string(bench.only_run().join("run.json")).unwrap();
     assert!(manifest.contains("interrupted"), "{manifest}");
-}
-
-fn nix_kill(process: u32) {
-    let status = std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
-    assert!(status.success());
 }

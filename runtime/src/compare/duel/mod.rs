@@ -277,11 +277,16 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
             row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
         }
         if !confirmation.stands {
-            row.verdict = Verdict::Inconclusive(format!(
-                "regressed at first, not confirmed by {} fresh rounds (p = {:.3})",
-                fresh.len(),
-                confirmation.adjusted
-            ));
+            row.verdict = Verdict::Inconclusive(match fresh.len() {
+                all @ sequence::MOST_ROUNDS.. => format!(
+                    "regressed at first, not confirmed by {all} fresh rounds (p = {:.3})",
+                    confirmation.adjusted
+                ),
+                some => format!(
+                    "regressed at first, and {some} fresh rounds of {} confirm nothing",
+                    sequence::MOST_ROUNDS
+                ),
+            });
         }
         if let Some(rounds) = &mut row.rounds {
             rounds.confirmation = fresh;

@@ -53,12 +53,16 @@ pub(super) struct Confirmation {
 
 /// Judges the regressions of one comparison on fresh rounds: p is the exact one-sided signed-rank chance of such
 /// rounds if the candidate were worse by the margin and no more, adjusted over all of them (Holm, *A Simple
-/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha.
+/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha. A confirmation has a
+/// number of rounds that is fixed beforehand: one that was broken off has p = 1, or it could end when it looks worst.
 pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
     let p: Vec<f64> = fresh
         .iter()
         .zip(margins)
-        .map(|(shifts, margin)| stats::signed_rank_p(shifts, margin.ln_1p()))
+        .map(|(shifts, margin)| match shifts.len() {
+            MOST_ROUNDS.. => stats::signed_rank_p(shifts, margin.ln_1p()),
+            _ => 1.0,
+        })
         .collect();
     let adjusted = stats::holm(&p);
     p.into_iter()
