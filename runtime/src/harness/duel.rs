@@ -53,6 +53,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let duels = Duels::new(layout.clone());
+    // Before anything is measured: the load is that of the machine and not of the duel, and the commit the one that ran.
+    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let now = now();
     let id = run_id(now);
     let scratch = duels.scratch(&id)?;
@@ -113,7 +115,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         method: Method::Duel,
         baseline: Promoted { name, run: None },
         candidate: id.clone(),
-        environment: Some(Environment::capture(layout.data(), &suite.workspace(), &build(context))),
+        environment: Some(environment),
         environment_changes: Vec::new(),
         refused: None,
         failures,
