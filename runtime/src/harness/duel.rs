@@ -33,6 +33,7 @@ struct Pair<'a> {
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
     let Context { suite, args, terminal, .. } = context;
+    let policy = policy(context, registry)?; // a mistake in the settings costs no duel
     check(context, plan)?;
     let own = program(context)?;
     if let Some(adapter) = &args.versus_adapter {
@@ -68,7 +69,6 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         interrupted: &context.interrupted,
     };
 
-    let policy = policy(context, registry)?;
     let mut failures = Vec::new();
     let mut to_confirm: Vec<(usize, usize)> = Vec::new();
     let mut interrupted = false;
