@@ -102,6 +102,15 @@ fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
 }
 
 #[test]
+fn a_dry_run_of_a_duel_measures_nothing() {
+    let bench = Bench::new("sorting");
+    let ran = bench.run(&[&CASE[..], &["--versus-adapter", "stable", "--dry-run"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("SORT-1"), "{}", ran.all());
+    assert!(!bench.data().join("duels").exists());
+}
+
+#[test]
 fn what_cannot_be_measured_with_is_a_mistake_that_says_so() {
     let bench = Bench::new("sorting");
     for (flags, expected) in [

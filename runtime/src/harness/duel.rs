@@ -34,6 +34,10 @@ struct Pair<'a> {
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
     let Context { suite, args, terminal, .. } = context;
     let policy = policy(context, registry)?; // a mistake in the settings costs no duel
+    if args.dry_run {
+        terminal.answer(&report::details(plan));
+        return Ok(Exit::Fine);
+    }
     check(context, plan)?;
     let own = program(context)?;
     if let Some(adapter) = &args.versus_adapter {
