@@ -81,24 +81,45 @@ fn ctrl_c_while_a_regression_is_confirmed_leaves_it_unconfirmed_and_exits_with_1
     assert!(why.contains("interrupted before it was confirmed"), "{comparison}");
 }
 
-#[test]
-fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
-    let bench = Bench::new("sorting");
+/// A program that lists the cases of the downstream crate's suite, and whose children greet so and say no more.
+fn greeting(bench: &Bench, hello: &str) -> String {
     let listing = bench.data().join("listing.json");
     fs::write(&listing, bench.run(&["--list", "--format", "json"]).stdout).unwrap();
-    // It lists the same cases, and its children greet with the version of another time.
-    let script = bench.data().join("older");
+    let script = bench.data().join("other");
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else \
-         printf '\\027\\000\\000\\000{{\"Hello\":{{\"version\":1}}}}' >&0; sleep 5; fi\n",
-        listing.display()
+        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else printf '\\{:03o}\\000\\000\\000%s' '{hello}' >&0; \
+         sleep 5; fi\n",
+        listing.display(),
+        hello.len()
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let ran = bench.run(&[&CASE[..], &["--versus", &script.display().to_string()]].concat());
+    script.display().to_string()
+}
+
+#[test]
+fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
+    let bench = Bench::new("sorting");
+    let older = greeting(&bench, r#"{"Hello":{"version":1}}"#);
+    let ran = bench.run(&[&CASE[..], &["--versus", &older]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(ran.stderr.contains("the child speaks version 1"), "{}", ran.all());
     assert!(ran.stderr.contains("Compare with a stored baseline"), "{}", ran.all());
+}
+
+#[test]
+fn a_program_with_debug_assertions_is_refused_before_anything_is_measured_unless_allowed() {
+    let bench = Bench::new("sorting");
+    let debug = greeting(&bench, r#"{"Hello":{"version":2,"debug":true}}"#);
+    let args = [&CASE[..], &["--versus", &debug, "--timeout", "1"]].concat();
+    let ran = bench.run(&args);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.stderr.contains("built with debug assertions"), "{}", ran.all());
+    assert!(fs::read_dir(bench.data().join("duels")).unwrap().next().is_none(), "nothing is kept");
+    // With the flag it goes on, and this one has nothing more to say.
+    let ran = bench.run(&[&args[..], &["--allow-debug"]].concat());
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert!(ran.stderr.contains("no answer after"), "{}", ran.all());
 }
 
 #[test]

@@ -73,6 +73,16 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         interrupted: &context.interrupted,
     };
 
+    // This program's own build has been checked. One that does not even greet is told case by case.
+    if args.versus.is_some() && task.has_debug_assertions(Side::Baseline) == Ok(true) && !args.allow_debug {
+        return Err(Error::Versus {
+            program: name,
+            why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo bench` does, \
+                  or pass --allow-debug to measure all the same"
+                .to_owned(),
+        });
+    }
+
     let mut failures = Vec::new();
     let mut to_confirm: Vec<(usize, usize)> = Vec::new();
     let mut interrupted = false;
