@@ -108,7 +108,8 @@ impl CaseDuel {
         let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
-            let worse = |other: usize| rank(judged[at].as_ref()) < rank(judged[other].as_ref());
+            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::UNDECIDED, Judgement::rank);
+            let worse = |other: usize| rank(at) < rank(other);
             if gates(series) && deciding.is_none_or(worse) {
                 deciding = Some(at);
             }
@@ -221,16 +222,6 @@ fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
     let sign = if metric.direction == Direction::Higher { -1.0 } else { 1.0 };
     let mean = sign * sum / values.len() as f64;
     (mean.is_finite() && !values.is_empty()).then(|| (stats::median(&values), mean))
-}
-
-/// In which order judgements on several metrics stand for a case: the worst first.
-fn rank(judgement: Option<&Judgement>) -> u8 {
-    match judgement.map(|judgement| &judgement.verdict) {
-        Some(Verdict::Regressed) => 0,
-        Some(Verdict::Inconclusive(_)) | None => 1,
-        Some(Verdict::Improved) => 2,
-        Some(_) => 3,
-    }
 }
 
 fn changed(series: &Series, judgement: Option<&Judgement>) -> MetricChange {

@@ -1,6 +1,6 @@
 //! When a duel may stop, and what it says then: a signed-rank interval at fixed looks.
 
-use crate::compare::rule::Judgement;
+use crate::compare::rule::{Judgement, between};
 use crate::compare::{Effect, Verdict};
 use crate::stats;
 
@@ -38,7 +38,8 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     } else if low > -worst && high < worst {
         Verdict::Unchanged
     } else {
-        Verdict::Inconclusive(between(low.exp_m1(), high.exp_m1(), margin))
+        let between = between(low.exp_m1(), high.exp_m1());
+        Verdict::Inconclusive(format!("{between}, margin {:.1} %", margin * 100.0))
     };
     let effect = Effect { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
     Some(Judgement { verdict, effect: Some(effect) })
@@ -69,13 +70,6 @@ pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> 
         .zip(adjusted)
         .map(|(p, adjusted)| Confirmation { stands: adjusted < alpha, p, adjusted })
         .collect()
-}
-
-fn between(low: f64, high: f64, margin: f64) -> String {
-    let words = |effect: f64| {
-        format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })
-    };
-    format!("between {} and {}, margin {:.1} %", words(low), words(high), margin * 100.0)
 }
 
 #[cfg(test)]
