@@ -156,11 +156,12 @@ impl CaseDuel {
         for round in &self.blocks {
             clean = (clean.0 + round.clean.0, clean.1 + round.clean.1);
         }
+        let errors: Vec<f64> = self.blocks.iter().map(|round| round.error).collect();
         Rounds {
             shifts: deciding.shifts.clone(),
             by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
             clean_pairs: clean,
-            within: stats::median(&self.blocks.iter().map(|round| round.error).collect::<Vec<_>>()),
+            within: if errors.is_empty() { 0.0 } else { stats::median(&errors) },
             ..Rounds::default()
         }
     }
