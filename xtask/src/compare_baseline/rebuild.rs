@@ -67,9 +67,9 @@ pub(super) fn judge_program(
     place: &Place,
     policy: &Policy,
 ) -> Result<Vec<Judged>> {
-    let ours = programs::build(&place.root, None, &[])?;
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
+    let ours = programs::build(&place.root, None, &[])?;
     let mut meant = ours.iter().filter(|own| args.suite.as_ref().is_none_or(|suite| *suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,
