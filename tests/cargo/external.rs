@@ -1,7 +1,7 @@
 //! The downstream crate `tests/external`, built once, and its bench binaries, run as cargo runs them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -129,12 +129,6 @@ pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
     clean(&mut command);
     command.env("WEIGHBRIDGE_DATA", bench.data());
     command
-}
-
-/// Ctrl-C.
-pub(crate) fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// The end of a command.

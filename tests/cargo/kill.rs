@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::external::{Bench, Ran, interrupt, xtask};
+use crate::external::{Bench, Ran, xtask};
 
 const ARGS: &[&str] = &["SORT-1", "SUM-1", "--quick", "--measurement-time", "0.002", "--repeats", "4"];
 
@@ -133,4 +133,10 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     assert!(left_behind(bench.data()).is_empty());
     let manifest = fs::read_to_string(bench.only_run().join("run.json")).unwrap();
     assert!(manifest.contains("interrupted"), "{manifest}");
+}
+
+/// Ctrl-C.
+pub(crate) fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
 }

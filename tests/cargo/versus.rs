@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::external::{Bench, Ran, interrupt};
+use crate::external::{Bench, Ran};
+use crate::kill::interrupt;
 
 /// One case of the downstream crate's suite, measured as shortly as a duel can be.
 const CASE: [&str; 3] = ["SORT-1", "--param", "len=20000"];
