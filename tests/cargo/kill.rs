@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::external::{Bench, Ran, xtask};
@@ -126,7 +126,7 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     while left_behind(bench.data()).len() < 2 {
         std::thread::yield_now();
     }
-    nix_kill(child.id());
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
@@ -135,7 +135,8 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     assert!(manifest.contains("interrupted"), "{manifest}");
 }
 
-fn nix_kill(process: u32) {
-    let status = std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().unwrap();
+/// Ctrl-C.
+pub(crate) fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
 }

@@ -2,6 +2,7 @@
 //!
 //! The crate is built once, by the first test that needs it; after that its bench binaries are run as cargo runs them.
 
+mod calibrate;
 mod downstream;
 mod external;
 mod faults;

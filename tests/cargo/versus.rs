@@ -1,11 +1,14 @@
 //! `--versus` and `--versus-adapter`: two sides in turns.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::external::Bench;
+use crate::external::{Bench, Ran};
+use crate::kill::interrupt;
 
 /// One case of the downstream crate's suite, measured as shortly as a duel can be.
 const CASE: [&str; 3] = ["SORT-1", "--param", "len=20000"];
@@ -30,24 +33,103 @@ fn two_adapters_of_one_scenario_are_measured_in_turns() {
     assert_eq!(left.len(), 1, "the duel is kept, its scratch is gone: {left:?}");
 }
 
-#[test]
-fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
+/// A duel of the two adapters on two cases, interrupted as soon as it has said a line that is waited for; and what it
+/// stored.
+fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (Ran, Value) {
     let bench = Bench::new("sorting");
+    let mut command = bench.command(&["SORT-1", "--versus-adapter", "stable"]);
+    let mut child = command.args(flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut stderr = String::new();
+    for line in said.by_ref() {
+        stderr.push_str(&line);
+        stderr.push('\n');
+        if at(&line) {
+            interrupt(&child);
+            break;
+        }
+    }
+    stderr.extend(said.map(|line| line + "\n"));
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let ran = Ran { code: output.status.code(), stdout, stderr };
+    let files = fs::read_dir(bench.data().join("duels")).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = files.collect();
+    assert_eq!(files.len(), 1, "{files:?} {}", ran.all());
+    let comparison = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
+    (ran, comparison)
+}
+
+#[test]
+fn ctrl_c_in_a_duel_keeps_what_is_decided_and_exits_with_130() {
+    let (ran, comparison) = interrupted(&["--param", "len=1000,20000"], |line| {
+        line.starts_with("[1/2]") && !line.contains("not decided yet")
+    });
+    assert_eq!(ran.code, Some(130), "{}", ran.all());
+    let rows = comparison["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{comparison}");
+    assert!(rows[0]["rounds"]["shifts"].as_array().is_some_and(|rounds| rounds.len() >= 8), "{comparison}");
+    assert_eq!(rows[1]["verdict"]["inconclusive"], "interrupted before it was decided", "{comparison}");
+    assert!(ran.stdout.contains("exit=130"), "{}", ran.all());
+}
+
+#[test]
+fn ctrl_c_while_a_regression_is_confirmed_leaves_it_unconfirmed_and_exits_with_130() {
+    let (ran, comparison) =
+        interrupted(&["--param", "len=20000", "--inject", "1.5"], |line| line.starts_with("confirming"));
+    assert_eq!(ran.code, Some(130), "{}", ran.all());
+    let why = comparison["rows"][0]["verdict"]["inconclusive"].as_str().unwrap_or_default();
+    assert!(why.contains("interrupted before it was confirmed"), "{comparison}");
+}
+
+/// A program that lists the cases of the downstream crate's suite, and whose children greet so and say no more.
+fn greeting(bench: &Bench, hello: &str) -> String {
     let listing = bench.data().join("listing.json");
     fs::write(&listing, bench.run(&["--list", "--format", "json"]).stdout).unwrap();
-    // It lists the same cases, and its children greet with the version of another time.
-    let script = bench.data().join("older");
+    let script = bench.data().join("other");
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else \
-         printf '\\027\\000\\000\\000{{\"Hello\":{{\"version\":1}}}}' >&0; sleep 5; fi\n",
-        listing.display()
+        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else printf '\\{:03o}\\000\\000\\000%s' '{hello}' >&0; \
+         sleep 5; fi\n",
+        listing.display(),
+        hello.len()
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let ran = bench.run(&[&CASE[..], &["--versus", &script.display().to_string()]].concat());
+    script.display().to_string()
+}
+
+#[test]
+fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
+    let bench = Bench::new("sorting");
+    let older = greeting(&bench, r#"{"Hello":{"version":1}}"#);
+    let ran = bench.run(&[&CASE[..], &["--versus", &older]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(ran.stderr.contains("the child speaks version 1"), "{}", ran.all());
     assert!(ran.stderr.contains("Compare with a stored baseline"), "{}", ran.all());
+}
+
+#[test]
+fn a_program_with_debug_assertions_is_refused_before_anything_is_measured_unless_allowed() {
+    let bench = Bench::new("sorting");
+    let debug = greeting(&bench, r#"{"Hello":{"version":2,"debug":true}}"#);
+    let args = [&CASE[..], &["--versus", &debug, "--timeout", "1"]].concat();
+    let ran = bench.run(&args);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.stderr.contains("built with debug assertions"), "{}", ran.all());
+    assert!(fs::read_dir(bench.data().join("duels")).unwrap().next().is_none(), "nothing is kept");
+    // With the flag it goes on, and this one has nothing more to say.
+    let ran = bench.run(&[&args[..], &["--allow-debug"]].concat());
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert!(ran.stderr.contains("no answer after"), "{}", ran.all());
+}
+
+#[test]
+fn a_dry_run_of_a_duel_measures_nothing() {
+    let bench = Bench::new("sorting");
+    let ran = bench.run(&[&CASE[..], &["--versus-adapter", "stable", "--dry-run"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("SORT-1"), "{}", ran.all());
+    assert!(!bench.data().join("duels").exists());
 }
 
 #[test]

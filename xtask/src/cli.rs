@@ -235,9 +235,9 @@ pub(crate) enum RunsAction {
         #[arg(long)]
         ascii: bool,
     },
-    /// Remove old runs, and what killed ones left.
+    /// Remove old runs and duels, revisions that were rebuilt to compare with, and what killed ones left.
     Prune {
-        /// Keep the newest so many of each suite.
+        /// Keep the newest so many runs and duels of each suite.
         #[arg(long, value_name = "N", required_unless_present = "days")]
         keep: Option<usize>,
         /// Keep those of the last so many days.

@@ -26,6 +26,7 @@ mod pick;
 mod place;
 mod plot;
 mod programs;
+mod prune;
 mod runs;
 mod said;
 mod show;

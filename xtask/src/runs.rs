@@ -11,7 +11,7 @@ use crate::cli::{Runs, RunsAction};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{pick, show, stop, summary, trend};
+use crate::{pick, prune, show, stop, summary, trend};
 
 const FITS: &str = "a String takes all that is written";
 
@@ -46,14 +46,7 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
         }
         RunsAction::Prune { keep, days } => {
             let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
-            let pruned = place.runs().prune(Keep { newest: *keep, within }, SystemTime::now())?;
-            let mut text = String::new();
-            for run in &pruned.runs {
-                writeln!(text, "removed {run}").expect(FITS);
-            }
-            writeln!(text, "removed {} runs and {} leftovers", pruned.runs.len(), pruned.leftovers)
-                .expect(FITS);
-            Ok(Said::fine(text))
+            prune::run(Keep { newest: *keep, within }, place, SystemTime::now())
         }
     }
 }
@@ -250,15 +243,5 @@ mod tests {
         ] {
             assert!(said.text.contains(line), "{line} is missing in:\n{}", said.text);
         }
-    }
-
-    #[test]
-    fn pruning_says_what_it_removed() {
-        let home = home();
-        home.store(&plain(1_000, 1.0, 1.0));
-        home.store(&plain(2_000, 1.0, 1.0));
-        let said = run(&with(RunsAction::Prune { keep: Some(1), days: None }), &home.place).expect("pruned");
-        assert_eq!(said.text, "removed 19700101-001640-000007\nremoved 1 runs and 0 leftovers\n");
-        assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
     }
 }

@@ -27,14 +27,15 @@ impl Bencher {
     /// that the subject never sees, are copied between two stamps and hashed after the clock has stopped.
     ///
     /// # Errors
-    /// What the source says; that it is empty; that the samples do not add up to the wall time.
+    /// What the source says; that it is empty; that the samples do not add up to the wall time. Where a slowdown is to be
+    /// planted, a skip: an item cannot be asked for twice.
     pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
         if self.settings.inject > 0.0 {
-            return Err(Error::new(format!(
+            return Err(super::skip(format!(
                 "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
                 super::INJECT
             )));
@@ -512,6 +513,13 @@ mod tests {
         }
         let error = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, ..Rows::new(100) }).unwrap_err();
         assert!(error.to_string().contains("counted 3 elements"), "{error}");
+    }
+
+    #[test]
+    fn a_planted_slowdown_is_skipped_since_no_item_can_be_asked_for_twice() {
+        let settings = Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) };
+        let refused = Bencher::new(settings).stream(&mut Rows::new(100)).unwrap_err();
+        assert!(refused.is_skip() && refused.to_string().contains("a stream has none"), "{refused}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::change::{Weighed, change};
 use super::comparison::{Method, Promoted};
 use super::environment::changes;
-use super::rule::LEAST;
+use super::rule::{Judgement, LEAST};
 use super::values::Sides;
 use super::{
     Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Verdict,
@@ -190,7 +190,9 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
     let own = |weighed: &Weighed| weighed.change.metric == after.headline;
-    let deciding = all.iter().filter(gated).min_by_key(|weighed| (rank(weighed), !own(weighed)));
+    let rank = |weighed: &Weighed| weighed.judgement.as_ref().map(Judgement::rank);
+    let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
+    let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
     let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
     if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
@@ -231,17 +233,6 @@ fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
     };
     let revision = revision.unwrap_or("REVISION");
     format!("{first}, or in turns with the revision: `cargo xtask compare-baseline --rebuild {revision}`")
-}
-
-/// In which order verdicts on several metrics of one case stand for it.
-fn rank(weighed: &Weighed) -> u8 {
-    match weighed.judgement.as_ref().map(|judgement| &judgement.verdict) {
-        Some(Verdict::Regressed) => 0,
-        Some(Verdict::Inconclusive(_)) => 1,
-        Some(Verdict::Improved) => 2,
-        Some(_) => 3,
-        None => 4,
-    }
 }
 
 #[cfg(test)]

@@ -43,6 +43,21 @@ pub(super) struct Judgement {
     pub(super) effect: Option<Effect>,
 }
 
+impl Judgement {
+    /// In which order judgements on several metrics of one case stand for it: the worst first.
+    pub(super) fn rank(&self) -> u8 {
+        match self.verdict {
+            Verdict::Regressed => 0,
+            Verdict::Inconclusive(_) => Self::UNDECIDED,
+            Verdict::Improved => 2,
+            _ => 3,
+        }
+    }
+
+    /// The rank of what does not decide.
+    pub(super) const UNDECIDED: u8 = 1;
+}
+
 /// Judges one value per process of the baseline against one value per process of the candidate: logarithms, turned so
 /// that more is worse.
 ///
@@ -79,15 +94,18 @@ pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts)
     } else if effect.low > best && effect.high < worst {
         Verdict::Unchanged
     } else {
-        let (low, high) = (words(effect.low), words(effect.high));
-        Verdict::Inconclusive(format!("between {low} and {high}, tolerance {:.1} %", worst * 100.0))
+        let between = between(effect.low, effect.high);
+        Verdict::Inconclusive(format!("{between}, tolerance {:.1} %", worst * 100.0))
     };
     Judgement { verdict, effect: Some(effect) }
 }
 
-/// An effect as people say it: `2.1 % worse`.
-fn words(effect: f64) -> String {
-    format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })
+/// An interval of effects as people say it: `between 0.3 % better and 2.1 % worse`.
+pub(super) fn between(low: f64, high: f64) -> String {
+    let words = |effect: f64| {
+        format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })
+    };
+    format!("between {} and {}", words(low), words(high))
 }
 
 #[cfg(test)]

@@ -23,13 +23,13 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if registry.scenarios().is_empty() {
         return Err(Error::NothingRegistered);
     }
+    let policy = policy(context, registry)?; // a mistake in the settings costs no run
     terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len()));
     if args.dry_run {
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
     }
     check(context, plan)?;
-    let policy = policy(context, registry)?; // a mistake in the settings costs no run
     terminal.remark(&report::skips(plan));
 
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
@@ -324,9 +324,19 @@ mod tests {
         assert!(refused.to_string().contains("debug assertions"), "{refused}");
         assert!(!matches!(check(&context(true, ""), &plan), Err(Error::DebugAssertions)));
 
-        let wrong = context(true, "[gate.scenario.REPEAT-EROR]\nstored-margin = 0.1");
+        let mut wrong = context(true, "[gate.scenario.REPEAT-EROR]\nstored-margin = 0.1");
         let refused = policy(&wrong, &registry).unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage, "{refused}");
         assert!(refused.to_string().contains("did you mean `REPEAT-ERROR`?"), "{refused}");
+
+        // Both ways of measuring say so before they do anything: nothing is there of a run or of a duel.
+        let data = tempfile::tempdir().unwrap();
+        wrong.args.data = Some(data.path().join("data").display().to_string());
+        let refused = bench(&wrong, &registry, &plan).unwrap_err();
+        assert!(refused.to_string().contains("REPEAT-EROR"), "{refused}");
+        wrong.args.versus_adapter = Some("any".to_owned());
+        let refused = crate::harness::duel::duel(&wrong, &registry, &plan).unwrap_err();
+        assert!(refused.to_string().contains("REPEAT-EROR"), "{refused}");
+        assert!(!data.path().join("data").exists());
     }
 }

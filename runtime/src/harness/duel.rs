@@ -20,7 +20,7 @@ use crate::plan::{self, CaseId, Plan, PlannedCase};
 use crate::record::{Agreement, Environment, agree};
 use crate::registry::Registry;
 use crate::report;
-use crate::run::{Broken, Duel, How, Program, Side};
+use crate::run::{Broken, Duel, How, Program, Round, Side};
 use crate::stats::SplitMix64;
 use crate::store::{Duels, Layout};
 
@@ -33,6 +33,11 @@ struct Pair<'a> {
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
     let Context { suite, args, terminal, .. } = context;
+    let policy = policy(context, registry)?; // a mistake in the settings costs no duel
+    if args.dry_run {
+        terminal.answer(&report::details(plan));
+        return Ok(Exit::Fine);
+    }
     check(context, plan)?;
     let own = program(context)?;
     if let Some(adapter) = &args.versus_adapter {
@@ -53,6 +58,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let duels = Duels::new(layout.clone());
+    // Before anything is measured: the load is that of the machine and not of the duel, and the commit the one that ran.
+    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     let now = now();
     let id = run_id(now);
     let scratch = duels.scratch(&id)?;
@@ -66,17 +73,31 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         interrupted: &context.interrupted,
     };
 
-    let policy = policy(context, registry)?;
+    // This program's own build has been checked. One that does not even greet is told case by case.
+    if args.versus.is_some() && task.has_debug_assertions(Side::Baseline) == Ok(true) && !args.allow_debug {
+        return Err(Error::Versus {
+            program: name,
+            why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo bench` does, \
+                  or pass --allow-debug to measure all the same"
+                .to_owned(),
+        });
+    }
+
     let mut failures = Vec::new();
     let mut to_confirm: Vec<(usize, usize)> = Vec::new();
+    let mut interrupted = false;
     let total = pairs.len();
     for (at, pair) in pairs.iter().enumerate() {
-        let mut said =
-            |words: String| terminal.remark(&format!("[{}/{total}] {}: {words}", at + 1, pair.candidate.id));
+        let case = &pair.candidate.id;
+        if interrupted {
+            rows.push(Row::bare(case, "wall_time", Verdict::Inconclusive(UNDECIDED.to_owned())));
+            continue;
+        }
+        let mut said = |words: String| terminal.remark(&format!("[{}/{total}] {case}: {words}", at + 1));
         let clock = Clock::monotonic();
         match fight(&task, pair, &policy, task.seed ^ at as u64, &mut said) {
             Ok(duel) => {
-                let mut row = duel.row(&pair.candidate.id, &policy);
+                let mut row = duel.row(case, &policy);
                 if let Some(rounds) = &mut row.rounds {
                     rounds.seconds = clock.now().as_secs_f64();
                 }
@@ -86,26 +107,29 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
                 }
                 rows.push(row);
             }
-            Err(Stop::Interrupted) => return Ok(Exit::Interrupted),
-            Err(Stop::Failed(why)) => {
-                said(why.clone());
-                failures.push(CaseFailure { case: pair.candidate.id.clone(), why: why.clone() });
-                rows.push(Row::bare(&pair.candidate.id, "wall_time", Verdict::Incomparable(why)));
-            }
-            Err(Stop::Incomparable(why)) => {
-                said(why.clone());
-                rows.push(Row::bare(&pair.candidate.id, "wall_time", Verdict::Incomparable(why)));
+            Err(stop) => {
+                interrupted = stop == Stop::Interrupted;
+                let verdict = stop.verdict(case, &mut failures);
+                said(verdict.why().unwrap_or_default().to_owned());
+                rows.push(Row::bare(case, "wall_time", verdict));
             }
         }
     }
-    confirmed(&task, &pairs, &mut rows, &to_confirm, &policy, context)?;
+    interrupted |= confirmed(&mut rows, &to_confirm, &policy, &mut failures, &mut |row, pair| {
+        let pair = &pairs[pair];
+        if context.interrupted.load(Ordering::Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        terminal.remark(&format!("confirming {}", pair.candidate.id));
+        again(&task, pair, !task.seed ^ row as u64)
+    });
 
     let mut comparison = Comparison {
         suite: suite.name(),
         method: Method::Duel,
         baseline: Promoted { name, run: None },
         candidate: id.clone(),
-        environment: Some(Environment::capture(layout.data(), &suite.workspace(), &build(context))),
+        environment: Some(environment),
         environment_changes: Vec::new(),
         refused: None,
         failures,
@@ -121,16 +145,35 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     }
     terminal.result(&report::verdicts(&comparison, *terminal));
     terminal.remark(&format!("files: {}", file.display()));
-    let exit = Exit::from(comparison.outcome(&policy));
+    let exit =
+        Exit::from(comparison.outcome(&policy)).or(if interrupted { Exit::Interrupted } else { Exit::Fine });
     terminal.answer(&report::duel_summary(&comparison, exit.code()));
     Ok(exit)
 }
 
+/// What is said of a case that an interrupt came before.
+const UNDECIDED: &str = "interrupted before it was decided";
+
 /// Why a case's duel ended without rounds to judge.
+#[derive(Debug, PartialEq)]
 enum Stop {
     Interrupted,
     Failed(String),
     Incomparable(String),
+}
+
+impl Stop {
+    /// What is said of the case; a failure is noted as one besides.
+    fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
+        match self {
+            Self::Interrupted => Verdict::Inconclusive(UNDECIDED.to_owned()),
+            Self::Failed(why) => {
+                failures.push(CaseFailure { case: case.clone(), why: why.clone() });
+                Verdict::Incomparable(why)
+            }
+            Self::Incomparable(why) => Verdict::Incomparable(why),
+        }
+    }
 }
 
 impl From<Broken> for Stop {
@@ -177,11 +220,7 @@ fn fight(
     let offset = random.draw() as u32 >> 8;
     while !duel.is_decided(&pair.candidate.id, policy) {
         let round = task.round(cases, offset + duel.rounds() as u32, &mut iterations)?;
-        let before = duel.rounds();
-        duel.add(round);
-        if duel.rounds() == before {
-            return Err(Stop::Failed("a round showed no time at all".to_owned()));
-        }
+        add(&mut duel, round)?;
         if duel.rounds() % 8 == 0 && !duel.is_decided(&pair.candidate.id, policy) {
             said(format!("{} rounds, not decided yet", duel.rounds()));
         }
@@ -189,43 +228,68 @@ fn fight(
     Ok(duel)
 }
 
-/// Measures the regressed cases again with a new seed, all rounds, and lets the fresh rounds decide.
+/// One case with a new seed: all rounds, whatever they say.
+fn again(task: &Duel<'_>, pair: &Pair<'_>, seed: u64) -> Result<CaseDuel, Stop> {
+    let mut duel = CaseDuel::default();
+    let mut iterations = None;
+    let offset = SplitMix64::new(seed).draw() as u32 >> 8;
+    while duel.rounds() < CaseDuel::MOST_ROUNDS {
+        let number = offset + duel.rounds() as u32;
+        add(&mut duel, task.round([&pair.baseline, &pair.candidate.id], number, &mut iterations)?)?;
+    }
+    Ok(duel)
+}
+
+/// Adds a round, which must say something.
+fn add(duel: &mut CaseDuel, round: Round) -> Result<(), Stop> {
+    let before = duel.rounds();
+    duel.add(round);
+    if duel.rounds() == before {
+        return Err(Stop::Failed("a round showed no time at all".to_owned()));
+    }
+    Ok(())
+}
+
+/// Lets fresh rounds decide on the regressed cases; `measure` gives those of a row and its pair. One whose rounds end
+/// otherwise is no regression that stands, and no success either: it is what it ended with. Says whether that was an
+/// interrupt, after which nothing is measured.
 fn confirmed(
-    task: &Duel<'_>,
-    pairs: &[Pair<'_>],
     rows: &mut [Row],
     to_confirm: &[(usize, usize)],
     policy: &Policy,
-    context: &Context<'_>,
-) -> Result<(), Error> {
-    let mut fresh: Vec<(usize, CaseDuel)> = Vec::new();
+    failures: &mut Vec<CaseFailure>,
+    measure: &mut dyn FnMut(usize, usize) -> Result<CaseDuel, Stop>,
+) -> bool {
+    let mut interrupted = false;
+    let mut fresh: Vec<(usize, Result<CaseDuel, Stop>)> = Vec::new();
     for (row, pair) in to_confirm {
-        let pair = &pairs[*pair];
-        context.terminal.remark(&format!("confirming {}", pair.candidate.id));
-        let mut duel = CaseDuel::default();
-        let mut iterations = None;
-        let mut random = SplitMix64::new(!task.seed ^ *row as u64);
-        let offset = random.draw() as u32 >> 8;
-        for number in 0..CaseDuel::MOST_ROUNDS as u32 {
-            if context.interrupted.load(Ordering::Relaxed) {
-                break;
-            }
-            match task.round([&pair.baseline, &pair.candidate.id], offset + number, &mut iterations) {
-                Ok(round) => duel.add(round),
-                Err(_) => break, // with fewer rounds it is not confirmed
-            }
-        }
-        fresh.push((*row, duel));
+        let measured = if interrupted { Err(Stop::Interrupted) } else { measure(*row, *pair) };
+        interrupted |= matches!(measured, Err(Stop::Interrupted));
+        fresh.push((*row, measured));
     }
+    let mut stopped = Vec::new();
     let mut candidates = Vec::new();
     let mut fresh = fresh.into_iter().peekable();
     for (at, row) in rows.iter_mut().enumerate() {
-        if let Some((_, duel)) = fresh.next_if(|(of, _)| *of == at) {
-            candidates.push(Candidate { row, fresh: duel });
-        }
+        let Some((_, measured)) = fresh.next_if(|(of, _)| *of == at) else { continue };
+        // One without rounds counts among those that Holm's procedure adjusts for: it was to be confirmed.
+        let fresh = measured.unwrap_or_else(|stop| {
+            stopped.push((at, stop));
+            CaseDuel::default()
+        });
+        candidates.push(Candidate { row, fresh });
     }
     confirm(&mut candidates, policy);
-    Ok(())
+    for (at, stop) in stopped {
+        let case = rows[at].case.clone();
+        rows[at].verdict = match stop {
+            Stop::Interrupted => {
+                Verdict::Inconclusive("regressed at first, interrupted before it was confirmed".to_owned())
+            }
+            stop => stop.verdict(&case, failures),
+        };
+    }
+    interrupted
 }
 
 /// The programs of both sides: a planted slowdown is the candidate's alone.
@@ -273,11 +337,11 @@ fn programs<'a>(
     plan: &'a Plan,
     theirs: &[CaseId],
 ) -> Result<(Vec<Pair<'a>>, Vec<Row>), Error> {
+    let theirs_by_name = by_name(theirs);
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
     for candidate in plan.cases.iter().filter(|case| case.measured) {
-        let name = candidate.id.to_string();
-        let verdict = match theirs.iter().find(|id| id.to_string() == name) {
+        let verdict = match find(&theirs_by_name, &candidate.id.to_string()) {
             None => Verdict::Added,
             Some(id) => match axis_changed(id, &candidate.id) {
                 Some(why) => Verdict::Incomparable(why),
@@ -292,11 +356,24 @@ fn programs<'a>(
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
     let all = plan::build(registry, &request(&context.args, Mode::List, settings)?)?;
-    let ours: Vec<String> = all.cases.iter().map(|case| case.id.to_string()).collect();
-    for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
+    let ours = by_name(all.cases.iter().map(|case| &case.id));
+    for id in theirs.iter().filter(|id| find(&ours, &id.to_string()).is_none()) {
         rows.push(Row::bare(id, "wall_time", Verdict::Removed));
     }
     Ok((pairs, rows))
+}
+
+/// Cases by their names, in order.
+fn by_name<'a>(cases: impl IntoIterator<Item = &'a CaseId>) -> Vec<(String, &'a CaseId)> {
+    let mut named: Vec<(String, &CaseId)> = cases.into_iter().map(|id| (id.to_string(), id)).collect();
+    named.sort_by(|one, other| one.0.cmp(&other.0));
+    named
+}
+
+/// The case of a name.
+fn find<'a>(cases: &[(String, &'a CaseId)], name: &str) -> Option<&'a CaseId> {
+    let at = cases.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+    Some(cases[at].1)
 }
 
 /// A path as it was typed; a bare name is a file here, never a program on the search path.
@@ -330,4 +407,95 @@ fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, Error> {
 #[derive(serde::Deserialize)]
 struct Listing {
     cases: Vec<CaseId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::PerIteration;
+    use crate::compare::{GateOutcome, Method};
+    use crate::metric::Block;
+    use crate::record::RunId;
+    use crate::registry::Point;
+
+    fn id(scenario: &str) -> CaseId {
+        CaseId { scenario: scenario.into(), point: Point::default(), adapter: None }
+    }
+
+    /// Rounds in which the candidate takes a tenth longer.
+    fn slower(rounds: usize) -> CaseDuel {
+        let block = |wall| Block { iterations: 10, wall, thread: wall, cpu: wall, ..Block::default() };
+        let mut duel = CaseDuel::default();
+        for at in 0..rounds as u64 {
+            let pairs = vec![[block(1_000_000), block(1_100_000 + at)]; 8];
+            duel.add(Round::Blocks { work: [PerIteration::default(); 2], pairs });
+        }
+        duel
+    }
+
+    /// Three cases that regressed at first, and what their confirmations ended with.
+    fn confirm_all(ends: [Result<CaseDuel, Stop>; 3]) -> (Vec<Row>, Vec<CaseFailure>, bool, usize) {
+        let policy = Policy::default();
+        let mut rows: Vec<Row> = ["A", "B", "C"].map(|name| slower(8).row(&id(name), &policy)).into();
+        assert!(rows.iter().all(|row| row.verdict == Verdict::Regressed));
+        let mut failures = Vec::new();
+        let mut ends = ends.into_iter();
+        let mut measured = 0;
+        let to_confirm = [(0, 0), (1, 1), (2, 2)];
+        let interrupted = confirmed(&mut rows, &to_confirm, &policy, &mut failures, &mut |_, _| {
+            measured += 1;
+            ends.next().expect("each is measured once")
+        });
+        (rows, failures, interrupted, measured)
+    }
+
+    #[test]
+    fn a_case_that_fails_while_it_is_confirmed_has_failed() {
+        let failed = Err(Stop::Failed("the candidate was killed".to_owned()));
+        let (rows, failures, interrupted, _) = confirm_all([Ok(slower(24)), failed, Ok(slower(24))]);
+        assert!(!interrupted);
+        assert_eq!(rows[0].verdict, Verdict::Regressed);
+        assert_eq!(rows[1].verdict, Verdict::Incomparable("the candidate was killed".to_owned()));
+        assert_eq!(rows[2].verdict, Verdict::Regressed);
+        assert_eq!(failures.len(), 1);
+        let comparison = Comparison {
+            suite: "s".into(),
+            method: Method::Duel,
+            baseline: Promoted { name: "b".into(), run: None },
+            candidate: RunId::new(1, 1),
+            environment: None,
+            environment_changes: Vec::new(),
+            refused: None,
+            failures,
+            counts: Counts::of(&rows),
+            rows,
+        };
+        let outcome = comparison.outcome(&Policy::default());
+        assert_eq!((outcome, Exit::from(outcome).code()), (GateOutcome::Failed, 6));
+    }
+
+    #[test]
+    fn an_interrupt_while_cases_are_confirmed_keeps_what_was_confirmed_and_measures_no_more() {
+        let (rows, failures, interrupted, measured) =
+            confirm_all([Ok(slower(24)), Err(Stop::Interrupted), Ok(slower(24))]);
+        assert!(interrupted);
+        assert_eq!((measured, failures.len()), (2, 0));
+        assert_eq!(rows[0].verdict, Verdict::Regressed);
+        for row in &rows[1..] {
+            assert!(row.verdict.why().is_some_and(|why| why.contains("interrupted")), "{:?}", row.verdict);
+            assert!(
+                row.rounds.as_ref().is_some_and(|rounds| rounds.shifts.len() == 8),
+                "its first rounds stay"
+            );
+        }
+    }
+
+    #[test]
+    fn fewer_fresh_rounds_than_all_confirm_nothing_however_clear() {
+        let (rows, ..) = confirm_all([Ok(slower(23)), Ok(slower(24)), Ok(slower(0))]);
+        let why = rows[0].verdict.why().expect("it does not stand");
+        assert_eq!(why, "regressed at first, and 23 fresh rounds of 24 confirm nothing");
+        assert_eq!(rows[1].verdict, Verdict::Regressed);
+        assert_eq!(rows[2].verdict.name(), "Inconclusive");
+    }
 }

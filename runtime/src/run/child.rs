@@ -36,7 +36,7 @@ fn try_serve() -> io::Result<()> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     let told = Rc::new(listen(socket.try_clone()?));
-    send(&mut &socket, &Say::Hello { version: VERSION })?;
+    send(&mut &socket, &Say::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
     while let Ok(tell) = told.recv() {
         // What is left of the talk about an earlier repeat's blocks is no ask.
         let Tell::Repeat(ask) = tell else { continue };

@@ -86,6 +86,16 @@ pub enum Broken {
 const SIDES: [Side; 2] = [Side::Baseline, Side::Candidate];
 
 impl Duel<'_> {
+    /// Whether a side's program was built with debug assertions, as it says itself.
+    ///
+    /// # Errors
+    /// What it ended with instead.
+    pub fn has_debug_assertions(&self, side: Side) -> Result<bool, Broken> {
+        let side = side as usize;
+        let greeting = self.start(side, 0)?.greeting(self.watch());
+        greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
+    }
+
     /// One unmeasured repeat of each side, that hashes every element: what each did.
     ///
     /// # Errors

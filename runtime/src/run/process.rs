@@ -100,7 +100,7 @@ impl Process {
         let begun = if last { self.started } else { Instant::now() };
         let mut seen = Seen::since(begun);
         self.ask(ask);
-        let end = self.listen(watch, &mut seen);
+        let end = self.answer(watch, &mut seen);
         self.ended(end, &seen, watch, last)
     }
 
@@ -109,8 +109,17 @@ impl Process {
     pub(super) fn open(mut self, ask: &Ask, watch: Watch<'_>) -> Result<Opened, Box<Ended>> {
         let mut seen = Seen::since(self.started);
         self.ask(ask);
-        match self.listen(watch, &mut seen) {
+        match self.answer(watch, &mut seen) {
             End::Ready(work) => Ok(Opened { process: self, seen, work }),
+            end => Err(Box::new(self.ended(end, &seen, watch, true))),
+        }
+    }
+
+    /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
+    pub(super) fn greeting(mut self, watch: Watch<'_>) -> Result<bool, Box<Ended>> {
+        let mut seen = Seen::since(self.started);
+        match self.listen(watch, &mut seen) {
+            End::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
     }
@@ -133,7 +142,17 @@ impl Process {
         Ended { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
     }
 
-    /// Listens until the child has answered, died, broken the protocol or run into a limit.
+    /// Listens past the greeting.
+    fn answer(&mut self, watch: Watch<'_>, seen: &mut Seen) -> End {
+        loop {
+            match self.listen(watch, seen) {
+                End::Greeted { .. } => {}
+                end => return end,
+            }
+        }
+    }
+
+    /// Listens until the child has greeted, answered, died, broken the protocol or run into a limit.
     fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen) -> End {
         let tree = ProcessTree::below(self.child.id());
         let mut next_look = Instant::now() + LOOK;
@@ -143,8 +162,8 @@ impl Process {
                 match self.frames.next::<Say>() {
                     Err(error) => return End::Garbled(error.to_string()),
                     Ok(None) => break,
-                    Ok(Some(Say::Hello { version: VERSION })) => {}
-                    Ok(Some(Say::Hello { version })) => {
+                    Ok(Some(Say::Hello { version: VERSION, debug })) => return End::Greeted { debug },
+                    Ok(Some(Say::Hello { version, .. })) => {
                         return End::Garbled(format!(
                             "the child speaks version {version}, the parent {VERSION}"
                         ));
@@ -240,6 +259,7 @@ impl Process {
                 )
             }
             End::Garbled(why) => (fail(How::Protocol, why), vec![]),
+            End::Greeted { .. } => (fail(How::Protocol, "the child greeted twice".to_owned()), vec![]),
             End::Ready(_) | End::Block(_) => {
                 (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
             }
@@ -317,6 +337,10 @@ fn tail(bytes: &[u8]) -> String {
 /// Why listening ended.
 #[derive(Debug)]
 enum End {
+    /// It has started.
+    Greeted {
+        debug: bool,
+    },
     /// A paced repeat has come to its blocks.
     Ready(PerIteration),
     /// A block has run.

@@ -60,7 +60,12 @@ pub struct Ask {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Say {
     /// It has started and speaks this version.
-    Hello { version: u32 },
+    Hello {
+        version: u32,
+        /// Whether it was built with debug assertions. One that is too old to say so is believed.
+        #[serde(default)]
+        debug: bool,
+    },
     /// The repeat has passed into this phase.
     Phase(Phase),
     /// A paced repeat has come to its blocks.
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn frames_survive_being_cut_anywhere() {
-        let says = [Say::Hello { version: VERSION }, Say::Phase(Phase::Timed)];
+        let says = [Say::Hello { version: VERSION, debug: false }, Say::Phase(Phase::Timed)];
         let mut bytes = Vec::new();
         for say in &says {
             send(&mut bytes, say).unwrap();
@@ -173,6 +178,12 @@ mod tests {
             }
             assert_eq!(got, says, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_greeting_from_before_builds_were_told_is_understood() {
+        let hello: Say = json::read(br#"{"Hello":{"version":2}}"#).unwrap();
+        assert_eq!(hello, Say::Hello { version: 2, debug: false });
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub fn bootstrap(values: &[f64], statistic: Statistic, draws: usize, seed: u64) 
 ///
 /// `None` for fewer than two values, no draws, a level outside of 0 to 1, and where a drawn statistic is NaN.
 /// Equal values have an interval of no width.
+#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub fn percentile_interval(
     values: &[f64],
     statistic: Statistic,
@@ -50,6 +51,7 @@ pub fn percentile_interval(
 ///
 /// `None` as there, and where all draws lie on one side of the sample's statistic, for then nothing can be
 /// corrected. A statistic that does not change when a value is left out has no acceleration.
+#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub fn bca_interval(
     values: &[f64],
     statistic: Statistic,

@@ -19,6 +19,7 @@ const ROUNDING: f64 = 1e-12;
 /// seed, the observed way counted as one of them, so that p is never 0 (Phipson and Smyth, *Permutation
 /// P-values Should Never Be Zero*, 2010). NaN for an empty sample and where a statistic of the samples is
 /// NaN.
+#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub fn permutation_p(one: &[f64], other: &[f64], statistic: Statistic, draws: usize, seed: u64) -> f64 {
     let observed = (statistic(other) - statistic(one)).abs();
     if one.is_empty() || other.is_empty() || observed.is_nan() {

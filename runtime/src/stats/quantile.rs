@@ -10,6 +10,7 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 /// How a quantile is made of order statistics: the definitions of Hyndman and Fan (*Sample Quantiles in
 /// Statistical Packages*, 1996) that are in use, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub enum Definition {
     /// The smallest value with at least this share at or below it: always a value that was seen.
     R1,

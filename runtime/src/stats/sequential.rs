@@ -13,6 +13,7 @@ pub struct Look {
 
 impl Look {
     /// With which probability the interval of this look alone misses the centre of symmetric values.
+    #[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
     pub fn level(self) -> f64 {
         walsh_level(self.rounds, self.rank)
     }
@@ -43,6 +44,7 @@ pub const MOST_ROUNDS: usize = 26;
 /// of the n with the same probability. So the probability q that no look has missed yet, given the pattern of
 /// signs, is the mean of q over the n patterns with one sign removed, and zero where this look misses. It
 /// takes 2^n steps and numbers for n rounds, seconds for 24.
+#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub fn crossing_probability(looks: &[Look]) -> Option<f64> {
     let mut inside = vec![1.0]; // q by pattern: bit k is the sign of the value k-th nearest to the centre
     let mut rounds = 0;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio, abort, exit};
 use std::time::Duration;
 
 use weighbridge::prelude::*;
+use weighbridge::{Count, Dtype, Kept, KeptField, Source, Ticket};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +149,35 @@ fn good(bencher: &mut Bencher) {
 fn blocks(bencher: &mut Bencher) {
     bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
     bencher.metric("size", 17.0, Unit::BYTES, Direction::Information);
+}
+
+/// Numbers in batches of a hundred, ten of them.
+struct Batches(u64);
+
+impl Source for Batches {
+    fn rewind(&mut self) -> weighbridge::Result<()> {
+        self.0 = 0;
+        Ok(())
+    }
+
+    fn next(&mut self) -> weighbridge::Result<Option<Count>> {
+        self.0 += 1;
+        std::hint::black_box((0..20_000 + self.0).sum::<u64>());
+        Ok((self.0 <= 10).then_some(Count { elements: 100, bytes: 800 }))
+    }
+
+    fn keep(&mut self) -> weighbridge::Result<Kept> {
+        let bytes = (0..100 * self.0).rev().take(100).flat_map(u64::to_le_bytes).collect();
+        let field = KeptField { name: "number".into(), dtype: Dtype::I64, shape: vec![], bytes };
+        Ok(Kept { elements: 100, fields: vec![field] })
+    }
+}
+
+/// A stream: it has items and no iterations.
+#[scenario(id = "STREAM-1")]
+fn batches(bencher: &mut Bencher) -> weighbridge::Result<()> {
+    bencher.work(Ticket { ran_on: "cpu".into(), ..Ticket::default() });
+    bencher.stream(&mut Batches(0))
 }
 
 weighbridge::main!();

@@ -41,15 +41,25 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
                 trials.push(Trial::take(program, &copy, place, share, &flags)?);
             }
         }
-        let calibration = Calibration::of(&program.suite, &trials)
-            .with_context(|| format!("{} gave nothing to calibrate by", program.suite))?;
+        let left_out = stored::left_out(&trials);
+        let Some(calibration) = Calibration::of(&program.suite, &trials) else {
+            said.remarks.push(format!("{}: nothing to calibrate by", program.suite));
+            said.remarks.extend(left_out);
+            continue;
+        };
         let file = stored::write(place, &calibration)?;
         said.text.push_str(&format!("{}\n\n{}", program.suite, table(&calibration).text()));
-        said.text.push_str(&format!("\n{}\n\n", calibration.error_rate()));
+        said.text.push_str(&format!("\n{}\n", calibration.error_rate()));
+        for line in left_out {
+            said.text.push_str(&format!("{line}\n"));
+        }
+        said.text.push('\n');
         said.remarks.push(format!("files: {}", file.display()));
     }
     if said.text.is_empty() {
-        return Err(stop::nothing("no suite was calibrated: `cargo xtask calibrate --suite PACKAGE/TARGET`"));
+        let mut why = said.remarks;
+        why.push("no suite was calibrated: `cargo xtask calibrate --suite PACKAGE/TARGET`".to_owned());
+        return Err(stop::nothing(why.join("\n")));
     }
     said.exit = Exit::Fine;
     Ok(said)

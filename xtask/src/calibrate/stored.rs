@@ -163,6 +163,21 @@ impl CaseCalibration {
     }
 }
 
+/// Cases that rounds did not decide, as they are or with a slowdown planted, and why: a line each.
+pub(super) fn left_out(trials: &[Trial]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for trial in trials {
+        let what = if trial.share > 0.0 { "no planted slowdown was measured" } else { "not calibrated" };
+        for row in trial.comparison.rows.iter().filter(|row| row.rounds.is_none()) {
+            let line = format!("{}: {what}: {}", row.case, row.verdict.why().unwrap_or(row.verdict.name()));
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// Keeps a calibration.
 pub(super) fn write(place: &Place, calibration: &Calibration) -> Result<PathBuf> {
     let file = file(place, &calibration.machine, &calibration.suite);

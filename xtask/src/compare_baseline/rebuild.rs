@@ -5,6 +5,7 @@ use std::fs;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{Comparison, Exit, Policy, Verdict, quantity};
@@ -67,9 +68,9 @@ pub(super) fn judge_program(
     place: &Place,
     policy: &Policy,
 ) -> Result<Vec<Judged>> {
-    let ours = programs::build(&place.root, None, &[])?;
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
+    let ours = programs::build(&place.root, None, &[])?;
     let mut meant = ours.iter().filter(|own| args.suite.as_ref().is_none_or(|suite| *suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,
@@ -237,8 +238,19 @@ impl Repository {
             // The same dependencies on both sides, where the repository does not keep them.
             fs::copy(&lock, root.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
         }
+        // Which ones are in use is what pruning goes by.
+        fs::write(folder.join(USED), b"").context("failed to mark the baseline as used")?;
         Ok(Tree { root, target: folder.join("target") })
     }
+}
+
+/// The file that is written whenever a rebuilt revision is used.
+const USED: &str = "used";
+
+/// When a rebuilt revision was last used, by its folder.
+pub(crate) fn last_used(folder: &Path) -> SystemTime {
+    let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
+    written(&folder.join(USED)).or_else(|_| written(folder)).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<String> {

@@ -108,7 +108,8 @@ impl CaseDuel {
         let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
-            let worse = |other: usize| rank(judged[at].as_ref()) < rank(judged[other].as_ref());
+            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::UNDECIDED, Judgement::rank);
+            let worse = |other: usize| rank(at) < rank(other);
             if gates(series) && deciding.is_none_or(worse) {
                 deciding = Some(at);
             }
@@ -155,11 +156,12 @@ impl CaseDuel {
         for round in &self.blocks {
             clean = (clean.0 + round.clean.0, clean.1 + round.clean.1);
         }
+        let errors: Vec<f64> = self.blocks.iter().map(|round| round.error).collect();
         Rounds {
             shifts: deciding.shifts.clone(),
             by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
             clean_pairs: clean,
-            within: stats::median(&self.blocks.iter().map(|round| round.error).collect::<Vec<_>>()),
+            within: if errors.is_empty() { 0.0 } else { stats::median(&errors) },
             ..Rounds::default()
         }
     }
@@ -223,16 +225,6 @@ fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
     (mean.is_finite() && !values.is_empty()).then(|| (stats::median(&values), mean))
 }
 
-/// In which order judgements on several metrics stand for a case: the worst first.
-fn rank(judgement: Option<&Judgement>) -> u8 {
-    match judgement.map(|judgement| &judgement.verdict) {
-        Some(Verdict::Regressed) => 0,
-        Some(Verdict::Inconclusive(_)) | None => 1,
-        Some(Verdict::Improved) => 2,
-        Some(_) => 3,
-    }
-}
-
 fn changed(series: &Series, judgement: Option<&Judgement>) -> MetricChange {
     let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
     let tendency = match judgement.map(|judgement| &judgement.verdict) {
@@ -277,11 +269,16 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
             row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
         }
         if !confirmation.stands {
-            row.verdict = Verdict::Inconclusive(format!(
-                "regressed at first, not confirmed by {} fresh rounds (p = {:.3})",
-                fresh.len(),
-                confirmation.adjusted
-            ));
+            row.verdict = Verdict::Inconclusive(match fresh.len() {
+                all @ sequence::MOST_ROUNDS.. => format!(
+                    "regressed at first, not confirmed by {all} fresh rounds (p = {:.3})",
+                    confirmation.adjusted
+                ),
+                some => format!(
+                    "regressed at first, and {some} fresh rounds of {} confirm nothing",
+                    sequence::MOST_ROUNDS
+                ),
+            });
         }
         if let Some(rounds) = &mut row.rounds {
             rounds.confirmation = fresh;

@@ -1,6 +1,6 @@
 //! When a duel may stop, and what it says then: a signed-rank interval at fixed looks.
 
-use crate::compare::rule::Judgement;
+use crate::compare::rule::{Judgement, between};
 use crate::compare::{Effect, Verdict};
 use crate::stats;
 
@@ -38,7 +38,8 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     } else if low > -worst && high < worst {
         Verdict::Unchanged
     } else {
-        Verdict::Inconclusive(between(low.exp_m1(), high.exp_m1(), margin))
+        let between = between(low.exp_m1(), high.exp_m1());
+        Verdict::Inconclusive(format!("{between}, margin {:.1} %", margin * 100.0))
     };
     let effect = Effect { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
     Some(Judgement { verdict, effect: Some(effect) })
@@ -53,25 +54,22 @@ pub(super) struct Confirmation {
 
 /// Judges the regressions of one comparison on fresh rounds: p is the exact one-sided signed-rank chance of such
 /// rounds if the candidate were worse by the margin and no more, adjusted over all of them (Holm, *A Simple
-/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha.
+/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha. A confirmation has a
+/// number of rounds that is fixed beforehand: one that was broken off has p = 1, or it could end when it looks worst.
 pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
     let p: Vec<f64> = fresh
         .iter()
         .zip(margins)
-        .map(|(shifts, margin)| stats::signed_rank_p(shifts, margin.ln_1p()))
+        .map(|(shifts, margin)| match shifts.len() {
+            MOST_ROUNDS.. => stats::signed_rank_p(shifts, margin.ln_1p()),
+            _ => 1.0,
+        })
         .collect();
     let adjusted = stats::holm(&p);
     p.into_iter()
         .zip(adjusted)
         .map(|(p, adjusted)| Confirmation { stands: adjusted < alpha, p, adjusted })
         .collect()
-}
-
-fn between(low: f64, high: f64, margin: f64) -> String {
-    let words = |effect: f64| {
-        format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })
-    };
-    format!("between {} and {}, margin {:.1} %", words(low), words(high), margin * 100.0)
 }
 
 #[cfg(test)]

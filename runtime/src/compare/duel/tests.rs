@@ -167,6 +167,19 @@ fn whole_repeats_are_judged_by_every_metric_that_they_have() {
 }
 
 #[test]
+fn rows_of_blocks_and_of_whole_repeats_can_be_read_again_as_they_were_written() {
+    let samples = vec![1000; 700];
+    for row in [
+        row([PLAIN, timed(1.05)], &Policy::default()),
+        of_repeats(&samples, &samples).row(&id(), &Policy::default()),
+    ] {
+        let text = serde_json::to_string(&row).unwrap();
+        let read: Row = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, row);
+    }
+}
+
+#[test]
 fn a_duel_that_was_broken_off_early_decides_nothing_and_says_so() {
     let mut duel = CaseDuel::default();
     let mut random = SplitMix64::new(3);
