@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Doubts, Judgement, weigh};
 use super::values::{Sides, Values};
 use super::{Policy, Tolerance, Verdict};
-use crate::metric::{Direction, Unit};
+use crate::metric::{Course, Direction, Unit};
 use crate::record::{Estimate, MetricRecord};
 use crate::stats;
 
@@ -76,7 +76,11 @@ pub(super) fn change(
     let has_ratio = values.is_some();
     let values = values.unwrap_or_default();
     let tolerance = Tolerance::new(policy, scenario, &values.past);
-    let doubts = doubts(sides, &values, policy.detectable(scenario));
+    let mut doubts = doubts(sides, &values, policy.detectable(scenario));
+    if is_of_samples(&metric.name, &metric.unit) {
+        doubts.unsteady =
+            [sides.before.course, sides.after.course].map(|course| course == Some(Course::Unsteady));
+    }
     let judgement = (direction != Direction::Information).then(|| {
         if has_ratio {
             weigh(&values.sides, tolerance, doubts)
@@ -89,6 +93,12 @@ pub(super) fn change(
     let change =
         MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
     Some(Weighed { change, tolerance, values, doubts, judgement })
+}
+
+/// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is
+/// the first item, which is apart from the steady state.
+pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
+    (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != "first_item"
 }
 
 /// What disturbed the blocks that the values are of: the larger of both sides' middle processes.

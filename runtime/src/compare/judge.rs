@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::change::{Weighed, change};
 use super::comparison::{Method, Promoted};
 use super::environment::changes;
-use super::rule::{Judgement, LEAST};
+use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
     Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Verdict,
@@ -226,6 +226,8 @@ fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
         format!("measure both sides with `--repeats {LEAST}` or more")
     } else if weighed.doubts.disturbed().is_some() {
         "measure again on a quieter machine".to_owned()
+    } else if unsteady(weighed.doubts.unsteady).is_some() {
+        "let it settle with more `--warmup` or a longer `--measurement-time`".to_owned()
     } else if weighed.tolerance.basis == Basis::FirstRuns {
         "more stored runs tell what is noise here".to_owned()
     } else {

@@ -15,6 +15,8 @@ pub(super) struct Doubts {
     pub(super) switched: f64,
     /// The share of blocks in which the processor or the control group was throttled.
     pub(super) throttled: f64,
+    /// Whether the samples that the values are of never settle: in the baseline, in the candidate.
+    pub(super) unsteady: [bool; 2],
     /// The smallest effect that has to be found, as a share.
     pub(super) limit: f64,
 }
@@ -34,6 +36,19 @@ impl Doubts {
             None
         }
     }
+}
+
+/// Why samples that never settle decide nothing: a figure of them depends on when one stops.
+pub(super) fn unsteady(sides: [bool; 2]) -> Option<String> {
+    let whose = match sides {
+        [false, false] => return None,
+        [true, false] => "the baseline's",
+        [false, true] => "the candidate's",
+        [true, true] => "both sides'",
+    };
+    Some(format!(
+        "most of {whose} repeats never get steady: their samples drift, and no figure of them is one to go by"
+    ))
 }
 
 /// What two samples say.
@@ -63,7 +78,7 @@ impl Judgement {
 ///
 /// Regressed where the whole interval of the effect lies above the tolerance, improved where the baseline
 /// would be regressed against the candidate, unchanged where the whole interval lies between the two; else
-/// the values do not decide. Nor do they where too many blocks were disturbed, or where nothing was found by values that
+/// the values do not decide. Nor do they where too many blocks were disturbed, where samples never settle, or where nothing was found by values that
 /// could not have found what has to be found.
 pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts) -> Judgement {
     let inconclusive = |why: String| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
@@ -75,7 +90,7 @@ pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts)
     let Some(effect) = Effect::of(baseline, candidate) else {
         return inconclusive("the values have no interval".to_owned());
     };
-    if let Some(why) = doubts.disturbed() {
+    if let Some(why) = doubts.disturbed().or_else(|| unsteady(doubts.unsteady)) {
         return Judgement { verdict: Verdict::Inconclusive(why), effect: Some(effect) };
     }
     let worst = tolerance.share;
@@ -162,15 +177,30 @@ mod tests {
     #[test]
     fn disturbed_blocks_and_too_blunt_a_tool_decide_nothing() {
         let slow = BEFORE.map(|value| value * 1.5);
-        let busy = Doubts { switched: 0.3, limit: 0.25, throttled: 0.0 };
+        let busy = Doubts { switched: 0.3, limit: 0.25, ..Doubts::default() };
         let judgement = with(&BEFORE, &slow, busy);
         assert!(judgement.verdict.why().unwrap().contains("in 30 % of the blocks"), "{judgement:?}");
-        let throttled = Doubts { throttled: 0.3, switched: 0.2, limit: 0.25 };
+        let throttled = Doubts { throttled: 0.3, switched: 0.2, limit: 0.25, ..Doubts::default() };
         assert!(with(&BEFORE, &slow, throttled).verdict.why().unwrap().contains("throttled"));
         let sharp = Doubts { limit: 0.05, ..Doubts::default() };
         assert!(with(&BEFORE, &BEFORE, sharp).verdict.why().unwrap().contains("where 5 % is asked for"));
         // What is found is found.
         assert_eq!(with(&BEFORE, &slow, sharp).verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn samples_that_never_settle_decide_nothing_on_whichever_side() {
+        let slow = BEFORE.map(|value| value * 1.5);
+        for (unsteady, whose) in [
+            ([true, false], "the baseline's"),
+            ([false, true], "the candidate's"),
+            ([true; 2], "both sides'"),
+        ] {
+            let judgement = with(&BEFORE, &slow, Doubts { unsteady, limit: 0.25, ..Doubts::default() });
+            let why = judgement.verdict.why().unwrap();
+            assert!(why.starts_with(&format!("most of {whose} repeats never get steady")), "{why}");
+            assert!(judgement.effect.is_some(), "it is told all the same");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     Agreement, CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RunId, RunRecord,
 };
 use crate::bencher::Ticket;
-use crate::metric::Reading;
+use crate::metric::{Course, Reading};
 use crate::plan::CaseId;
 
 /// A promoted run.
@@ -48,6 +48,9 @@ pub struct BaselineCase {
     pub ticket: Option<Ticket>,
     /// How its work stood to the reference's.
     pub agreement: Agreement,
+    /// How most of its repeats ran; null in a baseline that was promoted before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
 }
 
 impl Baseline {
@@ -76,6 +79,7 @@ impl From<&CaseRecord> for BaselineCase {
             processes: case.processes.clone(),
             ticket: case.work.as_ref().map(|work| work.ticket.clone()),
             agreement: case.agreement.clone(),
+            course: case.course,
         }
     }
 }

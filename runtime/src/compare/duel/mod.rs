@@ -9,14 +9,15 @@ mod sequence;
 use serde::{Deserialize, Serialize};
 
 use self::pairs::{Condensed, condense};
+use super::change::is_of_samples;
 use super::comparison::{Mark, Row};
-use super::rule::Judgement;
+use super::rule::{Judgement, unsteady};
 use super::{MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
-use crate::metric::{Direction, Reading, Unit};
+use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{Estimate, MetricRecord, standing_metrics};
-use crate::run::{Repeat, Round};
+use crate::run::{Outcome, Repeat, Round};
 use crate::stats;
 
 /// The rounds of one case, as they come in.
@@ -41,6 +42,10 @@ pub struct Rounds {
     pub within: f64,
     /// Seconds from the first process to the decision, confirmation apart.
     pub seconds: f64,
+    /// Whether most whole repeats of a side never got steady, and the metric is of their samples: nothing is decided then.
+    /// Blocks run in turns, so that a drift falls on both sides alike.
+    #[serde(default)]
+    pub unsteady: bool,
     /// The rounds with a new seed that a regression was confirmed on, or was not.
     pub confirmation: Vec<f64>,
     /// The chance of such a confirmation without a regression, by the signed-rank test.
@@ -80,7 +85,7 @@ impl CaseDuel {
     pub fn is_decided(&self, case: &CaseId, policy: &Policy) -> bool {
         let gating = self.gating(&case.scenario, policy);
         let margin = policy.duel_margin(&case.scenario);
-        let looks = gating.iter().map(|series| sequence::look(&series.shifts, margin));
+        let looks = gating.iter().map(|series| self.believed(series, sequence::look(&series.shifts, margin)));
         let looks: Vec<Option<Judgement>> = looks.collect();
         let regressed = |look: &Option<Judgement>| {
             look.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Regressed)
@@ -103,8 +108,10 @@ impl CaseDuel {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
         let headline = self.headline(&all);
-        let judged: Vec<Option<Judgement>> =
-            all.iter().map(|series| sequence::so_far(&series.shifts, margin)).collect();
+        let judged: Vec<Option<Judgement>> = all
+            .iter()
+            .map(|series| self.believed(series, sequence::so_far(&series.shifts, margin)))
+            .collect();
         let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
@@ -135,6 +142,26 @@ impl CaseDuel {
         row
     }
 
+    /// A judgement, unless the samples that it is of never settle.
+    fn believed(&self, series: &Series, judgement: Option<Judgement>) -> Option<Judgement> {
+        match unsteady(self.unsteady(&series.name, &series.unit)) {
+            Some(why) => judgement.map(|of| Judgement { verdict: Verdict::Inconclusive(why), ..of }),
+            None => judgement,
+        }
+    }
+
+    /// On which sides most whole repeats have samples that never settle, where the metric is of them.
+    fn unsteady(&self, metric: &str, unit: &Unit) -> [bool; 2] {
+        let never_settles = |repeats: &Vec<Repeat>| {
+            let courses: Vec<Course> = repeats.iter().filter_map(course).collect();
+            Course::of_most(&courses) == Some(Course::Unsteady)
+        };
+        match is_of_samples(metric, unit) {
+            true => [&self.repeats[0], &self.repeats[1]].map(never_settles),
+            false => [false; 2],
+        }
+    }
+
     /// The series of metrics that may fail a gate.
     fn gating(&self, scenario: &str, policy: &Policy) -> Vec<Series> {
         let mut all = self.series();
@@ -161,6 +188,7 @@ impl CaseDuel {
             shifts: deciding.shifts.clone(),
             by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
             clean_pairs: clean,
+            unsteady: self.unsteady(&deciding.name, &deciding.unit) != [false; 2],
             within: if errors.is_empty() { 0.0 } else { stats::median(&errors) },
             ..Rounds::default()
         }
@@ -213,6 +241,14 @@ impl CaseDuel {
     }
 }
 
+/// How the samples of a repeat run.
+fn course(repeat: &Repeat) -> Option<Course> {
+    match &repeat.outcome {
+        Outcome::Measured { seen, .. } => seen.course,
+        _ => None,
+    }
+}
+
 /// The middle of a side's repeats in a round, and the mean of their logarithms turned so that more is worse. `None`
 /// where one has no value. Counts and bytes may be 0, which has no logarithm: all are taken one too large.
 fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
@@ -248,19 +284,17 @@ pub struct Candidate<'a> {
 
 /// Confirms regressions on fresh rounds, or calls them inconclusive.
 pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
-    let fresh: Vec<Vec<f64>> = candidates
-        .iter()
-        .map(|candidate| {
-            let mut all = candidate.fresh.series();
-            let at = all.iter().position(|series| series.name == candidate.row.metric);
-            at.map_or_else(Vec::new, |at| all.swap_remove(at).shifts)
-        })
-        .collect();
+    let (mut fresh, mut drifts) = (Vec::new(), Vec::new());
+    for Candidate { row, fresh: duel } in candidates.iter() {
+        let deciding = duel.series().into_iter().find(|series| series.name == row.metric);
+        drifts.push(deciding.as_ref().and_then(|of| unsteady(duel.unsteady(&of.name, &of.unit))));
+        fresh.push(deciding.map_or_else(Vec::new, |series| series.shifts));
+    }
     let margins: Vec<f64> =
         candidates.iter().map(|candidate| policy.duel_margin(&candidate.row.case.scenario)).collect();
     let confirmations = sequence::confirmations(&fresh, &margins, policy.alpha());
-    for (((candidate, fresh), confirmation), margin) in
-        candidates.iter_mut().zip(fresh).zip(confirmations).zip(margins)
+    for ((((candidate, fresh), confirmation), margin), drift) in
+        candidates.iter_mut().zip(fresh).zip(confirmations).zip(margins).zip(drifts)
     {
         let row = &mut *candidate.row;
         // The estimate comes from the fresh rounds: the first ones were chosen for being bad.
@@ -280,7 +314,12 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
                 ),
             });
         }
+        let drifts = drift.is_some();
+        if let Some(why) = drift {
+            row.verdict = Verdict::Inconclusive(why);
+        }
         if let Some(rounds) = &mut row.rounds {
+            rounds.unsteady |= drifts;
             rounds.confirmation = fresh;
             rounds.p = Some(confirmation.p);
             rounds.adjusted = Some(confirmation.adjusted);
@@ -296,7 +335,9 @@ pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
     let mut candidates = Vec::new();
     for (at, rounds) in rounds.iter().enumerate() {
         let mut looks = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
-        let decided = looks.find_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin));
+        let decided = looks
+            .find_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin))
+            .filter(|_| !rounds.unsteady);
         let name = decided.map_or("Inconclusive", |judgement| judgement.verdict.name());
         if name == Verdict::Regressed.name() {
             candidates.push(at);

@@ -3,7 +3,7 @@
 use super::fixture::{case, metric, run};
 use super::*;
 use crate::compare::{Gate, GateOutcome, Tendency};
-use crate::metric::{Reading, Unit};
+use crate::metric::{Course, Reading, Unit};
 use crate::record::{Blocks, Process};
 use crate::stats::SplitMix64;
 
@@ -142,6 +142,29 @@ fn a_busy_machine_decides_nothing_however_slow_the_code() {
     let row = plain(BODY, Body { cpu: 3000.0, switched: 0.4, ..BODY });
     assert!(row.verdict.why().unwrap().contains("in 40 % of the blocks"), "{row:?}");
     assert!(row.advice.unwrap().starts_with("measure again on a quieter machine, or in turns"));
+}
+
+#[test]
+fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_its_counts_all_the_same() {
+    let policy = gating(&["minor_faults"]);
+    let slower = Body { cpu: 1300.0, ..BODY };
+    let with = |body: Body, seed, course| CaseRecord { course: Some(course), ..measured(body, 7, seed) };
+    let row =
+        |old, new, after: Body| judged(with(BODY, 1, old), with(after, 2, new), &History::default(), &policy);
+    for (old, new, whose) in
+        [(Course::Flat, Course::Unsteady, "candidate's"), (Course::Unsteady, Course::Warming, "baseline's")]
+    {
+        for after in [slower, BODY] {
+            let row = row(old, new, after);
+            let why = row.verdict.why().unwrap();
+            assert!(why.contains(whose) && why.contains("never get steady"), "{why}");
+            assert!(row.advice.unwrap().contains("--warmup"));
+        }
+    }
+    assert_eq!(row(Course::Slowing, Course::Warming, slower).verdict, Verdict::Regressed);
+    let faulting = Body { faults: 0.03, ..BODY };
+    let row = row(Course::Flat, Course::Unsteady, faulting);
+    assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "minor_faults"));
 }
 
 #[test]
