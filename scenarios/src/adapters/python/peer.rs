@@ -106,6 +106,9 @@ pub struct Installed {
     pub python: String,
     /// [`Installed::hash`] of the requirement file that it was made from.
     pub requirements: String,
+    /// Bytes on the disk that its files take, those included that it shares with other environments by hard links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 /// The version of `installed.json`.
@@ -122,6 +125,7 @@ impl Installed {
             version,
             python,
             requirements,
+            size: None,
         }
     }
 
