@@ -9,7 +9,7 @@ cut of `DynamicPad`, and mixing. `Program.batch` is both. A framework that maps 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,11 +159,6 @@ class Pipeline:
     @property
     def pads(self) -> bool:
         return "DynamicPad" in self.all_steps
-
-    def places(self, skip: int = 0) -> Iterator[range]:
-        """The places of each batch, in order, after the first `skip`."""
-        for start in range(self.first + skip * self.batch_size, self.end, self.batch_size):
-            yield range(start, min(start + self.batch_size, self.end))
 
     def order(self, epoch: int, elements: int) -> Indices | None:
         """Which element stands at which place of an epoch, where it is mixed from parts of the data set."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
-from ..data import Data, taken
+from ..data import Data, Reader
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -27,14 +27,12 @@ class NumPy(Loader):
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline, self.data = pipeline, data
         self.program = Program(pipeline, data.sources)
-        if pipeline.access == "memory":
-            data.arrays()
-        self.eager: Batch | None = None
+        self.reader = Reader(pipeline, data)
         self.cached: list[Batch] = []
         self.place = (0, 0)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
-        self.eager = None
+        self.reader.begin()
         if epoch == 0:
             self.cached = []
         return self.batches(epoch, 0)
@@ -60,23 +58,9 @@ class NumPy(Loader):
                 yield batch
 
     def fresh(self, epoch: int, skip: int) -> Iterator[Batch]:
-        order = self.pipeline.order(epoch, self.data.elements)
-        for places in self.pipeline.places(skip):
-            indices = np.arange(places.start, places.stop) if order is None else order[places.start : places.stop]
-            fields = self.rows(places if order is None else indices)
-            yield self.program.batch(fields, indices, epoch, places.start)
-
-    def rows(self, indices: np.ndarray | range) -> Batch:
-        """Elements of the data set, from where they are to be taken."""
-        if self.pipeline.access == "memory":
-            return taken(self.data.arrays(), indices)
-        if self.pipeline.access == "file-eager":
-            self.eager = self.eager or self.data.load()
-            return taken(self.eager, indices)
-        if isinstance(indices, range):
-            return self.data.read(indices.start, indices.stop)
-        rows = [self.data.read(index, index + 1) for index in indices.tolist()]
-        return {name: np.concatenate([row[name] for row in rows]) for name in self.data.names}
+        for number in range(skip, len(self.reader)):
+            rows = self.reader.batch(number, epoch)
+            yield self.program.batch(rows.fields, rows.indices, epoch, rows.first)
 
     def regrouped(self, epoch: int, skip: int) -> Iterator[Batch]:
         """Batches of another size: no element is lost, and the last may be short."""
@@ -110,7 +94,7 @@ class NumPy(Loader):
         return self.batches(said["epoch"], said["batches"])
 
     def close(self) -> None:
-        self.eager, self.cached = None, []
+        self.cached = []
 
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
