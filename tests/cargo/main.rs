@@ -11,3 +11,4 @@ mod nextest;
 mod rebuild;
 mod store;
 mod versus;
+mod workers;

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::bencher::{Limits, Ticket, Work};
-use crate::metric::Observation;
 use crate::plan::{Isolation, Order};
 use crate::registry::{Contract, Keep, Location, Point, ScenarioEntry};
 
@@ -14,10 +13,11 @@ struct Mock<'a> {
     answer: &'a dyn Fn(&str, u32) -> Option<Outcome>,
     round: HashMap<String, u32>,
     held: Vec<String>,
+    kept: Vec<bool>,
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _case: usize, ask: &Ask, _last: bool) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
         let number = match ask.purpose {
             Purpose::Verify => 0,
             _ => {
@@ -26,6 +26,7 @@ impl Executor for Mock<'_> {
                 *round
             }
         };
+        self.kept.push(ask.keep);
         self.asked.push((ask.scenario.clone(), number));
         Ended {
             outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.held.clone())),
@@ -79,6 +80,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         profile: "test".into(),
         cases: ids.iter().map(case).collect(),
         skips: Vec::new(),
+        absent: Vec::new(),
         dropped: Vec::new(),
         left_out: Vec::new(),
         notes: Vec::new(),
@@ -100,7 +102,8 @@ fn run(
     finished: &[(CaseId, Repeat)],
     answer: &dyn Fn(&str, u32) -> Option<Outcome>,
 ) -> (Ending, Vec<(String, u32)>) {
-    let mut mock = Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new() };
+    let mut mock =
+        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
     let nowhere = |_: &CaseId| PathBuf::from("/nonexistent");
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
     let task =
@@ -167,6 +170,7 @@ fn an_interrupted_repeat_is_told_to_nobody() {
         answer: &|id, _| (id == "a").then(measured),
         round: HashMap::new(),
         held: vec![],
+        kept: vec![],
     };
     let task = task(&plan, &[], &NEVER);
     let mut ended = 0;
@@ -185,7 +189,7 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
         interrupted.store(number == 2, Ordering::Relaxed);
         Some(measured())
     };
-    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![] };
+    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![], kept: vec![] };
     let task = task(&plan, &[], &interrupted);
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
     assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
@@ -194,8 +198,13 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
 #[test]
 fn an_error_of_the_sink_ends_the_run() {
     let plan = plan(&["a"], 2, Order::Declared);
-    let mut mock =
-        Mock { asked: vec![], answer: &|_, _| Some(measured()), round: HashMap::new(), held: vec![] };
+    let mut mock = Mock {
+        asked: vec![],
+        answer: &|_, _| Some(measured()),
+        round: HashMap::new(),
+        held: vec![],
+        kept: vec![],
+    };
     let task = task(&plan, &[], &NEVER);
     let ending = go(&task, &mut mock, &mut |event| match event {
         Event::RepeatEnded { .. } => Err("disk full"),
@@ -229,20 +238,90 @@ fn elements_that_the_reference_never_delivered_fail_the_repeat() {
         budget: None,
         interrupted: &NEVER,
     };
-    let check = |held: &[u128], ticket: Ticket| {
+    let saw = |held: &[u128], ticket: Ticket, seen: Observation| {
         let held: Vec<String> = held.iter().map(|hash| format!("{hash:032x}")).collect();
         let work = Work { ticket, ..Work::default() };
-        let outcome = Outcome::Measured { seen: Box::<Observation>::default(), work: Some(work) };
+        let outcome = Outcome::Measured { seen: Box::new(seen), work: Some(work) };
         Progress::new(&task).check_work(&task, &plan.cases[1], outcome, &held)
     };
+    let check = |held: &[u128], ticket: Ticket| saw(held, ticket, Observation::default());
     assert!(matches!(check(&[7, 5], Ticket::default()), Outcome::Measured { .. }));
     let Outcome::Failed(failure) = check(&[7, 6, 8], Ticket::default()) else {
         panic!("strangers must fail")
     };
     assert_eq!(failure.how, How::Work);
     assert!(failure.detail.starts_with("2 of 3 elements"), "{}", failure.detail);
+    // One pass of a batch of one, and the one before it: of an epoch of two none comes again.
+    let pass = |elements| Observation {
+        samples: vec![1; elements as usize],
+        iterations_per_sample: 1,
+        passes: 1,
+        elements,
+        ..Observation::default()
+    };
+    let Outcome::Failed(failure) = saw(&[7, 7], Ticket::default(), pass(1)) else { panic!("it came again") };
+    assert_eq!((failure.how, failure.detail.contains("1 of 2 elements")), (How::Work, true));
+    assert!(failure.detail.ends_with("delivers the same elements again"), "{}", failure.detail);
+    let around = saw(&[7, 7], Ticket::default(), pass(2));
+    assert!(matches!(around, Outcome::Measured { .. }), "the epoch was begun anew");
     let declared = Ticket { unequal: Some("crops otherwise".into()), ..Ticket::default() };
     assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
+}
+
+/// Cases `a` to `h`, of which some share a resident adapter.
+fn plan_with_residents(order: Order) -> Plan {
+    static ONE: crate::registry::AdapterEntry =
+        crate::registry::AdapterEntry { resident: true, ..adapter("one", 1) };
+    static OTHER: crate::registry::AdapterEntry =
+        crate::registry::AdapterEntry { resident: true, ..adapter("other", 1) };
+    let mut plan = plan(&["a", "b", "c", "d", "e", "f", "g", "h"], 3, order);
+    for (case, adapter) in [(1, &ONE), (3, &ONE), (6, &ONE), (2, &OTHER), (4, &OTHER)] {
+        plan.cases[case].adapter = Some(adapter);
+        plan.cases[case].id.adapter = Some(adapter.name.to_owned());
+    }
+    plan
+}
+
+#[test]
+fn the_cases_of_a_resident_adapter_follow_each_other_in_every_round() {
+    let declared = plan_with_residents(Order::Declared);
+    assert_eq!(declared.rounds()[1], [0, 1, 3, 6, 2, 4, 5, 7]);
+    let rounds = plan_with_residents(Order::Shuffled).rounds();
+    for round in &rounds[1..] {
+        for group in [vec![1, 3, 6], vec![2, 4]] {
+            let at: Vec<usize> = (0..8).filter(|at| group.contains(&round[*at])).collect();
+            assert_eq!(at.last().unwrap() - at[0] + 1, group.len(), "{round:?}");
+        }
+        let mut all = round.clone();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+    assert_ne!(rounds[1], rounds[2]);
+}
+
+#[test]
+fn a_resident_adapter_is_kept_until_its_last_case_of_the_round_that_has_not_failed() {
+    let mut plan = plan_with_residents(Order::Declared);
+    plan.repeats = 2;
+    let answer: &dyn Fn(&str, u32) -> Option<Outcome> =
+        &|id, _| Some(if id == "g" { failed() } else { measured() });
+    let mut mock =
+        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
+    go(&task(&plan, &[], &NEVER), &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
+    let asked: Vec<(&str, bool)> =
+        mock.asked.iter().map(|(id, _)| id.as_str()).zip(mock.kept.iter().copied()).collect();
+    let first = [
+        ("a", false),
+        ("b", true),
+        ("d", true),
+        ("g", false),
+        ("c", true),
+        ("e", false),
+        ("f", false),
+        ("h", false),
+    ];
+    assert_eq!(asked[..8], first);
+    assert_eq!(asked[8..11], [("a", false), ("b", true), ("d", false)], "`g` is not tried again");
 }
 
 const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry {
@@ -252,6 +331,7 @@ const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry 
         contract: Contract { id: std::any::TypeId::of::<dyn Send>, name: "Send" },
         description: "",
         unequal: None,
+        resident: false,
         version: "1",
         location: Location { file: "", line: 0, module: "" },
         make: || Ok(Box::new(())),
@@ -295,6 +375,7 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
         answer: &|_, _| Some(taking(1000)),
         round: HashMap::new(),
         held: Vec::new(),
+        kept: Vec::new(),
     };
     let mut numbers = Vec::new();
     let ending = go(&task(&plan, &finished, &NEVER), &mut mock, &mut |event| {
