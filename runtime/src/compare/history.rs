@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::CaseId;
-use crate::record::{Baseline, CaseRecord, Process, RunId, RunManifest, RunRecord};
+use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunId, RunManifest, RunRecord};
 use crate::stats;
 
 /// What earlier runs measured, by case.
@@ -61,10 +61,21 @@ impl History {
 
     /// Adds a case of one run.
     pub fn add(&mut self, case: &CaseRecord) {
-        let past = self.0.entry(case.id.to_string()).or_default();
+        self.add_parts(&case.id, &case.processes, &case.metrics);
+    }
+
+    /// Adds the run that was promoted: a baseline has all of it that counts here.
+    pub fn add_promoted(&mut self, baseline: &Baseline) {
+        for case in &baseline.cases {
+            self.add_parts(&case.id, &case.processes, &case.metrics);
+        }
+    }
+
+    fn add_parts(&mut self, id: &CaseId, processes: &[Process], metrics: &[MetricRecord]) {
+        let past = self.0.entry(id.to_string()).or_default();
         let run = past.runs.len();
-        past.runs.push(PastRun::of(&case.processes));
-        for metric in &case.metrics {
+        past.runs.push(PastRun::of(processes));
+        for metric in metrics {
             let Some(estimate) = metric.estimate else { continue };
             if let Some(medians) = past.medians.get_mut(&metric.name) {
                 medians.push((run, estimate.median));

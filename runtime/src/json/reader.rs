@@ -224,27 +224,35 @@ struct Entries {
     value: Value,
 }
 
-impl Entries {
-    fn advance(&mut self) -> Option<Value> {
-        let (key, value) = self.rest.next()?;
-        (self.key, self.value) = (key.clone(), value);
-        Some(Value::String(key))
-    }
-}
-
 impl<'de> MapAccess<'de> for Entries {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        match self.advance() {
-            Some(key) => seed.deserialize(Reader(key)).map(Some),
-            None => Ok(None),
-        }
+        let Some(entry) = self.rest.next() else { return Ok(None) };
+        (self.key, self.value) = entry;
+        seed.deserialize(Key(&self.key)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let value = Reader(self.value.take());
         seed.deserialize(value).map_err(|error| within(&self.key, error))
+    }
+}
+
+/// The key of an entry: the name of a field, or a text. It stays where it is, since most are looked at once and a file
+/// has many.
+struct Key<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for Key<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_str(self.0)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 

@@ -338,4 +338,8 @@ fn history_is_of_complete_runs_like_the_baseline() {
     spoil(&runs.layout().case(&records[1].manifest.id, &case_id(0)), |_| String::new());
     let rest = [records[0].clone(), records[2].clone()];
     assert_eq!(runs.history(&baseline, candidate, 9).expect("readable"), expected(&rest));
+
+    // The run that was promoted is in the baseline: its cases are not read again.
+    spoil(&runs.layout().case(&records[0].manifest.id, &case_id(0)), |_| String::new());
+    assert_eq!(runs.history(&baseline, candidate, 9).expect("readable"), expected(&rest));
 }

@@ -289,9 +289,15 @@ impl Runs {
             run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
         });
         like.truncate(most);
-        let oldest_first = like.iter().rev();
-        let runs: Vec<RunRecord> = oldest_first.filter_map(|run| self.load(&run.id).ok()).collect();
-        Ok(History::gather(baseline, candidate, &runs))
+        let mut history = History::default();
+        for run in like.iter().rev() {
+            if run.id == baseline.run {
+                history.add_promoted(baseline); // it has been read already
+            } else if let Ok(run) = self.load(&run.id) {
+                run.cases.iter().for_each(|case| history.add(case));
+            }
+        }
+        Ok(history)
     }
 }
 
