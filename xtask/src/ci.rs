@@ -83,7 +83,7 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("test", "test --workspace", &[]),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
-        // 132 CPU-s of a cold build, under two minutes on two processors.
+        // About 150 CPU-s of a cold build: under two minutes on two processors.
         cargo("burn", "test --package weighbridge-scenarios --features burn", &[]),
         cargo(
             "burn",

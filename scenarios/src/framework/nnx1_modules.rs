@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// What do modules cost that hold parameters and are gone through one by one, beside a function that is given both? Images
 /// go through `Normalize`, `RandomCrop` and a learnable step (scale and bias for each channel, then dropout); half the mean
 /// square of what comes out is the loss, whose gradient goes all the way back to the rows; a step of gradient descent
-/// follows. Both forms are cases of one run. The metric `module over function` is the ratio of the times of up to 32 steps
+/// follows. Both forms are cases of one run. The metric `module over function` is the ratio of the times of up to 8 steps
 /// of each, through the same learner, after the stream.
 ///
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, the

@@ -179,13 +179,13 @@ impl Lesson {
         let row: usize =
             self.pipeline.source.fields.iter().map(|field| field.kind.shape.iter().product::<usize>()).sum();
         let kept =
-            KEPT * batch.min(self.pipeline.source.elements as u64) * row as u64 * size_of::<f32>() as u64;
+            ARRAYS * batch.min(self.pipeline.source.elements as u64) * row as u64 * size_of::<f32>() as u64;
         Needs { memory: memory + kept, batch }
     }
 }
 
 /// Arrays of a batch's size that are kept to go back, and the second field of the batches that the harness holds.
-const KEPT: u64 = 10;
+const ARRAYS: u64 = 10;
 
 #[cfg(test)]
 mod tests {

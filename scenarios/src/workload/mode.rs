@@ -5,7 +5,7 @@ use std::fmt;
 /// How a list of transforms is run. The bytes that come out are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Element by element, each transform looked up while running and giving a new array.
+    /// Element by element, each transform called through a pointer and giving a new array.
     Eager,
     /// Transform by transform, each over the whole batch.
     Vectorised,

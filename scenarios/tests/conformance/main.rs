@@ -1,7 +1,8 @@
-//! What every loader in the catalogue must do, over toy pipelines; and that the checks would notice if it did not.
+//! What every loader and every learner in the catalogue must do, over toy pipelines; and that the checks would notice if it did not.
 
 mod chains;
 mod golden;
+mod learners;
 mod oracle;
 mod structure;
 mod wrong;
