@@ -52,7 +52,9 @@ fn pc_1_plans_seven_depths_for_each_adapter() {
             assert_eq!(plan.matches(&case).count(), 1, "{case}: {plan}");
         }
     }
-    assert_eq!(plan.matches("PC-1/").count(), 21, "{plan}");
+    // What is not installed here is planned as a skip.
+    let cases = plan.lines().filter(|line| line.starts_with("  PC-1/")).count();
+    assert_eq!(cases, 21, "{plan}");
 }
 
 #[test]
