@@ -1,6 +1,6 @@
 //! The catalogue of weighbridge: what is asked of loaders, the data, the scenarios, and the systems that are measured.
 //!
-//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader)).
+//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader), [`Learner`](contract::Learner)).
 //! - [`workload`]: what it is asked to do, as data ([`PipelineSpec`](workload::PipelineSpec)).
 //! - [`data`]: the rows, synthetic or real, the same bytes for every system.
 //! - [`adapters`]: the systems.
@@ -15,6 +15,7 @@ pub mod workload;
 
 pub mod augmentation;
 pub mod distribution;
+pub mod framework;
 pub mod io;
 pub mod multimodal;
 pub mod nlp;
@@ -25,7 +26,7 @@ pub mod vision;
 
 /// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
-    pub use crate::contract::{Batch, Epochs, Executed, Load, Loader};
+    pub use crate::contract::{Batch, Epochs, Executed, Learner, Load, Loader, Steps};
     pub use crate::data::{DataSet, DataSpec};
     pub use crate::workload::Transform::{
         self, Add, AffineRotation, CastToFloat32, CausalMaskGeneration, CheapTransform, Clip, ColorJitter,
@@ -33,7 +34,9 @@ pub mod prelude {
         LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness, RandomCrop, RandomFlip,
         RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
-    pub use crate::workload::{Access, Clicks, Images, Merge, Mixing, PipelineSpec, Table, Tokens};
+    pub use crate::workload::{
+        Access, Clicks, Form, Images, Lesson, Merge, Mixing, Mode, Parameters, PipelineSpec, Table, Tokens,
+    };
 }
 
 /// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.

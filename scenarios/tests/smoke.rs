@@ -1,7 +1,9 @@
 //! Every point of the gate scenarios runs on two batches, with every loader, and all loaders do the same work.
 
 use weighbridge::__private::{Point, Registry, ScenarioEntry};
-use weighbridge::{Bencher, Error, Limits, Purpose, Settings, Work};
+use weighbridge::{
+    Availability, Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work,
+};
 use weighbridge_scenarios::prelude::*;
 
 const GATE: [&str; 6] = ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"];
@@ -53,6 +55,19 @@ fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point
     Ok(done.work.expect("`load` hands in a ticket"))
 }
 
+/// Whether the moments of all fields are within this share of the field's scale.
+fn near(found: &Content, expected: &Content, share: f64) {
+    assert_eq!((found.elements, &found.fields), (expected.elements, &expected.fields));
+    for (name, expected) in &expected.moments {
+        let found = &found.moments[name];
+        let scale = expected.min.abs().max(expected.max.abs());
+        let parts = |moments: &Moments| [moments.mean(), moments.deviation(), moments.min, moments.max];
+        for (found, expected) in parts(found).into_iter().zip(parts(expected)) {
+            assert!((found - expected).abs() <= share * scale, "`{name}`: {found} instead of {expected}");
+        }
+    }
+}
+
 #[test]
 fn the_gate_set_is_the_six() {
     let registry = Registry::collect().unwrap();
@@ -73,12 +88,23 @@ fn every_point_runs_on_two_batches_and_all_loaders_agree() {
             let done = |adapter: &weighbridge::__private::AdapterEntry| {
                 smoke(scenario, &mut *(adapter.make)().unwrap(), &point)
             };
-            let works: Vec<_> = registry.adapters_for(scenario).map(done).collect();
-            assert!(works.len() > 1);
+            // What is not installed is planned as a skip.
+            let here = |adapter: &&weighbridge::__private::AdapterEntry| {
+                matches!(adapter.availability(), Availability::Available { .. })
+            };
+            let works: Vec<_> = registry.adapters_for(scenario).filter(here).map(done).collect();
+            assert!(!works.is_empty());
             for work in &works {
                 match (work, &works[0]) {
                     (Ok(work), Ok(reference)) => {
-                        assert_eq!(work.content, reference.content, "{} {point}", scenario.id);
+                        let (found, expected) = (&work.content, &reference.content);
+                        // Two batches of an epoch in any order are not always the same two.
+                        let in_order = !work.ticket.synchronised.ends_with("any order");
+                        match scenario.equivalence() {
+                            Equivalence::Approx(share) => near(found, expected, share),
+                            _ if !in_order => assert_eq!(found.fields, expected.fields),
+                            _ => assert_eq!(found, expected, "{} {point}", scenario.id),
+                        }
                         assert_eq!(work.ticket.input, reference.ticket.input, "{} {point}", scenario.id);
                         assert_eq!(
                             work.ticket.transforms, reference.ticket.transforms,

@@ -83,6 +83,13 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("test", "test --workspace", &[]),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
+        // About 150 CPU-s of a cold build: under two minutes on two processors.
+        cargo("burn", "test --package weighbridge-scenarios --features burn", &[]),
+        cargo(
+            "burn",
+            "clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings",
+            &[],
+        ),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
@@ -176,6 +183,8 @@ mod tests {
         let expected = format!(
             "test      $ cargo test --workspace\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
+             burn      $ cargo test --package weighbridge-scenarios --features burn\n\
+             burn      $ cargo clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Direction, Error, Kept, Result, Source, Ticket, Unit};
+use weighbridge::{Bencher, Count, Direction, Error, Kept, Result, Source, Ticket, Unit, skip};
 
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
@@ -124,6 +124,20 @@ pub fn for_each_batch(epochs: &mut dyn Epochs, epoch: u64, each: &mut dyn FnMut(
         each(epochs.batch());
     }
     Ok(())
+}
+
+/// Declines a pipeline whose batches come in any order, where they are to be compared place by place.
+///
+/// # Errors
+/// A skip.
+pub fn keep_order(epochs: &dyn Epochs) -> Result<()> {
+    if epochs.in_order() {
+        return Ok(());
+    }
+    Err(skip(format!(
+        "its {} workers hand out batches in any order, and they are compared here place by place",
+        epochs.executed().workers
+    )))
 }
 
 /// Epoch 0 of an open pipeline, again and again, as the harness times it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weighbridge::{Delivery, FieldKind, Kept, KeptField, Remote, Result, skip};
 
 use crate::data::DataSet;
-use crate::workload::PipelineSpec;
+use crate::workload::{Mode, PipelineSpec};
 
 /// A system that feeds batches to a consumer.
 pub trait Loader {
@@ -29,6 +29,20 @@ pub trait Loader {
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
         let _ = (specs, data);
         Err(skip("it makes one pipeline at a time and cannot be sharded over threads"))
+    }
+
+    /// Makes a pipeline that runs its transforms in this way and no other.
+    ///
+    /// # Errors
+    /// As [`Loader::open`]. A loader that has one way declines, which is what happens unless it says otherwise.
+    fn open_in(
+        &mut self,
+        mode: Mode,
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Epochs + '_>> {
+        let _ = (spec, data);
+        Err(skip(format!("it has one way to run transforms and cannot be asked for `mode` {mode}")))
     }
 }
 
@@ -94,6 +108,11 @@ pub trait Epochs {
     fn restore(&mut self, saved: &[u8]) -> Result<()> {
         let _ = saved;
         Err(skip("it cannot restore its place in an epoch"))
+    }
+
+    /// Whether batches come in the order of the epoch. Where they do not, nothing may be compared place by place.
+    fn in_order(&self) -> bool {
+        true
     }
 
     /// What the pipeline really does, for the work ticket.

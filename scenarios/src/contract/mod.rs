@@ -2,8 +2,12 @@
 
 #[cfg(test)]
 pub(crate) mod changed;
+mod learn;
+mod learner;
 mod load;
 mod loader;
 
-pub use load::{Load, Stream, for_each_batch, load_epochs, open_data, time_epoch};
+pub use learn::{Learn, check_gradient, time_steps, time_steps_of};
+pub use learner::{Learner, Steps};
+pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, open_data, time_epoch};
 pub use loader::{Batch, Epochs, Executed, Loader};

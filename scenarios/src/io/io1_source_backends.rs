@@ -1,5 +1,8 @@
 //! IO-1: the same records from memory, from a file read whole, from a file read bit by bit.
 
+use std::fmt;
+use std::str::FromStr;
+
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
@@ -20,6 +23,8 @@ use crate::prelude::*;
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The ticket must show the same input digest and `Normalize` for all three.
+///
+/// `--param variant=tiny` streams 640 images, for smoke runs. It is no label, so that a plain run goes on with the three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
     needs = needs, describe = describe)]
 fn source_backends(
@@ -27,26 +32,78 @@ fn source_backends(
     loader: &mut dyn Loader,
     #[sweep(
         all,
-        memory_source = Access::Memory,
-        file_eager = Access::FileEager,
-        file_streaming = Access::FileStreaming
+        memory_source = Backend::Memory,
+        file_eager = Backend::FileEager,
+        file_streaming = Backend::FileStreaming
     )]
-    variant: Access,
+    variant: Backend,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(variant).workers(workers))
+    bencher.load(loader, &variant.pipeline().workers(workers))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Access, workers: &usize) -> Needs {
-    pipeline(*variant).workers(*workers).needs()
+fn needs(variant: &Backend, workers: &usize) -> Needs {
+    variant.pipeline().workers(*workers).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Access, workers: &usize) -> String {
-    pipeline(*variant).workers(*workers).describe()
+fn describe(variant: &Backend, workers: &usize) -> String {
+    variant.pipeline().workers(*workers).describe()
 }
 
-fn pipeline(access: Access) -> PipelineSpec {
-    PipelineSpec::images(&Images::new(5_000, 64, 64)).access(access).map(Normalize)
+/// Where the images come from. (Records know by these names that a label still means the same.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// Memory that was filled in set-up.
+    Memory,
+    /// A file, read whole with the first batch.
+    FileEager,
+    /// A file, read batch by batch.
+    FileStreaming,
+    /// The same, of few images.
+    Tiny,
+}
+
+impl Backend {
+    fn pipeline(self) -> PipelineSpec {
+        let (access, elements) = match self {
+            Self::Memory => (Access::Memory, 5_000),
+            Self::FileEager => (Access::FileEager, 5_000),
+            Self::FileStreaming => (Access::FileStreaming, 5_000),
+            Self::Tiny => (Access::FileStreaming, 640),
+        };
+        PipelineSpec::images(&Images::new(elements, 64, 64)).access(access).map(Normalize)
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory_source",
+            Self::FileEager => "file_eager",
+            Self::FileStreaming => "file_streaming",
+            Self::Tiny => "tiny",
+        })
+    }
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "tiny" { Ok(Self::Tiny) } else { Err(format!("`{text}` is not `tiny`")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiny_is_read_back_and_is_small() {
+        assert_eq!("tiny".parse::<Backend>().unwrap().to_string(), "tiny");
+        assert!("large".parse::<Backend>().is_err());
+        assert!(Backend::Tiny.pipeline().needs().memory <= 64 << 20);
+    }
 }

@@ -121,6 +121,10 @@ impl Epochs for Later<'_> {
         self.0.pass(batches, each)
     }
 
+    fn in_order(&self) -> bool {
+        self.0.in_order()
+    }
+
     fn executed(&self) -> Executed {
         self.0.executed()
     }

@@ -1,5 +1,8 @@
 //! PC-1: the same rows through chains of 1 to 100 transforms.
 
+use std::fmt;
+use std::str::FromStr;
+
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
@@ -14,6 +17,9 @@ use crate::prelude::*;
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many transforms as the depth says; it alone can, from depth 20 on: by then
 /// the chain has brought every number to 0.99, so the content of deeper batches is the same.
+///
+/// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run goes on with the
+/// seven depths; `--param variant=7` takes any other depth.
 #[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn deep_chain(
@@ -21,13 +27,13 @@ fn deep_chain(
     loader: &mut dyn Loader,
     #[sweep(
         all,
-        depth_1 = Depth(1),
-        depth_2 = Depth(2),
-        depth_5 = Depth(5),
-        depth_10 = Depth(10),
-        depth_20 = Depth(20),
-        depth_50 = Depth(50),
-        depth_100 = Depth(100)
+        depth_1 = Depth::new(1),
+        depth_2 = Depth::new(2),
+        depth_5 = Depth::new(5),
+        depth_10 = Depth::new(10),
+        depth_20 = Depth::new(20),
+        depth_50 = Depth::new(50),
+        depth_100 = Depth::new(100)
     )]
     variant: Depth,
     #[sweep(0)] workers: usize,
@@ -45,15 +51,56 @@ fn describe(variant: &Depth, workers: &usize) -> String {
     variant.pipeline().workers(*workers).describe()
 }
 
-/// How many transforms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Depth(pub usize);
+/// How many transforms, over how many rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    transforms: usize,
+    rows: usize,
+}
 
 impl Depth {
+    /// Rows of every depth that is a label.
+    const ROWS: usize = 50_000;
+    const TINY: Self = Self { transforms: 5, rows: 1_000 };
+
+    const fn new(transforms: usize) -> Self {
+        Self { transforms, rows: Self::ROWS }
+    }
+
     fn pipeline(self) -> PipelineSpec {
-        let rows = DataSpec::normal("data", 50_000, vec![64, 64]);
-        let chain = [Normalize, Scale, Clip, Add, Multiply].into_iter().cycle().take(self.0);
+        let rows = DataSpec::normal("data", self.rows, vec![64, 64]);
+        let chain = [Normalize, Scale, Clip, Add, Multiply].into_iter().cycle().take(self.transforms);
         chain.fold(PipelineSpec::new(rows, 64), PipelineSpec::map)
+    }
+}
+
+/// As records have it, `Depth(5)`: by this text they know that a label still means the same.
+impl fmt::Debug for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("Depth");
+        text.field(&self.transforms);
+        if self.rows != Self::ROWS {
+            text.field(&self.rows);
+        }
+        text.finish()
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::TINY { f.write_str("tiny") } else { write!(f, "{}", self.transforms) }
+    }
+}
+
+impl FromStr for Depth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "tiny" {
+            return Ok(Self::TINY);
+        }
+        let depth = text.parse::<usize>().ok().filter(|depth| (1..=1_000).contains(depth));
+        depth.map(Self::new).ok_or_else(|| format!("`{text}` is neither a depth from 1 to 1000 nor `tiny`"))
     }
 }
 
@@ -64,8 +111,18 @@ mod tests {
     #[test]
     fn the_chain_is_as_deep_as_it_says() {
         for depth in [1, 2, 5, 10, 20, 50, 100] {
-            assert_eq!(Depth(depth).pipeline().transforms.len(), depth);
+            assert_eq!(Depth::new(depth).pipeline().transforms.len(), depth);
         }
-        assert_eq!(Depth(7).pipeline().transforms[5..], [Normalize, Scale]);
+        assert_eq!(Depth::new(7).pipeline().transforms[5..], [Normalize, Scale]);
+    }
+
+    #[test]
+    fn tiny_and_other_depths_are_read_back() {
+        for text in ["tiny", "7", "1000"] {
+            assert_eq!(text.parse::<Depth>().unwrap().to_string(), text);
+        }
+        assert!("0".parse::<Depth>().unwrap_err().contains("from 1 to 1000"));
+        assert!(Depth::TINY.pipeline().needs().memory <= 64 << 20);
+        assert_eq!(format!("{:?} {:?}", Depth::new(5), Depth::TINY), "Depth(5) Depth(5, 1000)");
     }
 }

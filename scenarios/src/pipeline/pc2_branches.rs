@@ -3,7 +3,7 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::open_data;
+use crate::contract::{keep_order, open_data};
 use crate::prelude::*;
 
 /// Float images through two branches, one shifted and one with noise, merged by their mean.
@@ -51,6 +51,7 @@ fn compare(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> R
     let mut first = |spec: &PipelineSpec, fields: usize| -> Result<Vec<Vec<u8>>> {
         let (spec, data) = open_data(bencher, spec)?;
         let mut epochs = loader.open(&spec, &data)?;
+        keep_order(&*epochs)?;
         epochs.begin(0)?;
         let mut bytes = vec![Vec::new(); fields];
         epochs.pass(4, &mut |batch| {

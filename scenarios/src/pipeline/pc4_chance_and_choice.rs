@@ -3,7 +3,7 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::open_data;
+use crate::contract::{keep_order, open_data};
 use crate::prelude::*;
 
 /// Float images: a shift with probability 1/2, then either a shift or noise.
@@ -56,6 +56,7 @@ fn first_step(variant: &Images) -> PipelineSpec {
 fn observed(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<f64> {
     let (spec, data) = open_data(bencher, spec)?;
     let mut epochs = loader.open(&spec, &data)?;
+    keep_order(&*epochs)?;
     epochs.begin(0)?;
     let (mut seen, mut changed) = (0, 0_usize);
     epochs.pass(64, &mut |batch| {

@@ -4,6 +4,8 @@
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
 mod draw;
+mod lesson;
+mod mode;
 mod route;
 mod spec;
 mod structure;
@@ -11,6 +13,8 @@ mod transform;
 mod variants;
 
 pub use draw::{Draw, Draws};
+pub use lesson::{Form, Lesson, Parameters};
+pub use mode::Mode;
 pub use route::{Route, Touch};
 pub use spec::{Access, PipelineSpec, Shard};
 pub use structure::{Gate, Merge, Mixing, Structure};

@@ -1,19 +1,28 @@
-//! Loaders written in Rust, in this process.
+//! Loaders and learners written in Rust, in this process.
 //!
 //! All loaders are built from the same parts: rows come from an input (memory or files), go through a line for each
 //! delivered field, compiled from the pipeline's transforms, into buffers that are used again for the next batch, on the
 //! consumer's thread or on workers. They differ in how a chain runs over a batch, and on how many threads at once.
+//!
+//! Learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in several ways, in
+//! `modes`.
 
 mod buffer;
+#[cfg(not(feature = "burn"))]
+mod burn_absent;
+#[cfg(feature = "burn")]
+mod burn_data;
 mod chain;
 mod elements;
 mod input;
 mod kernels;
 mod lanes;
+mod learning;
 mod line;
 mod maker;
 mod mixing;
 mod mixture;
+mod modes;
 mod open;
 mod place;
 mod prefetch;
@@ -22,6 +31,13 @@ mod reference;
 mod reference_fused;
 mod slowdown;
 
+#[cfg(not(feature = "burn"))]
+pub use burn_absent::{BurnData, BurnLearner};
+#[cfg(feature = "burn")]
+pub use burn_data::BurnData;
+#[cfg(feature = "burn")]
+pub use learning::BurnLearner;
+pub use learning::ReferenceLearner;
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use weighbridge::{Result, adapter};
 
 use super::line::Style;
+use super::modes::InMode;
 use super::open::Open;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
-use crate::workload::PipelineSpec;
+use crate::workload::{Mode, PipelineSpec};
 
 /// The loader that others are verified against: a pull iterator that runs each transform over the whole batch before
 /// the next one. A batch is a copy in a buffer of its own, also where there is nothing to transform.
@@ -28,5 +29,14 @@ impl Loader for Reference {
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
         Open::many(specs, data, Style::StepByStep)
+    }
+
+    fn open_in(
+        &mut self,
+        mode: Mode,
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Epochs + '_>> {
+        Ok(Box::new(InMode::open(mode, spec, data)?))
     }
 }

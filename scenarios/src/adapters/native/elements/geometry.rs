@@ -78,10 +78,15 @@ impl Move {
     fn window(self, draw: Draw) -> Window {
         let columns = self.row / self.pixel;
         let (rows, kept) = (Transform::crop_window(self.rows), Transform::crop_window(columns));
-        let top = draw.below(0, (self.rows - rows + 1) as u64) as usize;
-        let left = draw.below(1, (columns - kept + 1) as u64) as usize;
+        let (top, left) = corner(draw, self.rows, columns);
         Window { rows, bytes: kept * self.pixel, start: top * self.row + left * self.pixel }
     }
+}
+
+/// The upper left corner of `RandomCrop`'s window: its row and its column.
+pub(in crate::adapters::native) fn corner(draw: Draw, rows: usize, columns: usize) -> (usize, usize) {
+    let below = |number, whole: usize| draw.below(number, (whole - Transform::crop_window(whole) + 1) as u64);
+    (below(0, rows) as usize, below(1, columns) as usize)
 }
 
 /// What a crop keeps.

@@ -16,6 +16,7 @@ use super::kernels::Float;
 use crate::workload::{Draw, Draws, Gate, Touch, Transform};
 
 pub(super) use self::functions::{exp, ln64};
+pub(super) use self::geometry::corner;
 
 /// A step on one element, and who goes through it.
 #[derive(Clone, Debug)]

@@ -1,0 +1,102 @@
+//! The batch of a step, and the group of it that is delivered.
+
+use std::ops::Range;
+
+use weighbridge::{FieldKind, Result};
+
+use crate::contract::Batch;
+use crate::workload::Lesson;
+
+/// What a step delivers: the numbers that came out, their loss, and the slopes of the rows.
+#[derive(Debug)]
+pub(super) struct Learned {
+    kinds: [FieldKind; 2],
+    /// Numbers of an element, of either field.
+    row: usize,
+    /// Elements of a group; of the whole batch, where nothing is regrouped.
+    group: usize,
+    /// Elements of the batch that was made.
+    elements: usize,
+    current: Range<usize>,
+    /// What came out of the learnable step, for the whole batch.
+    pub(super) numbers: Vec<f32>,
+    /// The gradient of the batch's loss to its rows.
+    pub(super) slopes: Vec<f32>,
+    pub(super) loss: f64,
+}
+
+impl Learned {
+    pub(super) fn new(lesson: &Lesson) -> Result<Self> {
+        let kinds = lesson.output()?;
+        Ok(Self {
+            row: kinds[0].shape.iter().product(),
+            kinds,
+            group: lesson.pipeline.structure.rebatch.unwrap_or(lesson.pipeline.batch_size),
+            elements: 0,
+            current: 0..0,
+            numbers: Vec::new(),
+            slopes: Vec::new(),
+            loss: 0.0,
+        })
+    }
+
+    /// Before the first batch: there is none.
+    pub(super) fn clear(&mut self) {
+        (self.elements, self.current) = (0, 0..0);
+    }
+
+    /// A batch of this many elements came out: its first group is the current one, its loss is counted, and no slope is
+    /// known yet.
+    pub(super) fn made(&mut self, elements: usize) {
+        self.elements = elements;
+        self.current = 0..self.group.min(elements);
+        self.loss = self.groups().map(|group| half_mean_square(&self.numbers[group])).sum();
+        self.slopes.clear();
+        self.slopes.resize(self.numbers.len(), 0.0);
+    }
+
+    /// The gradient of the loss to the numbers that came out: each group's loss is half the mean over its own numbers.
+    pub(super) fn slope_of_loss(&mut self) {
+        let groups: Vec<_> = self.groups().collect();
+        for group in groups {
+            let share = 1.0 / group.len() as f32;
+            for (slope, number) in self.slopes[group.clone()].iter_mut().zip(&self.numbers[group]) {
+                *slope = number * share;
+            }
+        }
+    }
+
+    /// The places of each group's numbers.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> {
+        let (row, group, elements) = (self.row, self.group, self.elements);
+        (0..elements).step_by(group.max(1)).map(move |first| first * row..(first + group).min(elements) * row)
+    }
+
+    /// Moves to the next group, if there is one.
+    pub(super) fn regroup(&mut self) -> bool {
+        if self.current.end >= self.elements {
+            return false;
+        }
+        self.current = self.current.end..(self.current.end + self.group).min(self.elements);
+        true
+    }
+}
+
+fn half_mean_square(numbers: &[f32]) -> f64 {
+    numbers.iter().map(|&y| f64::from(y) * f64::from(y)).sum::<f64>() / numbers.len().max(1) as f64 / 2.0
+}
+
+impl Batch for Learned {
+    fn elements(&self) -> usize {
+        self.current.len()
+    }
+
+    fn kinds(&self) -> &[FieldKind] {
+        &self.kinds
+    }
+
+    fn bytes(&self, field: usize) -> &[u8] {
+        let numbers = if field == 0 { &self.numbers } else { &self.slopes };
+        bytemuck::cast_slice(&numbers[self.current.start * self.row..self.current.end * self.row])
+    }
+}

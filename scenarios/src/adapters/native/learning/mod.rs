@@ -1,0 +1,16 @@
+//! Learners: pipelines with a gradient.
+//!
+//! The reference has its gradients written by hand, in both forms that a lesson can ask for; `burn` derives them.
+
+mod arithmetic;
+#[cfg(feature = "burn")]
+mod burn;
+mod by_hand;
+mod function;
+mod learned;
+mod modules;
+mod stage;
+
+#[cfg(feature = "burn")]
+pub use burn::BurnLearner;
+pub use by_hand::ReferenceLearner;

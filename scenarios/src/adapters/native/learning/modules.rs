@@ -1,0 +1,144 @@
+//! The learnable pipeline as modules: each holds its parameters and what it needs to go back, and a list of them is gone
+//! through by dynamic calls, as libraries of modules do.
+
+use super::arithmetic::{
+    Shape, Which, affine, affine_back, corners, crop, crop_back, factors, multiply, standardise,
+    standardise_back,
+};
+use super::stage::Stage;
+use crate::workload::Parameters;
+
+/// One module.
+pub(super) trait Module: std::fmt::Debug {
+    /// Forward, in place; keeps what the way back needs.
+    fn forward(&mut self, which: Which, numbers: &mut [f32]);
+
+    /// Back, in place; keeps the gradient of its parameters.
+    fn backward(&mut self, slopes: &mut [f32]);
+
+    /// Its parameters and their gradient, if it has some.
+    fn learnable(&mut self) -> Option<Learnable<'_>> {
+        None
+    }
+
+    /// A copy of its parameters, if it has some.
+    fn parameters(&self) -> Option<Parameters> {
+        None
+    }
+
+    /// A copy of their gradient.
+    fn gradient(&self) -> Option<Parameters> {
+        None
+    }
+}
+
+/// What a module learns.
+#[derive(Debug)]
+pub(super) struct Learnable<'a> {
+    pub(super) parameters: &'a mut Parameters,
+    pub(super) gradient: &'a Parameters,
+}
+
+/// The modules of a lesson, in order.
+pub(super) fn modules(stages: &[Stage], shape: Shape) -> Vec<Box<dyn Module>> {
+    let stage = |stage: &Stage| -> Box<dyn Module> {
+        match stage {
+            Stage::Standardise { mean, scale } => {
+                Box::new(Standardise { mean: mean.clone(), scale: scale.clone() })
+            }
+            Stage::Crop { position } => Box::new(Crop { position: *position, shape, corners: Vec::new() }),
+        }
+    };
+    let mut modules: Vec<Box<dyn Module>> = stages.iter().map(stage).collect();
+    modules.push(Box::new(Affine::default()));
+    modules.push(Box::new(Dropout { numbers: shape.numbers(), factors: Vec::new() }));
+    modules
+}
+
+#[derive(Debug)]
+struct Standardise {
+    mean: Vec<f32>,
+    scale: Vec<f32>,
+}
+
+impl Module for Standardise {
+    fn forward(&mut self, _which: Which, numbers: &mut [f32]) {
+        standardise(numbers, &self.mean, &self.scale);
+    }
+
+    fn backward(&mut self, slopes: &mut [f32]) {
+        standardise_back(slopes, &self.scale);
+    }
+}
+
+#[derive(Debug)]
+struct Crop {
+    position: u64,
+    shape: Shape,
+    corners: Vec<(usize, usize)>,
+}
+
+impl Module for Crop {
+    fn forward(&mut self, which: Which, numbers: &mut [f32]) {
+        let elements = numbers.len() / self.shape.numbers();
+        self.corners.clear();
+        self.corners.extend(corners(which, elements, self.position, self.shape));
+        for (row, corner) in numbers.chunks_exact_mut(self.shape.numbers()).zip(&self.corners) {
+            crop(row, *corner, self.shape);
+        }
+    }
+
+    fn backward(&mut self, slopes: &mut [f32]) {
+        for (row, corner) in slopes.chunks_exact_mut(self.shape.numbers()).zip(&self.corners) {
+            crop_back(row, *corner, self.shape);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Affine {
+    parameters: Parameters,
+    gradient: Parameters,
+    before: Vec<f32>,
+}
+
+impl Module for Affine {
+    fn forward(&mut self, _which: Which, numbers: &mut [f32]) {
+        self.before.clear();
+        self.before.extend_from_slice(numbers);
+        affine(numbers, &self.parameters);
+    }
+
+    fn backward(&mut self, slopes: &mut [f32]) {
+        affine_back(slopes, &self.before, &self.parameters, &mut self.gradient);
+    }
+
+    fn learnable(&mut self) -> Option<Learnable<'_>> {
+        Some(Learnable { parameters: &mut self.parameters, gradient: &self.gradient })
+    }
+
+    fn parameters(&self) -> Option<Parameters> {
+        Some(self.parameters.clone())
+    }
+
+    fn gradient(&self) -> Option<Parameters> {
+        Some(self.gradient.clone())
+    }
+}
+
+#[derive(Debug)]
+struct Dropout {
+    numbers: usize,
+    factors: Vec<f32>,
+}
+
+impl Module for Dropout {
+    fn forward(&mut self, which: Which, numbers: &mut [f32]) {
+        factors(which, numbers.len() / self.numbers, self.numbers, &mut self.factors);
+        multiply(numbers, &self.factors);
+    }
+
+    fn backward(&mut self, slopes: &mut [f32]) {
+        multiply(slopes, &self.factors);
+    }
+}

@@ -1,0 +1,65 @@
+//! The learner contract: rows in, transformed batches out, and the gradient of a loss through the transforms.
+
+use std::sync::Arc;
+
+use weighbridge::Result;
+
+use super::{Batch, Executed};
+use crate::data::DataSet;
+use crate::workload::{Lesson, Parameters};
+
+/// A system that takes gradients through its pipeline.
+pub trait Learner {
+    /// Makes a lesson over data that is there. What happens here is set-up and never timed.
+    ///
+    /// # Errors
+    /// A [`skip`](weighbridge::skip) for what the system has no gradient of, naming the transform or the parameter. A
+    /// failure for anything else.
+    fn open(&mut self, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>>;
+}
+
+/// An open lesson: a cursor over steps, each of which is forward, backward, update, over one batch that the pipeline makes.
+pub trait Steps {
+    /// Goes to before the first batch of an epoch, with these parameters. Never timed.
+    ///
+    /// # Errors
+    /// What the system says; the repeat fails with it.
+    fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()>;
+
+    /// Makes the next batch through the whole pipeline and its loss; `false` at the end of the epoch. The first group of
+    /// the batch becomes the current one.
+    ///
+    /// # Errors
+    /// As [`Steps::begin`].
+    fn forward(&mut self) -> Result<bool>;
+
+    /// Takes the gradient of the batch's loss: to the parameters, and to the rows that the batch was made from.
+    ///
+    /// # Errors
+    /// As [`Steps::begin`].
+    fn backward(&mut self) -> Result<()>;
+
+    /// Takes a step of gradient descent with the gradient.
+    ///
+    /// # Errors
+    /// As [`Steps::begin`].
+    fn update(&mut self) -> Result<()>;
+
+    /// Moves to the next group of the batch; `false` where there is none: the next batch is due.
+    fn regroup(&mut self) -> bool;
+
+    /// The current group: the fields of [`Lesson::output`]. The second is zeros until [`Steps::backward`].
+    fn batch(&self) -> &dyn Batch;
+
+    /// The loss of the batch: the sum over its groups.
+    fn loss(&self) -> f64;
+
+    /// The gradient of the batch's loss to the parameters.
+    fn gradient(&self) -> Parameters;
+
+    /// The parameters as they are.
+    fn parameters(&self) -> Parameters;
+
+    /// What the lesson really does, for the work ticket.
+    fn executed(&self) -> Executed;
+}

@@ -1,0 +1,73 @@
+//! NNX-1: modules that hold their state, beside a function that holds none.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::contract::{Learn, check_gradient, time_steps_of};
+use crate::prelude::*;
+
+/// The same learnable pipeline as modules with state and as a plain function.
+///
+/// What do modules cost that hold parameters and are gone through one by one, beside a function that is given both? Images
+/// go through `Normalize`, `RandomCrop` and a learnable step (scale and bias for each channel, then dropout); half the mean
+/// square of what comes out is the loss, whose gradient goes all the way back to the rows; a step of gradient descent
+/// follows. Both forms are cases of one run. The metric `module over function` is the ratio of the times of up to 8 steps
+/// of each, through the same learner, after the stream.
+///
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, the
+/// comparisons. The ticket must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
+/// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
+/// against finite differences in every repeat.
+///
+/// The older suite took the mode and ran one pipeline.
+#[scenario(id = "NNX-1", category = "Framework", equivalence = approx(1e-4), needs = needs, describe = describe)]
+fn modules(
+    bencher: &mut Bencher,
+    learner: &mut dyn Learner,
+    #[sweep(all, nnx_module = Form::Module, plain_function = Form::Function)] variant: Form,
+    #[sweep(default = Images::floats(5_000, 64, 128), tiny = Images::floats(256, 32, 64))] data: Images,
+) -> Result<()> {
+    bencher.learn(learner, &lesson(variant, &data))?;
+    check_gradient(bencher, learner, &lesson(variant, &data))?;
+    let mut seconds =
+        |form| -> Result<f64> { Ok(time_steps_of(bencher, learner, &lesson(form, &data))?.as_secs_f64()) };
+    let (module, function) = (seconds(Form::Module)?, seconds(Form::Function)?);
+    bencher.metric("module over function", module / function, Unit::RATIO, Direction::Lower);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Form, data: &Images) -> Needs {
+    lesson(*variant, data).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Form, data: &Images) -> String {
+    lesson(*variant, data).describe()
+}
+
+fn lesson(form: Form, data: &Images) -> Lesson {
+    Lesson::new(PipelineSpec::images(data).map(Normalize).map(RandomCrop)).form(form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::native::ReferenceLearner;
+    use crate::contract::changed::bencher;
+
+    #[test]
+    fn both_forms_deliver_the_same_bits_and_say_what_they_cost() {
+        let done = [Form::Module, Form::Function].map(|form| {
+            let mut bencher = bencher();
+            modules(&mut bencher, &mut ReferenceLearner, form, Images::floats(64, 8, 16)).unwrap();
+            bencher.finish().unwrap()
+        });
+        let [module, function] = done;
+        assert_eq!(module.hashes, function.hashes);
+        assert!(!module.hashes.is_empty());
+        let transforms = |done: &weighbridge::Yield| done.work.clone().unwrap().ticket.transforms;
+        assert_ne!(transforms(&module), transforms(&function));
+        assert!(module.seen.custom.iter().any(|metric| metric.name == "module over function"));
+    }
+}

@@ -1,0 +1,147 @@
+//! PC-5: a pipeline that learns.
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use crate::contract::{Learn, check_gradient, time_steps};
+use crate::prelude::*;
+
+/// Float images through a pipeline that learns: forward, backward, update.
+///
+/// What does a gradient through the whole of a pipeline cost, beside going through it once? Images are normalised and go
+/// through a learnable step (scale and bias for each channel, then dropout); half the mean square of what comes out is the
+/// loss; its gradient goes back to the parameters and, through the transforms, to every number of the rows; a step of
+/// gradient descent follows. A batch is delivered with the gradient to its rows beside it.
+///
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, what
+/// follows. The ticket must show `Normalize`, the learnable step and the gradient.
+///
+/// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole, `step/forward`,
+/// `step/backward` and `step/update` its parts. Then the gradient to every parameter is held against finite differences of
+/// the loss, and the update against the gradient.
+///
+/// The older suite went forward alone.
+#[scenario(id = "PC-5", category = "Pipeline complexity", equivalence = approx(1e-4),
+    needs = needs, describe = describe)]
+fn end_to_end_gradient(
+    bencher: &mut Bencher,
+    learner: &mut dyn Learner,
+    #[sweep(default = Images::floats(10_000, 32, 32), tiny = Images::floats(320, 32, 32))] variant: Images,
+) -> Result<()> {
+    let lesson = lesson(&variant);
+    bencher.learn(learner, &lesson)?;
+    time_steps(bencher, learner, &lesson)?;
+    let checked = check_gradient(bencher, learner, &lesson)?;
+    bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Images) -> Needs {
+    lesson(variant).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Images) -> String {
+    lesson(variant).describe()
+}
+
+fn lesson(variant: &Images) -> Lesson {
+    Lesson::new(PipelineSpec::images(variant).map(Normalize))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::native::ReferenceLearner;
+    use crate::contract::changed::bencher;
+
+    fn run(learner: &mut dyn Learner) -> Result<weighbridge::Yield> {
+        let mut bencher = bencher();
+        end_to_end_gradient(&mut bencher, learner, Images::floats(160, 8, 16))?;
+        bencher.finish()
+    }
+
+    #[test]
+    fn forward_backward_and_the_whole_are_told() {
+        let seen = run(&mut ReferenceLearner).unwrap().seen;
+        for name in ["step", "step/forward", "step/backward", "step/update"] {
+            assert_eq!(seen.regions.iter().filter(|region| region.path == name).count(), 10, "{name}");
+        }
+    }
+
+    /// The reference, with something wrong.
+    struct Wrong(Fault, ReferenceLearner);
+
+    #[derive(Clone, Copy)]
+    enum Fault {
+        Gradient,
+        Loss,
+        Update,
+        Rate,
+    }
+
+    struct WrongSteps<'a>(Fault, Box<dyn Steps + 'a>);
+
+    impl Learner for Wrong {
+        fn open(&mut self, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>> {
+            let lesson = match self.0 {
+                Fault::Rate => Lesson { rate: 2.0 * lesson.rate, ..lesson.clone() },
+                _ => lesson.clone(),
+            };
+            Ok(Box::new(WrongSteps(self.0, self.1.open(&lesson, data)?)))
+        }
+    }
+
+    impl Steps for WrongSteps<'_> {
+        fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
+            self.1.begin(epoch, parameters)
+        }
+        fn forward(&mut self) -> Result<bool> {
+            self.1.forward()
+        }
+        fn backward(&mut self) -> Result<()> {
+            self.1.backward()
+        }
+        fn update(&mut self) -> Result<()> {
+            if matches!(self.0, Fault::Update) { Ok(()) } else { self.1.update() }
+        }
+        fn regroup(&mut self) -> bool {
+            self.1.regroup()
+        }
+        fn batch(&self) -> &dyn Batch {
+            self.1.batch()
+        }
+        fn loss(&self) -> f64 {
+            self.1.loss() * if matches!(self.0, Fault::Loss) { 1.01 } else { 1.0 }
+        }
+        fn gradient(&self) -> Parameters {
+            let mut gradient = self.1.gradient();
+            if matches!(self.0, Fault::Gradient) {
+                gradient.bias[1] *= 1.01;
+            }
+            gradient
+        }
+        fn parameters(&self) -> Parameters {
+            self.1.parameters()
+        }
+        fn executed(&self) -> Executed {
+            self.1.executed()
+        }
+    }
+
+    #[test]
+    fn a_gradient_a_loss_or_an_update_that_is_wrong_fails() {
+        for (fault, said) in [
+            (Fault::Gradient, "the derivative of the loss to parameter 4 is said to be"),
+            (Fault::Loss, "the loss of the first batch is said to be"),
+            (Fault::Update, "after a step of gradient descent"),
+            (Fault::Rate, "after a step of gradient descent"),
+        ] {
+            let error = run(&mut Wrong(fault, ReferenceLearner)).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

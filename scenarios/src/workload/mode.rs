@@ -1,0 +1,32 @@
+//! Ways to run one and the same list of transforms.
+
+use std::fmt;
+
+/// How a list of transforms is run. The bytes that come out are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Element by element, each transform called through a pointer and giving a new array.
+    Eager,
+    /// Transform by transform, each over the whole batch.
+    Vectorised,
+    /// Element by element, through a list of transforms that was put together when the program was compiled.
+    Compiled,
+    /// In one pass: every number that is delivered is computed from its source at once, and nothing lies between.
+    Fused,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Eager, Self::Vectorised, Self::Compiled, Self::Fused];
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eager => "eager",
+            Self::Vectorised => "vectorised",
+            Self::Compiled => "compiled",
+            Self::Fused => "fused",
+        })
+    }
+}

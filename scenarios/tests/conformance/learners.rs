@@ -1,0 +1,115 @@
+//! What every learner in the catalogue must do, over toy lessons.
+
+use std::any::TypeId;
+
+use weighbridge::__private::{AdapterEntry, Registry};
+use weighbridge::{Availability, Kept};
+use weighbridge_scenarios::contract::{Learner, Steps};
+use weighbridge_scenarios::data::DataSpec;
+use weighbridge_scenarios::workload::{Form, Lesson, Parameters, PipelineSpec, Transform};
+
+use crate::data;
+
+/// Every learner that is registered and installed.
+fn learners() -> Vec<(&'static str, Box<dyn Learner>)> {
+    let registry = Registry::collect().unwrap();
+    let is_learner = |entry: &&&AdapterEntry| {
+        (entry.contract.id)() == TypeId::of::<dyn Learner>()
+            && matches!(entry.availability(), Availability::Available { .. })
+    };
+    let make = |entry: &&AdapterEntry| {
+        (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Learner>>().unwrap())
+    };
+    registry.adapters().iter().filter(is_learner).map(make).collect()
+}
+
+fn lesson() -> Lesson {
+    let images = DataSpec::normal("image", 23, vec![8, 8, 3]);
+    Lesson::new(PipelineSpec::new(images, 10).map(Transform::Normalize).map(Transform::RandomCrop))
+}
+
+/// Opens the lesson with every learner and looks at its steps.
+fn through_all(lesson: &Lesson, look: &dyn Fn(&str, &mut dyn Steps)) {
+    let (_place, data) = data(&lesson.pipeline);
+    for (name, mut learner) in learners() {
+        look(name, &mut *learner.open(lesson, &data).unwrap());
+    }
+}
+
+/// The groups of an epoch that is begun with the same parameters always, and the parameters after it.
+fn learn(steps: &mut dyn Steps, epoch: u64) -> (Vec<Kept>, Parameters) {
+    let mut groups = Vec::new();
+    steps.begin(epoch, &Parameters::start(3)).unwrap();
+    while steps.forward().unwrap() {
+        steps.backward().unwrap();
+        steps.update().unwrap();
+        groups.push(steps.batch().keep());
+        while steps.regroup() {
+            groups.push(steps.batch().keep());
+        }
+    }
+    (groups, steps.parameters())
+}
+
+#[test]
+fn there_is_a_reference_learner() {
+    assert!(learners().iter().any(|(name, _)| *name == "Reference"));
+}
+
+#[test]
+fn an_epoch_from_the_same_parameters_is_the_same_again_and_another_has_other_draws() {
+    for form in [Form::Module, Form::Function] {
+        through_all(&lesson().form(form), &|name, steps| {
+            let first = learn(steps, 0);
+            assert_ne!(learn(steps, 1).0, first.0, "{name}");
+            steps.begin(0, &Parameters::start(3)).unwrap();
+            assert!(steps.forward().unwrap()); // and broken off
+            assert!(learn(steps, 0) == first, "{name}");
+            assert_ne!(first.1, Parameters::start(3), "it learnt something: {name}");
+        });
+    }
+}
+
+#[test]
+fn groups_hold_every_element_once_whatever_their_size() {
+    let sizes = [(None, vec![10, 10, 3]), (Some(5), vec![5, 5, 5, 5, 3]), (Some(10), vec![10, 10, 3])];
+    for (rebatch, expected) in sizes {
+        let mut lesson = lesson();
+        lesson.pipeline.structure.rebatch = rebatch;
+        through_all(&lesson, &|name, steps| {
+            let found: Vec<usize> = learn(steps, 0).0.iter().map(|group| group.elements).collect();
+            assert_eq!(found, expected, "{name}");
+            assert!(!steps.regroup(), "{name}");
+        });
+    }
+}
+
+#[test]
+fn a_batch_has_the_fields_that_the_lesson_says_and_the_ticket_its_steps() {
+    through_all(&lesson(), &|name, steps| {
+        let batch = &learn(steps, 0).0[0];
+        for (field, kind) in batch.fields.iter().zip(&lesson().output().unwrap()) {
+            let found = (&field.name, field.dtype, &field.shape);
+            assert_eq!(found, (&kind.name, kind.dtype, &kind.shape), "{name}");
+        }
+        assert!(batch.fields[1].bytes.iter().any(|byte| *byte != 0), "a gradient of zeros: {name}");
+        assert_eq!(steps.executed().transforms, lesson().work(), "{name}");
+    });
+}
+
+#[test]
+fn what_a_learner_does_not_do_is_declined_by_name() {
+    let changes: [fn(PipelineSpec) -> PipelineSpec; 3] = [
+        |spec| spec.map(Transform::GaussianNoise),
+        |spec| spec.workers(1),
+        |spec| spec.branch(&[Transform::Scale]).branch(&[Transform::Clip]),
+    ];
+    for change in changes {
+        let lesson = Lesson { pipeline: change(lesson().pipeline), ..lesson() };
+        let (_place, data) = data(&lesson.pipeline);
+        for (name, mut learner) in learners() {
+            let error = learner.open(&lesson, &data).map(drop).unwrap_err();
+            assert!(error.is_skip() && error.to_string().starts_with(name), "{error}");
+        }
+    }
+}
