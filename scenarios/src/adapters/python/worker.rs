@@ -49,7 +49,7 @@ impl Framework {
     /// Opens a pipeline, and starts the worker if none is there.
     pub(super) fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let parts = Parts::of(spec, data)?;
-        if !self.worker.as_ref().is_some_and(Worker::is_alive) {
+        if !self.worker.as_mut().is_some_and(Worker::is_ready) {
             self.worker = None; // what is left of one that broke is ended before another is started
             let worker = Worker::start(&self.command()?)?;
             if worker.hello().framework != self.peer.name {
