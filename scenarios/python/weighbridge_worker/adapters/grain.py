@@ -10,7 +10,7 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 `num_threads=0`, which grain's documentation advises for data in memory: the default of 16 threads reads 500 batches
 ahead.
 
-Cannot: cache the batches of an epoch.
+Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to one iterator, which is one epoch.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class Grain(Loader):
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     if pipeline.cache:
-        raise Declined("cache: grain caches single elements of a MapDataset, and not the batches of an epoch")
+        raise Declined(
+            "cache: grain's experimental `CacheIterDataset` keeps what one iterator gave, and that is one epoch"
+        )
     return Grain(pipeline, data)
 
 
