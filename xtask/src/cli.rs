@@ -41,6 +41,10 @@ pub(crate) enum Command {
     /// List, verify and find the real data sets.
     #[command(name = "data")]
     RealData(Data),
+    /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
+    Coverage(Coverage),
+    /// List, install, check and remove the Python frameworks that are compared.
+    Peers(Peers),
     /// Do what continuous integration does.
     Ci(Ci),
 }
@@ -290,6 +294,80 @@ pub(crate) enum DataAction {
         /// The set.
         name: String,
     },
+}
+
+/// Arguments of `coverage`.
+#[derive(Debug, Args)]
+pub(crate) struct Coverage {
+    /// Write nothing; fail when an outcome is another than on the page.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Try these adapters alone, by their exact names.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Vec<String>,
+    /// Try nothing: write the page from what is known.
+    #[arg(long, conflicts_with = "adapter")]
+    pub(crate) render: bool,
+}
+
+/// Arguments of `peers`.
+#[derive(Debug, Args)]
+pub(crate) struct Peers {
+    /// Where they are installed [default: `weighbridge/peers` among the user's data].
+    #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_PEERS", hide_env_values = true)]
+    pub(crate) home: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) action: PeersAction,
+}
+
+/// What can be done with Python frameworks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PeersAction {
+    /// List all: name, tier, pinned version, whether it is installed, its size, what it supports.
+    List,
+    /// Install each into a virtual environment of its own, with `uv`.
+    Install {
+        #[command(flatten)]
+        which: Which,
+        /// The Python to take: 3.11, 3.12 or 3.13 [default: the first of them that is found].
+        #[arg(long, value_name = "VERSION")]
+        python: Option<String>,
+        /// Install anew what is installed.
+        #[arg(long)]
+        again: bool,
+    },
+    /// Import each, and verify ten batches of every variant of every scenario: verified, unequal or declined.
+    Check {
+        #[command(flatten)]
+        which: Which,
+        /// These scenarios alone.
+        #[arg(long, value_name = "ID")]
+        scenario: Vec<String>,
+    },
+    /// Remove the environments of these.
+    Remove {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Write the requirement files anew, every package with its version and hashes.
+    Lock {
+        /// Those of these peers alone.
+        names: Vec<String>,
+        /// Take the newest versions, instead of keeping those that hold.
+        #[arg(long)]
+        upgrade: bool,
+    },
+}
+
+/// Which peers.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// Their exact or short names.
+    pub(crate) names: Vec<String>,
+    /// All of them.
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// Arguments of `ci`.

@@ -19,9 +19,12 @@ mod catalogue;
 mod ci;
 mod cli;
 mod compare_baseline;
+mod coverage;
 mod data;
+mod dry;
 mod explain;
 mod lock;
+mod peers;
 mod pick;
 mod place;
 mod plot;
@@ -86,6 +89,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Calibrate(args) => calibrate::run(&args, &place),
         Command::Catalogue(args) => catalogue::run(&args, &place),
         Command::RealData(args) => data::run(&args),
+        Command::Coverage(args) => coverage::run(&args, &place),
+        Command::Peers(args) => peers::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
     }
 }

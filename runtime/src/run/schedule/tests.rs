@@ -17,7 +17,7 @@ struct Mock<'a> {
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _case: usize, ask: &Ask, _last: bool) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
         let number = match ask.purpose {
             Purpose::Verify => 0,
             _ => {
@@ -252,6 +252,7 @@ const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry 
         contract: Contract { id: std::any::TypeId::of::<dyn Send>, name: "Send" },
         description: "",
         unequal: None,
+        resident: false,
         version: "1",
         location: Location { file: "", line: 0, module: "" },
         make: || Ok(Box::new(())),

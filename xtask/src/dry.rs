@@ -1,0 +1,228 @@
+//! What each adapter can do of each scenario's variants, found out by doing ten batches of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, Layout, RunRecord, Runs};
+
+use crate::place::Place;
+use crate::programs::{self, Program};
+
+/// Batches that every data set is cut to.
+pub(crate) const BATCHES: &str = "10";
+
+/// How an adapter stands to a variant of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Standing {
+    /// It did the reference's work.
+    Verified,
+    /// It did other work: in what.
+    Unequal(String),
+    /// It says that it cannot do it: why.
+    Declined(String),
+    /// It broke: how.
+    Failed(String),
+    /// It was not tried here: why.
+    Skipped(String),
+}
+
+/// What one adapter can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Covered {
+    /// Its tier.
+    pub(crate) tier: u8,
+    /// The version of the system behind it.
+    pub(crate) version: Option<String>,
+    /// By scenario and variant, as people call them: `CV-1/small`.
+    pub(crate) variants: BTreeMap<String, Standing>,
+}
+
+/// By adapter.
+pub(crate) type Coverage = BTreeMap<String, Covered>;
+
+/// Runs ten batches of every variant with these adapters (all, if none is named) and these scenarios (likewise).
+///
+/// # Errors
+/// When a bench program does not build or does not come to its end. A case that fails is no error.
+pub(crate) fn run(place: &Place, adapters: &[&str], scenarios: &[String]) -> Result<Coverage> {
+    // A directory of its own, made anew: nobody compares with these runs.
+    let data = place.layout.data().join("check");
+    match fs::remove_dir_all(&data) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("failed to empty `{}`", data.display()));
+        }
+        _ => {}
+    }
+    let mut coverage = Coverage::new();
+    for program in programs::build(&place.root, None, &[])? {
+        let listing = asked(&program, &["--list", "--format", "json", "--set", "all"])?;
+        let listing: Value = serde_json::from_str(&listing)
+            .with_context(|| format!("failed to read what {} lists", program.suite))?;
+        let tiers = tiers(&listing);
+        if tiers.is_empty() || !adapters.iter().all(|name| tiers.contains_key(*name)) {
+            continue;
+        }
+        let mut command = Command::new(&program.path);
+        command.current_dir(&program.directory).args(["--bench", "--profile", "check", "--set", "all"]);
+        command.args(params(&listing, scenarios)).arg("--data").arg(&data);
+        command.args(adapters.iter().flat_map(|name| ["--adapter", *name]));
+        command.args(scenarios.iter().flat_map(|id| ["--scenario", id.as_str()]));
+        command.env("WEIGHBRIDGE_CUT", BATCHES).stdin(Stdio::null()).stdout(Stdio::null());
+        let ended = command.status().with_context(|| format!("failed to start {}", program.suite))?;
+        // 4 and 6 are answers here: nothing is installed, something did not verify.
+        if !matches!(ended.code(), Some(0 | 4..=6)) {
+            bail!("{} did not come to its end: {ended}", program.suite);
+        }
+        let runs = Runs::new(Layout::new(&data));
+        if let Some(manifest) = runs.list()?.runs.iter().find(|run| run.suite == program.suite) {
+            gather(&runs.load(&manifest.id)?, &tiers, &mut coverage);
+        }
+    }
+    Ok(coverage)
+}
+
+fn asked(program: &Program, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.directory).args(arguments).stdin(Stdio::null());
+    let asked = command.output().with_context(|| format!("failed to start {}", program.suite))?;
+    if !asked.status.success() {
+        bail!("failed to list {}: {}", program.suite, String::from_utf8_lossy(&asked.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&asked.stdout).into_owned())
+}
+
+/// The adapters that a bench program has, with their tiers.
+fn tiers(listing: &Value) -> BTreeMap<String, u8> {
+    let adapters = listing["adapters"].as_array().into_iter().flatten();
+    let tier = |adapter: &Value| {
+        Some((adapter["name"].as_str()?.to_owned(), u8::try_from(adapter["tier"].as_u64()?).ok()?))
+    };
+    adapters.filter_map(tier).collect()
+}
+
+/// What runs every label of every axis, and of the others (workers) the first value alone: they are no variants.
+fn params(listing: &Value, scenarios: &[String]) -> Vec<String> {
+    let mut params = Vec::new();
+    for scenario in listing["scenarios"].as_array().into_iter().flatten() {
+        let id = scenario["id"].as_str().unwrap_or_default();
+        if !scenarios.is_empty() && !scenarios.iter().any(|named| named.eq_ignore_ascii_case(id)) {
+            continue;
+        }
+        for axis in scenario["axes"].as_array().into_iter().flatten() {
+            let name = axis["name"].as_str().unwrap_or_default();
+            let first = &axis["values"][0];
+            let value =
+                if first["labelled"] == true { "all" } else { first["text"].as_str().unwrap_or("all") };
+            params.extend(["--param".to_owned(), format!("{id}.{name}={value}")]);
+        }
+    }
+    params
+}
+
+/// Adds the cases of a run.
+fn gather(run: &RunRecord, tiers: &BTreeMap<String, u8>, coverage: &mut Coverage) {
+    for case in &run.cases {
+        let Some(adapter) = &case.id.adapter else { continue };
+        let covered = coverage.entry(adapter.clone()).or_default();
+        covered.tier = case.tier.or_else(|| tiers.get(adapter).copied()).unwrap_or_default();
+        covered.version = covered.version.take().or_else(|| case.version.clone());
+        covered.variants.insert(variant(&case.id), standing(case));
+    }
+}
+
+/// The scenario and its variant: the labels of the point alone.
+pub(crate) fn variant(id: &CaseId) -> String {
+    let labels = id.point.iter().filter(|value| value.labelled).map(|value| value.text.as_str());
+    std::iter::once(id.scenario.as_str()).chain(labels).collect::<Vec<_>>().join("/")
+}
+
+fn standing(case: &CaseRecord) -> Standing {
+    match (&case.status, &case.agreement) {
+        // The harness says so where the loader was not even asked.
+        (CaseStatus::Skipped(why), _) if case.version.is_none() && why.starts_with("not installed") => {
+            Standing::Skipped(line(why))
+        }
+        (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Standing::Skipped(line(why)),
+        (CaseStatus::Skipped(why), _) => Standing::Declined(line(why)),
+        (CaseStatus::Failed(why), _) => Standing::Failed(line(why)),
+        (CaseStatus::Incomplete, _) => Standing::Skipped("the run ended before it was done".to_owned()),
+        (CaseStatus::Measured, Agreement::Differs(what)) => Standing::Unequal(line(&what.join("; "))),
+        (CaseStatus::Measured, Agreement::Declared(why)) => Standing::Unequal(line(why)),
+        (CaseStatus::Measured, Agreement::Unverified(why)) => {
+            Standing::Failed(line(&format!("not verified: {why}")))
+        }
+        (CaseStatus::Measured, _) => Standing::Verified,
+    }
+}
+
+/// Whether a skip is for want of real data, which says nothing of the adapter.
+fn is_of_the_machine(why: &str) -> bool {
+    why.contains("--data-root") || why.contains("WEIGHBRIDGE_DATA_ROOT")
+}
+
+/// The first line, cut where it gets long: a page is no log.
+fn line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Characters of a reason.
+const LONGEST: usize = 240;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{around, case, run};
+
+    #[test]
+    fn every_label_is_run_and_of_other_axes_the_first_value() {
+        let listing = serde_json::json!({ "scenarios": [
+            { "id": "CV-1", "axes": [
+                { "name": "variant", "values": [{"text": "small", "labelled": true}, {"text": "large", "labelled": true}] },
+                { "name": "workers", "values": [{"text": "1", "labelled": false}, {"text": "2", "labelled": false}] } ] },
+            { "id": "SORT-1", "axes": [] },
+        ], "adapters": [{ "name": "Reference", "tier": 0, "contract": "Loader" }] });
+        let expected = ["--param", "CV-1.variant=all", "--param", "CV-1.workers=1"];
+        assert_eq!(params(&listing, &[]), expected);
+        assert_eq!(params(&listing, &["cv-1".to_owned()]), expected);
+        assert!(params(&listing, &["SORT-1".to_owned()]).is_empty());
+        assert_eq!(tiers(&listing), BTreeMap::from([("Reference".to_owned(), 0)]));
+    }
+
+    #[test]
+    fn each_end_of_a_case_is_a_standing() {
+        let mut one = case("CV-1", "Reference", &around(1.0));
+        assert_eq!(standing(&one), Standing::Verified);
+        one.agreement =
+            Agreement::Differs(vec!["elements: 10048, the reference has 10000".into(), "x".into()]);
+        assert_eq!(standing(&one), Standing::Unequal("elements: 10048, the reference has 10000; x".into()));
+        one.status = CaseStatus::Failed("panic: so\nand so".into());
+        assert_eq!(standing(&one), Standing::Failed("panic: so".into()));
+        one.status = CaseStatus::Skipped("RandomCrop: no operator".into());
+        assert_eq!(standing(&one), Standing::Declined("RandomCrop: no operator".into()));
+        one.status = CaseStatus::Skipped("not installed: pip; install it with `x`".into());
+        assert!(matches!(standing(&one), Standing::Skipped(_)));
+        one.status = CaseStatus::Skipped("cifar10 is absent: name its directory with --data-root".into());
+        assert!(matches!(standing(&one), Standing::Skipped(_)));
+        one.status = CaseStatus::Failed("é".repeat(500));
+        let Standing::Failed(why) = standing(&one) else { panic!("it failed") };
+        assert_eq!(why.chars().count(), LONGEST + 4);
+    }
+
+    #[test]
+    fn a_run_is_gathered_by_adapter_and_variant() {
+        let mut coverage = Coverage::new();
+        let cases = vec![case("CV-1", "Reference", &around(1.0)), case("CV-2", "Reference", &around(1.0))];
+        gather(&run(1, cases), &BTreeMap::new(), &mut coverage);
+        let reference = &coverage["Reference"];
+        assert_eq!(reference.variants.keys().collect::<Vec<_>>(), ["CV-1/small", "CV-2/small"]);
+    }
+}

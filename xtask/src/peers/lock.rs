@@ -1,0 +1,72 @@
+//! `peers lock`: requirement files with every package's version and hashes, for all Pythons and systems at once.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use weighbridge::data::Exit;
+use weighbridge_scenarios::adapters::python::{PYTHONS, Peer, requirements};
+
+use super::uv::Uv;
+use crate::said::Said;
+
+/// The largest file that is worth a commit.
+const MOST: u64 = 1 << 20;
+
+pub(super) fn run(peers: &[&Peer], upgrade: bool) -> Result<Said> {
+    let uv = Uv::find()?;
+    let mut said = Said::fine("");
+    for (at, peer) in peers.iter().enumerate() {
+        eprintln!("[{}/{}] {}", at + 1, peers.len(), peer.name);
+        let file = peer.requirement_file();
+        let before = fs::read(&file).unwrap_or_default(); // there may be none yet
+        if let Err(why) = uv.run(&requirements(), arguments(peer, upgrade))? {
+            said.remarks.push(format!("error: {}: failed to resolve its packages: {why}", peer.name));
+            said.exit = Exit::Failed;
+            continue;
+        }
+        let after = fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?;
+        let state = if before == after { "is as it was" } else { "is new" };
+        said.text.push_str(&format!("{}.txt {state} ({} bytes)\n", peer.environment, after.len()));
+        if after.len() as u64 > MOST {
+            said.remarks.push(format!("warning: {}.txt is larger than 1 MiB", peer.environment));
+        }
+    }
+    Ok(said)
+}
+
+/// One version of a package for all Pythons (`fewest`), so that a figure does not depend on which one is there.
+fn arguments(peer: &Peer, upgrade: bool) -> Vec<String> {
+    let fixed = [
+        "pip",
+        "compile",
+        "--quiet",
+        "--universal",
+        "--fork-strategy",
+        "fewest",
+        "--generate-hashes",
+        "--python-version",
+        PYTHONS[0],
+        "--custom-compile-command",
+        "cargo xtask peers lock",
+    ];
+    let mut arguments: Vec<String> = fixed.iter().map(|&word| word.to_owned()).collect();
+    arguments.extend(upgrade.then(|| "--upgrade".to_owned()));
+    let file = |extension: &str| format!("{}.{extension}", peer.environment);
+    arguments.extend([file("in"), "--output-file".to_owned(), file("txt")]);
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_scenarios::adapters::python;
+
+    #[test]
+    fn every_package_is_locked_with_hashes_for_all_pythons() {
+        let scan = python::find("datarax_scan").expect("known");
+        let line = arguments(scan, true).join(" ");
+        assert!(line.contains("--universal") && line.contains("--generate-hashes"), "{line}");
+        assert!(line.ends_with("--upgrade datarax.in --output-file datarax.txt"), "{line}");
+        assert!(!arguments(scan, false).iter().any(|word| word == "--upgrade"));
+    }
+}

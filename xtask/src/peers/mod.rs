@@ -1,0 +1,86 @@
+//! `peers`: the Python frameworks that are compared: which there are, and what is installed of them.
+
+mod check;
+mod install;
+mod list;
+mod lock;
+mod remove;
+mod uv;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use weighbridge_scenarios::adapters::python::{self, PEERS, Peer};
+
+use crate::cli::{Peers, PeersAction, Which};
+use crate::place::Place;
+use crate::said::Said;
+use crate::stop;
+
+pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
+    let home = || home(args.home.clone());
+    match &args.action {
+        PeersAction::List => Ok(list::run(&home()?, place)),
+        PeersAction::Install { which, python, again } => {
+            install::run(&environments(&chosen(which)?), python.as_deref(), *again, &home()?)
+        }
+        PeersAction::Check { which, scenario } => check::run(&chosen(which)?, scenario, &home()?, place),
+        PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
+        PeersAction::Lock { names, upgrade } => {
+            let which = Which { names: names.clone(), all: names.is_empty() };
+            lock::run(&environments(&chosen(&which)?), *upgrade)
+        }
+    }
+}
+
+fn home(named: Option<PathBuf>) -> Result<PathBuf> {
+    let home = named.and_then(|path| std::path::absolute(path).ok()).or_else(python::home);
+    home.ok_or_else(|| stop::usage("there is no home to install into: name a directory with --home"))
+}
+
+/// The peers that were named, in the order of the list.
+fn chosen(which: &Which) -> Result<Vec<&'static Peer>> {
+    for name in &which.names {
+        if python::find(name).is_none() {
+            let known = PEERS.iter().flat_map(|peer| [peer.name, peer.short]);
+            return Err(stop::unknown("peer", name, known));
+        }
+    }
+    let named = |peer: &&Peer| which.names.iter().any(|name| name == peer.name || name == peer.short);
+    Ok(PEERS.iter().filter(|peer| which.all || named(peer)).collect())
+}
+
+/// The peers that the environments of these are called after, each once.
+fn environments(peers: &[&'static Peer]) -> Vec<&'static Peer> {
+    let is_wanted = |owner: &&Peer| {
+        owner.environment == owner.short && peers.iter().any(|peer| peer.environment == owner.short)
+    };
+    PEERS.iter().filter(is_wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Result<Vec<&'static str>> {
+        let which = Which { names: names.iter().map(|name| (*name).to_owned()).collect(), all: false };
+        Ok(chosen(&which)?.iter().map(|peer| peer.short).collect())
+    }
+
+    #[test]
+    fn peers_are_named_exactly_or_shortly_and_a_misspelt_one_gets_the_nearest() {
+        assert_eq!(names(&["spdl", "Google Grain", "grain"]).expect("known"), ["grain", "spdl"]);
+        let error = names(&["grian"]).expect_err("misspelt").to_string();
+        assert_eq!(error, "there is no peer `grian`: did you mean `grain`?");
+        let error = names(&["Google Grian"]).expect_err("misspelt").to_string();
+        assert!(error.contains("did you mean `Google Grain`?"), "{error}");
+    }
+
+    #[test]
+    fn two_peers_of_one_environment_are_installed_once() {
+        let all = chosen(&Which { names: Vec::new(), all: true }).expect("all");
+        assert_eq!((all.len(), environments(&all).len()), (17, 16));
+        let scan = python::find("datarax_scan").expect("known");
+        assert_eq!(environments(&[scan]).iter().map(|peer| peer.short).collect::<Vec<_>>(), ["datarax"]);
+    }
+}
