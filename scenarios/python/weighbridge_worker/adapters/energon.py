@@ -1,10 +1,10 @@
 """Megatron Energon: a prepared folder of tar shards, a task encoder, and a loader over the validation split.
 
-Idiomatic: `get_val_dataset(path, task_encoder=...)` and `get_loader(dataset)`. Samples are crude (`CrudeWebdataset`): a
-cooker takes the raw bytes as they are, the encoder's `batch` joins them and its `encode_batch` does the steps. The
-validation split is finite and ordered, where the training split shuffles and never ends. Every hook is `@stateless`: a
-stateful one would not be run again after a failure, and 100 failures end a run. The shards are written by tarfile and
-prepared by energon's own `prepare_dataset`, once.
+Idiomatic: `get_val_dataset(path, task_encoder=...)` and `get_loader(dataset)`. Samples are crude (`CrudeWebdataset`):
+a cooker takes the raw bytes as they are, the encoder's `batch` joins them and its `encode_batch` does the steps. The
+validation split is finite and ordered, where the training split shuffles and never ends. Every hook is `@stateless`:
+a stateful one would not be run again after a failure, and 100 failures end a run. The shards are written by tarfile
+and prepared by energon's own `prepare_dataset`, once.
 
 Tried: workers, which cost half of the speed here on two cores and lose the order, as each has its part of the shards.
 
