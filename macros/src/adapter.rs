@@ -14,6 +14,7 @@ const KEYS: &[Key] = &[
     Key { name: "tier", example: "tier = 1" },
     Key { name: "new", example: "new = Grain::open" },
     Key { name: "probe", example: "probe = installed" },
+    Key { name: "resident", example: "resident = true" },
     Key { name: "unequal", example: "unequal = \"decodes to float16\"" },
     Key { name: "crate", example: "crate = weighbridge" },
 ];
@@ -29,6 +30,7 @@ struct Model {
     new: Option<Expr>,
     probe: Option<Expr>,
     unequal: Option<LitStr>,
+    resident: bool,
     description: String,
     contract: Path,
     ty: Type,
@@ -67,6 +69,7 @@ impl Model {
         let new = options.path("new", &mut errors);
         let probe = options.path("probe", &mut errors);
         let unequal = options.text("unequal", &mut errors);
+        let resident = options.truth("resident", &mut errors).unwrap_or(false);
         let runtime = options.runtime(&mut errors);
         if !block.generics.params.is_empty() {
             errors.at(
@@ -95,6 +98,7 @@ impl Model {
             new,
             probe,
             unequal,
+            resident,
             description: attr::description(&block.attrs),
             contract,
             ty: (*block.self_ty).clone(),
@@ -103,7 +107,8 @@ impl Model {
     }
 
     fn into_tokens(self) -> TokenStream {
-        let Self { runtime, name, tier, new, probe, unequal, description, contract: path, ty } = self;
+        let Self { runtime, name, tier, new, probe, unequal, resident, description, contract: path, ty } =
+            self;
         let object: Type = syn::parse_quote!(dyn #path);
         let contract = contract(&object, &path);
         // With the arguments of the trait: one type may fulfil `Queue<u8>` and `Queue<u16>`.
@@ -131,6 +136,7 @@ impl Model {
                         contract: #contract,
                         description: #description,
                         unequal: #unequal,
+                        resident: #resident,
                         version: __wb::version(::core::option_env!("CARGO_PKG_VERSION")),
                         location: #location,
                         make: __make,

@@ -119,6 +119,16 @@ impl Options {
         None
     }
 
+    /// `true` or `false`.
+    pub(crate) fn truth(&self, name: &str, errors: &mut Errors) -> Option<bool> {
+        let value = self.expression(name)?;
+        if let Expr::Lit(ExprLit { lit: Lit::Bool(truth), .. }) = value {
+            return Some(truth.value);
+        }
+        errors.at(value, format!("`{name}` is `true` or `false`: write `{}`", self.example(name)));
+        None
+    }
+
     /// The path of a function, or of a crate.
     pub(crate) fn path(&self, name: &str, errors: &mut Errors) -> Option<Expr> {
         let value = self.expression(name)?;

@@ -16,6 +16,8 @@ mod stats;
 mod bencher;
 mod registry;
 
+pub mod worker;
+
 mod plan;
 
 mod run;
@@ -35,8 +37,9 @@ mod harness;
 pub mod __private;
 
 pub use bencher::{
-    Bencher, Content, Count, Delivery, Dtype, Each, Error, FieldKind, Kept, KeptField, Limits, Moments,
-    Purpose, Result, Settings, Source, Ticket, Work, Yield, skip,
+    Bencher, Content, Costs, Count, Delivery, Dtype, Each, Error, ErrorKind, FieldKind, Kept, KeptField,
+    Limits, Moments, Purpose, Ran, Remote, Result, Settings, Source, Stopped, Ticket, Used, Work, Yield,
+    skip,
 };
 pub use device::Counting;
 pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};

@@ -89,6 +89,8 @@ pub(super) struct State {
     pub(super) content: Content,
     pub(super) hashes: Vec<u128>,
     pub(super) bodies: u32,
+    /// Whether the body ran in another process.
+    pub(super) remote: bool,
 }
 
 /// What one repeat gave.
@@ -197,7 +199,7 @@ impl Bencher {
     /// # Errors
     /// When the scenario measured nothing, or measured two bodies.
     pub fn finish(self) -> Result<Yield> {
-        let State { mut seen, ticket, content, hashes, bodies } = self.state.into_inner();
+        let State { mut seen, ticket, content, hashes, bodies, remote } = self.state.into_inner();
         let regions = self.regions.into_inner().into_finished();
         if bodies > 1 {
             return Err(Error::new(
@@ -212,6 +214,9 @@ impl Bencher {
         }
         seen.regions = regions;
         seen.peak_memory = Some(match peak_memory() {
+            _ if remote => {
+                Reading::absent("it ran in another process, whose memory was not seen from outside")
+            }
             Ok(bytes) => Reading::Value(bytes as f64),
             Err(error) => Reading::absent(format!("VmHWM cannot be read: {error}")),
         });

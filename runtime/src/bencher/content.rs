@@ -18,6 +18,9 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::U8, Self::I32, Self::I64, Self::F32, Self::F64];
+
     /// Bytes of one number.
     pub const fn size(self) -> usize {
         match self {

@@ -9,7 +9,29 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     message: String,
-    skip: bool,
+    kind: ErrorKind,
+}
+
+/// What kind of end an error is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Something failed.
+    #[default]
+    Failure,
+    /// It cannot be done here: a recorded skip.
+    Skip,
+    /// A clock does not verify.
+    Clock,
+    /// Work does not verify.
+    Work,
+    /// A process that was waited for said nothing until its deadline.
+    Timeout,
+    /// A process that was spoken to broke the protocol.
+    Protocol,
+    /// A process that was spoken to ended, with this exit code.
+    Exit(i32),
+    /// A process that was spoken to was ended by this signal.
+    Signal(String),
 }
 
 /// `Result` with the error of scenarios and adapters.
@@ -27,18 +49,28 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(open(65).unwrap_err().is_skip());
 /// ```
 pub fn skip(why: impl fmt::Display) -> Error {
-    Error { message: why.to_string(), skip: true }
+    Error::of(ErrorKind::Skip, why)
 }
 
 impl Error {
     /// A failure with this message.
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), skip: false }
+        Self::of(ErrorKind::Failure, message)
+    }
+
+    /// An end of this kind, with its message.
+    pub fn of(kind: ErrorKind, message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), kind }
+    }
+
+    /// What kind of end it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
     }
 
     /// Whether this is a skip and not a failure.
     pub fn is_skip(&self) -> bool {
-        self.skip
+        self.kind == ErrorKind::Skip
     }
 }
 

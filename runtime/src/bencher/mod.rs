@@ -1,7 +1,8 @@
 //! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`Ticket`] of what was done.
 //!
 //! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
-//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs` and `stream.rs`, nowhere else.
+//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs` and `stream.rs`, nowhere else; what was
+//! timed in another process comes in through `remote.rs`.
 
 mod bench;
 mod content;
@@ -11,6 +12,7 @@ mod iterate;
 mod limits;
 mod pace;
 mod region;
+mod remote;
 mod source;
 mod stream;
 mod watch;
@@ -20,10 +22,11 @@ mod yardstick;
 
 pub use bench::{Bencher, Settings, Yield};
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};
-pub use error::{Error, Result, skip};
+pub use error::{Error, ErrorKind, Result, skip};
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::{BLOCK, grow};
 pub use limits::{Limits, Phase, Purpose};
 pub use pace::{Pace, PerIteration};
+pub use remote::{Costs, Ran, Remote, Stopped, Used};
 pub use source::{Count, Each, Source};
 pub use work::{Delivery, Ticket, Work};

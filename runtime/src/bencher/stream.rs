@@ -6,7 +6,7 @@ use super::source::{Count, Source};
 use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{Bencher, Content, Error, Kept, Phase, Purpose, Result};
+use super::{Bencher, Content, Error, Kept, Limits, Phase, Purpose, Result};
 use crate::metric::Taken;
 use crate::stats::SplitMix64;
 
@@ -91,14 +91,22 @@ impl Bencher {
     }
 }
 
-fn miscounted(counted: Count, item: &Kept) -> Error {
+pub(super) fn miscounted(counted: Count, item: &Kept) -> Error {
     Error::new(format!(
         "the source counted {} elements in a batch that holds {}",
         counted.elements, item.elements
     ))
 }
 
-fn empty() -> Error {
+/// The note that an epoch ended within a pass.
+pub(super) fn too_small(limits: Limits) -> String {
+    format!(
+        "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
+        limits.batches, limits.warmup
+    )
+}
+
+pub(super) fn empty() -> Error {
     Error::new("the source is empty: it gave no item after a rewind")
 }
 
@@ -322,11 +330,7 @@ impl Run {
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
-            let limits = bencher.settings.limits;
-            seen.notes.push(format!(
-                "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
-                limits.batches, limits.warmup
-            ));
+            seen.notes.push(too_small(bencher.settings.limits));
         }
         seen.taken = Some(self.taken);
         seen.iterations_per_sample = match self.taken {
@@ -355,7 +359,7 @@ impl Run {
 }
 
 /// Draws [`HELD`] different positions below `batches`, or all of them if there are fewer.
-fn draw(seed: u64, batches: u64) -> Vec<u64> {
+pub(super) fn draw(seed: u64, batches: u64) -> Vec<u64> {
     let mut random = SplitMix64::new(seed);
     let mut drawn = Vec::new();
     while drawn.len() < HELD.min(batches as usize) {

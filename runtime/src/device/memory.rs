@@ -70,6 +70,18 @@ impl ProcessTree {
         found
     }
 
+    /// Memory of the tree that is no file's, in bytes: what its processes have made themselves, shared memory included.
+    /// `None` where the system does not say. Pages that processes share after a fork count for each.
+    pub fn own_memory(self) -> Option<u64> {
+        let mut sum = None;
+        for process in self.processes() {
+            let Ok(text) = fs::read_to_string(format!("/proc/{process}/status")) else { continue };
+            let of = |name| kilobytes(&text, name).unwrap_or(0);
+            sum = Some(sum.unwrap_or(0) + of("RssAnon:") + of("RssShmem:"));
+        }
+        sum
+    }
+
     /// Resident memory of the tree in bytes and the number of processes in it.
     ///
     /// One process: its resident set, which costs it nothing to read. Several: the sum of their

@@ -55,7 +55,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         interrupted: &context.interrupted,
     };
     let mut progress = Progress::new(*terminal);
-    let ending = run(&task, program(context)?, &mut |event| {
+    let kept = layout.kept(&id);
+    let ending = run(&task, program(context)?.keeping(&kept), &mut |event| {
         progress.show(&event);
         if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
             runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;
@@ -63,7 +64,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             runs.journal(&id, case, repeat)?;
         }
         Ok::<(), Error>(())
-    })?;
+    });
+    let _ = std::fs::remove_dir_all(&kept); // there only if a system under test has converted data
+    let ending = ending?;
 
     manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();

@@ -69,7 +69,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
         budget: context.args.budget,
         interrupted: &context.interrupted,
     };
-    let program = program(context)?;
+    let program = program(context)?.keeping(&folder.join("kept"));
     let ending = run(&task, program, &mut |event| {
         see(event);
         Ok::<(), Error>(())

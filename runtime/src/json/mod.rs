@@ -7,6 +7,8 @@
 //!
 //! The tree costs time and memory for large files; none that we read is large beside what was measured for it.
 
+mod frame;
 mod reader;
 
+pub(crate) use frame::{Frames, send};
 pub(crate) use reader::{Reader, from_toml, read};

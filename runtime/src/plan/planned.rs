@@ -35,6 +35,14 @@ impl PlannedCase {
         self.adapter.is_some_and(|adapter| adapter.tier == 0)
     }
 
+    /// Whether it runs in one process with the cases of the round that have the same adapter.
+    pub fn shares_process(&self, other: &Self) -> bool {
+        match (self.adapter, other.adapter) {
+            (Some(adapter), Some(other)) => adapter.resident && std::ptr::eq(adapter, other),
+            _ => false,
+        }
+    }
+
     /// Whether `reference` is what this case is compared with.
     pub fn compares_with(&self, reference: &Self) -> bool {
         reference.is_reference()
@@ -52,6 +60,17 @@ pub struct Skip {
     pub why: String,
 }
 
+/// A resident adapter that is not installed, and that nobody named: its cases are no skips of this run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absent {
+    /// The adapter's name.
+    pub adapter: &'static str,
+    /// What is missing.
+    pub reason: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
 /// What will be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -61,6 +80,8 @@ pub struct Plan {
     pub cases: Vec<PlannedCase>,
     /// What is skipped, and why.
     pub skips: Vec<Skip>,
+    /// Resident adapters that are not installed, and that nobody named.
+    pub absent: Vec<Absent>,
     /// Points that a filter dropped, per scenario.
     pub dropped: Vec<(String, usize)>,
     /// Points that were left out, per scenario, and the flag that runs them.
@@ -94,7 +115,8 @@ pub struct Plan {
 const SET_UP: Duration = Duration::from_millis(250);
 
 impl Plan {
-    /// The cases of each round, in order. Round 0 is the verifying one, references first.
+    /// The cases of each round, in order. Round 0 is the verifying one, references first. In each round the cases of a
+    /// resident adapter follow each other.
     pub fn rounds(&self) -> Vec<Vec<usize>> {
         let verified = |reference: bool| {
             let takes = move |case: &PlannedCase| case.is_verified() && case.is_reference() == reference;
@@ -102,6 +124,7 @@ impl Plan {
         };
         let verifying =
             if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
+        let verifying = self.together(verifying).concat();
         std::iter::once(verifying).chain((1..=self.repeats).map(|number| self.round(number))).collect()
     }
 
@@ -110,12 +133,35 @@ impl Plan {
 
     /// The measured cases in the order of this round.
     pub fn round(&self, number: u32) -> Vec<usize> {
-        let mut order: Vec<usize> =
-            (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
+        let measured = (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
+        let mut order = self.together(measured);
         if self.order == Order::Shuffled {
-            SplitMix64::new(self.seed ^ (u64::from(number) << 32)).shuffle(&mut order);
+            let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
+            random.shuffle(&mut order);
+            for group in order.iter_mut().filter(|group| group.len() > 1) {
+                random.shuffle(group);
+            }
         }
-        order
+        order.concat()
+    }
+
+    /// The cases in groups that share a process, each where its first case stands. A case that shares with none is alone.
+    fn together(&self, cases: Vec<usize>) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::with_capacity(cases.len());
+        let mut resident: Vec<usize> = Vec::new(); // groups that another case may join
+        for case in cases {
+            let joins = |at: &&usize| self.cases[groups[**at][0]].shares_process(&self.cases[case]);
+            match resident.iter().find(joins) {
+                Some(&at) => groups[at].push(case),
+                None => {
+                    if self.cases[case].adapter.is_some_and(|adapter| adapter.resident) {
+                        resident.push(groups.len());
+                    }
+                    groups.push(vec![case]);
+                }
+            }
+        }
+        groups
     }
 
     /// About how long it will take.

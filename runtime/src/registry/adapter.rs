@@ -20,6 +20,9 @@ pub struct AdapterEntry {
     pub description: &'static str,
     /// Why its work is known to differ from the reference's, if its author declares so: it is listed apart.
     pub unequal: Option<&'static str>,
+    /// Whether it is made once for all its cases of a round, which run one after the other in one process: starting the
+    /// system behind it takes long. It must give nothing of one case on to the next.
+    pub resident: bool,
     /// The version of the crate it is written in: what is shown for an adapter without a probe.
     pub version: &'static str,
     /// Where it is written.

@@ -229,6 +229,7 @@ mod tests {
             contract,
             description: "",
             unequal: None,
+            resident: false,
             version: "1.2.3",
             location: at(line),
             make: || Ok(Box::new(())),

@@ -11,10 +11,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{dup2_stdin, getpgrp};
 
-use super::protocol::{Say, Tell, VERSION, receive, send};
-use super::repeat::execute;
+use super::protocol::{LONGEST, Say, Tell, VERSION};
+use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
+use crate::json::{Frames, send};
 use crate::metric::Block;
+use crate::worker::Place;
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
@@ -37,6 +39,7 @@ fn try_serve() -> io::Result<()> {
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     let told = Rc::new(listen(socket.try_clone()?));
     send(&mut &socket, &Say::Hello { version: VERSION })?;
+    let mut resident = Resident::default();
     while let Ok(tell) = told.recv() {
         // What is left of the talk about an earlier repeat's blocks is no ask.
         let Tell::Repeat(ask) = tell else { continue };
@@ -49,7 +52,8 @@ fn try_serve() -> io::Result<()> {
             false => None,
         };
         // A parent that has gone is noticed by the guard.
-        let answer = execute(&ask, move |phase| drop(send(&mut &teller, &Say::Phase(phase))), pace);
+        let tell = move |phase| drop(send(&mut &teller, &Say::Phase(phase)));
+        let answer = execute(&ask, &mut resident, tell, pace);
         io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
         send(&mut &socket, &Say::Done(Box::new(answer)))?;
     }
@@ -84,11 +88,16 @@ impl Pace for Paced {
 fn listen(mut socket: UnixStream) -> Receiver<Tell> {
     let (sender, told) = mpsc::channel();
     std::thread::spawn(move || {
-        while let Ok(Some(tell)) = receive::<Tell>(&mut socket) {
+        let mut frames = Frames::up_to(LONGEST);
+        while let Ok(Some(tell)) = frames.receive::<Tell>(&mut socket) {
             if sender.send(tell).is_err() {
                 break;
             }
         }
+        // Nobody is left to clean up: those who have left the group first, this process last.
+        let place = Place::from_env();
+        place.end_survivors();
+        place.remove_temporary();
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     });
     told

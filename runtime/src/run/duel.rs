@@ -95,7 +95,7 @@ impl Duel<'_> {
         for side in [0, 1] {
             let mut ask = self.ask(cases[side], 0, Purpose::Verify);
             ask.hashes = Some(self.hashes.clone());
-            let ended = self.start(side, 0)?.run(&ask, self.watch(), true);
+            let ended = self.start(side, 0)?.run(&ask, self.watch(cases[side]), true);
             let Outcome::Measured { work, .. } = Self::repeat(side, ended, &ask)?.outcome else { continue };
             works[side] = work;
         }
@@ -129,7 +129,7 @@ impl Duel<'_> {
         }
         let work = [sides[0].work, sides[1].work];
         let mut turn = |side: usize, iterations: u64| {
-            let ended = match sides[side].block(iterations, self.watch()) {
+            let ended = match sides[side].block(iterations, self.watch(cases[side])) {
                 Ok(block) => return Ok(block),
                 Err(ended) => ended,
             };
@@ -202,21 +202,28 @@ impl Duel<'_> {
             seed: self.plan.seed,
             hold_seed: self.seed ^ u64::from(number),
             scratch: (self.scratch)(case, number),
-            memory: Some(self.plan.memory),
+            memory: (!self.is_resident(case)).then_some(self.plan.memory),
             hashes: None,
             paced: purpose == Purpose::Measure,
+            keep: false,
         }
     }
 
-    fn watch(&self) -> Watch<'_> {
-        Watch { timeout: self.plan.timeout, memory: self.plan.memory, interrupted: self.interrupted }
+    fn watch(&self, case: &CaseId) -> Watch<'_> {
+        let Plan { timeout, memory, .. } = *self.plan;
+        Watch { timeout, patient: self.is_resident(case), memory, interrupted: self.interrupted }
+    }
+
+    fn is_resident(&self, case: &CaseId) -> bool {
+        let planned = self.plan.cases.iter().find(|planned| planned.id == *case);
+        planned.and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
     }
 
     fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {
         let mut program = self.programs[side].clone();
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        Process::start(&program).map_err(|error| {
+        Process::start(&program, self.plan.timeout).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
             Broken::Failed(SIDES[side], failure)
@@ -226,7 +233,7 @@ impl Duel<'_> {
     /// Starts a side and waits until it has come to its blocks, or to its end.
     fn open(&self, side: usize, case: &CaseId, number: u32, drawn: u64) -> Result<Reached, Broken> {
         let ask = self.ask(case, number, Purpose::Measure);
-        match self.start(side, drawn)?.open(&ask, self.watch()) {
+        match self.start(side, drawn)?.open(&ask, self.watch(case)) {
             Ok(opened) => Ok(Reached::Blocks(opened)),
             Err(ended) => Ok(Reached::End(Self::repeat(side, *ended, &ask)?)),
         }

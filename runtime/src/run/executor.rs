@@ -6,15 +6,26 @@ use std::time::{Duration, Instant};
 
 use super::process::{Ended, Process, Program, Watch};
 use super::protocol::Ask;
-use super::repeat::execute;
+use super::repeat::{Resident, execute};
 use super::{Failure, How, Outcome};
 use crate::bencher::Phase;
 use crate::plan::{Isolation, Plan};
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
-    /// Runs one repeat of the case with that index; `last` when nothing more of this case will be asked.
-    fn run(&mut self, case: usize, ask: &Ask, last: bool) -> Ended;
+    /// Runs one repeat.
+    fn run(&mut self, turn: Turn, ask: &Ask) -> Ended;
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The index of the case.
+    pub(super) case: usize,
+    /// Whether its adapter is resident: it may stay in its process for the next turn, if the ask says so.
+    pub(super) resident: bool,
+    /// Whether nothing more of this case will be asked.
+    pub(super) last: bool,
 }
 
 /// Repeats in children, fresh or shared as the plan says.
@@ -25,7 +36,16 @@ pub(super) struct Processes<'a> {
     timeout: Duration,
     memory: u64,
     interrupted: &'a AtomicBool,
-    shared: HashMap<usize, Process>,
+    shared: HashMap<Key, Process>,
+}
+
+/// What shares a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Case(usize),
+    /// The cases of the resident adapter whose turn it is: its group ends before another one's begins.
+    Resident,
+    Run,
 }
 
 impl<'a> Processes<'a> {
@@ -36,21 +56,28 @@ impl<'a> Processes<'a> {
 }
 
 impl Executor for Processes<'_> {
-    fn run(&mut self, case: usize, ask: &Ask, last: bool) -> Ended {
+    fn run(&mut self, turn: Turn, ask: &Ask) -> Ended {
         let (key, last) = match self.isolation {
-            Isolation::Repeat => (case, true),
-            Isolation::Case => (case, last),
-            Isolation::Run | Isolation::None => (0, false),
+            Isolation::Run | Isolation::None => (Key::Run, false),
+            _ if turn.resident => (Key::Resident, !ask.keep),
+            Isolation::Repeat => (Key::Case(turn.case), true),
+            Isolation::Case => (Key::Case(turn.case), turn.last),
         };
         let begun = Instant::now();
-        let mut process = match self.shared.remove(&key).map_or_else(|| Process::start(&self.program), Ok) {
-            Ok(process) => process,
-            Err(error) => {
-                let detail = format!("failed to start {}: {error}", self.program.path.display());
-                return failed(How::Protocol, detail, begun.elapsed());
-            }
+        let mut process =
+            match self.shared.remove(&key).map_or_else(|| Process::start(&self.program, self.timeout), Ok) {
+                Ok(process) => process,
+                Err(error) => {
+                    let detail = format!("failed to start {}: {error}", self.program.path.display());
+                    return failed(How::Protocol, detail, begun.elapsed());
+                }
+            };
+        let watch = Watch {
+            timeout: self.timeout,
+            patient: turn.resident,
+            memory: self.memory,
+            interrupted: self.interrupted,
         };
-        let watch = Watch { timeout: self.timeout, memory: self.memory, interrupted: self.interrupted };
         let ended = process.run(ask, watch, last);
         if ended.alive {
             self.shared.insert(key, process);
@@ -77,13 +104,13 @@ fn ended(outcome: Outcome, held: Vec<String>, slot: Duration) -> Ended {
 }
 
 /// Repeats in this very process: no deadline, no memory limit, and a crash is the end of the run.
-#[derive(Debug)]
-pub(super) struct InProcess;
+#[derive(Default)]
+pub(super) struct InProcess(Resident);
 
 impl Executor for InProcess {
-    fn run(&mut self, _case: usize, ask: &Ask, _last: bool) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
         let begun = Instant::now();
-        let (outcome, held) = execute(ask, |_| {}, None).into_outcome();
+        let (outcome, held) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
         ended(outcome, held, begun.elapsed())
     }
 }

@@ -8,6 +8,7 @@ mod child;
 mod duel;
 mod event;
 mod executor;
+mod left_behind;
 mod outcome;
 mod process;
 mod protocol;
@@ -37,7 +38,7 @@ pub fn run<E>(
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Ending, E> {
     match task.plan.isolation {
-        Isolation::None => schedule::go(task, &mut executor::InProcess, sink),
+        Isolation::None => schedule::go(task, &mut executor::InProcess::default(), sink),
         _ => schedule::go(task, &mut executor::Processes::new(program, task.plan, task.interrupted), sink),
     }
 }

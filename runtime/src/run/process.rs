@@ -4,24 +4,32 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-use super::protocol::{Answer, Ask, CHILD_FLAG, Frames, Say, Tell, VERSION, send};
-use super::{Failure, How, Outcome, TreeMemory};
+use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
+use super::{Failure, How, Outcome, TreeMemory, left_behind};
 use crate::bencher::{PerIteration, Phase};
 use crate::device::ProcessTree;
+use crate::json::{Frames, send};
 use crate::metric::Block;
+use crate::worker::Place;
 
 /// How often the parent looks at the memory and the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How many times its timeout the set-up of a child may take that guards it itself.
+const PATIENCE: u32 = 10;
+
+/// How much longer than its timeout such a child is waited for after that: it tells better what was late.
+const HEAD_START: Duration = Duration::from_secs(15);
 
 /// How long the pipes of a child may take to drain after it has ended.
 const GRACE: Duration = Duration::from_millis(500);
@@ -38,10 +46,22 @@ pub struct Program {
     pub variables: Vec<(String, String)>,
 }
 
+impl Program {
+    /// The same, with a folder in which systems under test find what an earlier child has kept for the run.
+    #[must_use]
+    pub fn keeping(mut self, folder: &Path) -> Self {
+        self.variables.push(Place::keeping(folder));
+        self
+    }
+}
+
 /// What the parent watches for while a child runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch<'a> {
     pub(super) timeout: Duration,
+    /// Whether the child guards its set-up itself: it hears of what it has started that this lives. Then the parent
+    /// allows [`PATIENCE`] times as long for the set-up, and the timeout for all that follows.
+    pub(super) patient: bool,
     pub(super) memory: u64,
     /// Whether the user has asked for an end.
     pub(super) interrupted: &'a AtomicBool,
@@ -70,21 +90,30 @@ pub(super) struct Process {
     started: Instant,
     stdout: Drain,
     stderr: Drain,
+    place: Place,
+    since: SystemTime,
+    asked: bool,
+    /// Whether it has been asked for what may leave shared memory behind.
+    patient: bool,
     ended: bool,
+    cleaned: bool,
 }
 
 impl Process {
-    /// Starts a child in a process group of its own.
+    /// Starts a child in a process group of its own. What it starts itself may be silent for so long.
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub(super) fn start(program: &Program) -> io::Result<Self> {
+    pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
+        let place = Place::new(silence);
+        let since = SystemTime::now();
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(LOOK))?;
         let started = Instant::now();
         let mut child = Command::new(&program.path)
             .arg(CHILD_FLAG)
             .envs(program.variables.iter().map(|(name, value)| (name, value)))
+            .envs(place.variables())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -92,12 +121,27 @@ impl Process {
             .spawn()?;
         let stdout = Drain::start(child.stdout.take().expect("stdout is piped"));
         let stderr = Drain::start(child.stderr.take().expect("stderr is piped"));
-        Ok(Self { child, socket: ours, frames: Frames::default(), started, stdout, stderr, ended: false })
+        Ok(Self {
+            child,
+            socket: ours,
+            frames: Frames::up_to(LONGEST),
+            started,
+            stdout,
+            stderr,
+            place,
+            since,
+            asked: false,
+            patient: false,
+            ended: false,
+            cleaned: false,
+        })
     }
 
     /// Asks for one repeat and waits for its end. If `last`, the process is ended too, and its output collected.
     pub(super) fn run(&mut self, ask: &Ask, watch: Watch<'_>, last: bool) -> Ended {
-        let begun = if last { self.started } else { Instant::now() };
+        // The first repeat of a process has its start as well.
+        let begun = if self.asked { Instant::now() } else { self.started };
+        self.asked = true;
         let mut seen = Seen::since(begun);
         self.ask(ask);
         let end = self.listen(watch, &mut seen);
@@ -125,6 +169,7 @@ impl Process {
         // All that was asked for has been done when it answers: nothing is lost by ending it at once.
         let alive = !last && matches!(end, End::Answered(_));
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.patient |= watch.patient;
         if !alive {
             self.kill();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
@@ -150,7 +195,7 @@ impl Process {
                         ));
                     }
                     Ok(Some(Say::Phase(phase))) => {
-                        seen.phase = phase;
+                        seen.pass_into(phase);
                         if phase == Phase::WarmUp && seen.start.is_none() {
                             seen.start = Some(seen.begun.elapsed());
                         }
@@ -160,7 +205,7 @@ impl Process {
                     Ok(Some(Say::Done(answer))) => return End::Answered(answer),
                 }
             }
-            if seen.begun.elapsed() >= watch.timeout {
+            if seen.is_late(watch) {
                 return End::TimedOut;
             }
             if watch.interrupted.load(Ordering::Relaxed) {
@@ -187,10 +232,25 @@ impl Process {
         }
     }
 
-    /// Kills the group. The child is not reaped before, so its group cannot be anyone else's by now.
+    /// Kills the group, and those who have left it. The child is not reaped before, so its group cannot be anyone else's
+    /// by now.
     fn kill(&mut self) {
         if !self.ended {
+            // Only a child that has adopted orphans has processes below it that are in no group of its own.
+            let below =
+                if self.patient { ProcessTree::below(self.child.id()).processes() } else { Vec::new() };
             let _ = killpg(self.pid(), Signal::SIGKILL);
+            for process in below.iter().skip(1) {
+                let _ = kill(Pid::from_raw(*process as i32), Signal::SIGKILL); // it may be gone with its group
+            }
+        }
+        if !self.cleaned {
+            self.cleaned = true;
+            self.place.end_survivors();
+            self.place.remove_temporary();
+            if self.patient {
+                left_behind::remove_shared_memory(self.since);
+            }
         }
     }
 
@@ -341,11 +401,28 @@ struct Seen {
     start: Option<Duration>,
     tree: Option<TreeMemory>,
     begun: Instant,
+    /// When the set-up was over.
+    set_up: Option<Instant>,
 }
 
 impl Seen {
     fn since(begun: Instant) -> Self {
-        Self { phase: Phase::SetUp, start: None, tree: None, begun }
+        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None }
+    }
+
+    fn pass_into(&mut self, phase: Phase) {
+        self.phase = phase;
+        if phase != Phase::SetUp {
+            self.set_up.get_or_insert_with(Instant::now);
+        }
+    }
+
+    fn is_late(&self, watch: Watch<'_>) -> bool {
+        match (watch.patient, self.set_up) {
+            (true, None) => self.begun.elapsed() >= watch.timeout * PATIENCE,
+            (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START,
+            (false, _) => self.begun.elapsed() >= watch.timeout,
+        }
     }
 
     /// A process alone measures its own peak; the parent's samples matter when there are several.

@@ -8,28 +8,56 @@ use std::{any::Any, cell::Cell, fs, io};
 
 use super::protocol::{Answer, Ask};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, INJECT, Pace, Phase, Purpose, Settings, Yield, read_share};
+use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Purpose, Settings, Yield, read_share};
 use crate::device::Clock;
-use crate::registry::{find_adapter, find_scenario};
+use crate::registry::{AdapterEntry, find_adapter, find_scenario};
 
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
 /// A panic is caught and becomes an answer; what ends the process is the parent's to see.
-pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static, pace: Option<Box<dyn Pace>>) -> Answer {
+pub fn execute(
+    ask: &Ask,
+    resident: &mut Resident,
+    tell: impl Fn(Phase) + 'static,
+    pace: Option<Box<dyn Pace>>,
+) -> Answer {
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
     let on_phase = move |next| {
         now.set(next);
         tell(next);
     };
-    match catch_unwind(AssertUnwindSafe(|| attempt(ask, Box::new(on_phase), pace))) {
+    let attempted = catch_unwind(AssertUnwindSafe(|| attempt(ask, resident, Box::new(on_phase), pace)));
+    match attempted {
         Ok(Ok(result)) => answer(ask, result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
-        Ok(Err(error)) => failed(How::Error, phase.get(), error.to_string()),
+        Ok(Err(error)) => failed(how(&error), phase.get(), error.to_string()),
         Err(panic) => failed(How::Panic, phase.get(), panic_text(panic.as_ref())),
     }
 }
 
-fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>, pace: Option<Box<dyn Pace>>) -> Result<Yield, Error> {
+/// A resident adapter between two repeats of one process. One whose repeat panicked is not kept.
+#[derive(Default)]
+pub struct Resident(Option<(&'static AdapterEntry, Box<dyn Any>)>);
+
+impl Resident {
+    /// The adapter that is here, or one that is made. Another one that was here ends first.
+    fn take(&mut self, entry: &'static AdapterEntry) -> Result<Box<dyn Any>, Error> {
+        match self.0.take() {
+            Some((there, adapter)) if std::ptr::eq(there, entry) => Ok(adapter),
+            other => {
+                drop(other);
+                (entry.make)()
+            }
+        }
+    }
+}
+
+fn attempt(
+    ask: &Ask,
+    resident: &mut Resident,
+    on_phase: Box<dyn Fn(Phase)>,
+    pace: Option<Box<dyn Pace>>,
+) -> Result<Yield, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
     let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
@@ -39,7 +67,7 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>, pace: Option<Box<dyn Pace>>)
         }
         _ => None,
     };
-    let mut adapter = entry.map(|entry| (entry.make)()).transpose()?;
+    let mut adapter = entry.map(|entry| resident.take(entry)).transpose()?;
     let mut bencher = Bencher::new(Settings {
         purpose: ask.purpose,
         limits: ask.limits,
@@ -55,7 +83,10 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>, pace: Option<Box<dyn Pace>>)
     if ran.is_ok() {
         bencher.enter(Phase::TearDown); // an error is told in the phase that it comes from
     }
-    drop(adapter);
+    match (entry, adapter) {
+        (Some(entry), Some(adapter)) if entry.resident && ask.keep => resident.0 = Some((entry, adapter)),
+        (_, adapter) => drop(adapter),
+    }
     ran?;
     let mut result = bencher.finish()?;
     // What the adapter says of itself once and for all stands on every ticket of it.
@@ -91,6 +122,18 @@ fn answer(ask: &Ask, result: Yield) -> Answer {
 
 fn failed(how: How, phase: Phase, detail: String) -> Answer {
     Answer::Failed(Failure { how, phase, detail, stderr: String::new() })
+}
+
+fn how(error: &Error) -> How {
+    match error.kind() {
+        ErrorKind::Failure | ErrorKind::Skip => How::Error,
+        ErrorKind::Clock => How::Clock,
+        ErrorKind::Work => How::Work,
+        ErrorKind::Timeout => How::Timeout,
+        ErrorKind::Protocol => How::Protocol,
+        ErrorKind::Exit(code) => How::Exit(*code),
+        ErrorKind::Signal(name) => How::Signal(name.clone()),
+    }
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
@@ -161,7 +204,9 @@ mod tests {
                 memory: None,
                 hashes: None,
                 paced: false,
+                keep: false,
             },
+            &mut Resident::default(),
             |_| {},
             None,
         )

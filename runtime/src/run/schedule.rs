@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::event::{Ending, Event};
-use super::executor::Executor;
+use super::executor::{Executor, Turn};
 use super::process::Ended;
 use super::protocol::Ask;
 use super::repeat::read_hashes;
@@ -67,7 +67,15 @@ pub(super) fn go<E>(
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
             ask.limits = progress.seen[index].limits(plan.limits);
         }
-        let ended = executor.run(index, &ask, progress.is_last(index));
+        let resident = case.adapter.is_some_and(|adapter| adapter.resident);
+        // A resident adapter stays for the rest of its group, in a process without a limit on what it maps: systems that
+        // are started by it map many times what they touch. The sum that the parent watches holds.
+        ask.keep = resident && progress.goes_on(plan, index, number);
+        if resident {
+            ask.memory = None;
+        }
+        let turn = Turn { case: index, resident, last: progress.is_last(index) };
+        let ended = executor.run(turn, &ask);
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let Ended { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
         let Some((outcome, held)) = outcome else {
@@ -111,6 +119,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
         memory: Some(plan.memory),
         hashes: (number == 0).then(|| (task.hashes)(&case.id)),
         paced: false,
+        keep: false,
     }
 }
 
@@ -201,6 +210,14 @@ impl Progress {
     /// Whether nothing more of this case will be run.
     fn is_last(&self, index: usize) -> bool {
         !self.left[self.at..].iter().any(|(other, _)| *other == index)
+    }
+
+    /// Whether the next repeat is of another case of this round that shares the process with this one.
+    fn goes_on(&self, plan: &Plan, index: usize, number: u32) -> bool {
+        let next = self.left[self.at..].iter().find(|(other, _)| !self.given_up.contains(other));
+        next.is_some_and(|(other, round)| {
+            *round == number && plan.cases[index].shares_process(&plan.cases[*other])
+        })
     }
 
     fn remaining(&self) -> Duration {

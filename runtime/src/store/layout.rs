@@ -116,6 +116,11 @@ impl Layout {
         self.scratches(run).join(format!("{}.{number}", case.file_name()))
     }
 
+    /// The folder that systems under test keep for a run: data sets in formats of theirs. Removed at its end.
+    pub fn kept(&self, run: &RunId) -> PathBuf {
+        self.scratches(run).join(".kept")
+    }
+
     /// Hashes of the elements that a reference delivered in its verifying repeat.
     pub fn hashes(&self, run: &RunId, case: &CaseId) -> PathBuf {
         self.run(run).join("hashes").join(format!("{}.bin", case.file_name()))

@@ -1,0 +1,450 @@
+//! Streams that run and are timed in another process: nothing remote is inside a timed region of ours.
+
+use std::time::Duration;
+
+use super::stream::{draw, empty, miscounted};
+use super::watch::Watch;
+use super::yardstick::Yard;
+use super::{Bencher, Count, Error, ErrorKind, Kept, Limits, Phase, Purpose, Result};
+use crate::device::Usage;
+use crate::metric::{Block, Direction, Taken, Unit};
+
+/// A stream that another process goes through, and times, with the same loop as [`Bencher::stream`].
+pub trait Remote {
+    /// Goes through a whole epoch, unmeasured, and hands over each batch.
+    ///
+    /// # Errors
+    /// What the system says; the repeat fails with it. What `each` says is handed on.
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
+
+    /// Measures passes of epoch 0 as `limits` say. The batches at the positions `hold` of the first pass are copied
+    /// between two stamps.
+    ///
+    /// # Errors
+    /// What the system says; the repeat fails with it.
+    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran>;
+
+    /// What it cost to come this far.
+    fn costs(&self) -> Costs;
+}
+
+/// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what it could not
+/// tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// Every sample in order.
+    pub samples: Vec<u64>,
+    /// Whether each sample is a whole pass in one call, and not a batch.
+    pub whole_pass: bool,
+    /// Elements of the measured batches, real ones only.
+    pub elements: u64,
+    /// Bytes of the measured batches.
+    pub bytes: u64,
+    /// How long the clock ran.
+    pub wall: u64,
+    /// The first batch of the pipeline.
+    pub first: Option<u64>,
+    /// Every beginning of an epoch.
+    pub restarts: Vec<u64>,
+    /// Batches that were left out.
+    pub warmup: u64,
+    /// How often the batches were gone through.
+    pub passes: u64,
+    /// Whether the epoch ended within a pass and was begun again.
+    pub ran_out: bool,
+    /// What all its processes used while the clock ran.
+    pub usage: Used,
+    /// What happened between the first stamp and the last while the clock stood.
+    pub stopped: Stopped,
+    /// The most processes that were seen.
+    pub processes: Option<u64>,
+    /// The most threads that were seen.
+    pub threads: Option<u64>,
+    /// The batches that were held back, in the order of their positions.
+    pub held: Vec<Kept>,
+}
+
+/// What processes used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Time on a processor, in nanoseconds.
+    pub cpu: Option<u64>,
+    /// Time ready to run without one, in nanoseconds.
+    pub wait: Option<u64>,
+    /// Page faults served without the disk.
+    pub minor_faults: Option<u64>,
+    /// Page faults that read the disk.
+    pub major_faults: Option<u64>,
+    /// Times a thread gave its processor up.
+    pub voluntary_switches: Option<u64>,
+    /// Times a thread was taken off its processor.
+    pub involuntary_switches: Option<u64>,
+}
+
+/// What happened while the clock stood, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// How long it stood.
+    pub wall: Option<u64>,
+    /// Time on a processor of all.
+    pub cpu: Option<u64>,
+    /// Time on a processor of all but the thread of the loop.
+    pub others: Option<u64>,
+}
+
+/// What it cost to come to a stream, in nanoseconds; `None` where there is no such step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Importing the system.
+    pub import: Option<u64>,
+    /// Bringing the data into the system's own format.
+    pub convert: Option<u64>,
+    /// Making the pipeline.
+    pub set_up: Option<u64>,
+    /// Compiling it.
+    pub compile: Option<u64>,
+}
+
+/// The samples and the wall time may differ by this share.
+const TOLERANCE: f64 = 0.05;
+
+/// What others than the loop's thread may use while the clock stands: this share of all, beside the share of the batches
+/// that are left out between two passes.
+const OTHERS: f64 = 0.1;
+
+/// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
+const LEAST_OTHERS: u64 = 20_000_000;
+
+impl Bencher {
+    /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: samples,
+    /// counts, counters, and four batches that are held back and hashed here.
+    ///
+    /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning of an epoch
+    /// as `restart`.
+    ///
+    /// # Errors
+    /// What the remote says; that its epoch is empty; that its samples do not add up to its wall time, are not as many as
+    /// asked for, or claim more time than passed; that its other threads or processes worked while the clock stood.
+    pub fn stream_remote(&self, remote: &mut dyn Remote) -> Result<()> {
+        if !self.begin_body() {
+            return Ok(()); // refused in `finish`
+        }
+        self.enter(Phase::WarmUp);
+        if self.settings.inject > 0.0 {
+            return Err(Error::new(format!(
+                "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
+                super::INJECT
+            )));
+        }
+        self.state.borrow_mut().remote = true;
+        if self.settings.purpose == Purpose::Verify {
+            return self.verify_remote(remote);
+        }
+        let limits = self.settings.limits;
+        let hold = draw(self.settings.hold_seed, limits.batches);
+        let yard = Yard::begin(self.settings.purpose, limits);
+        self.enter(Phase::Timed);
+        let mut watch = Watch::begin(&self.settings.clock);
+        let begun = self.settings.clock.now();
+        let ran = remote.run(limits, &hold)?;
+        let passed = self.settings.clock.now() - begun;
+        // Counters of windows there are none; what the machine lost is known of all samples together.
+        watch.window(&Block::default(), ran.samples.len());
+        self.enter(Phase::TearDown);
+        check(&ran, limits, hold.len(), passed)?;
+        self.hand_in_costs(remote.costs(), &ran);
+        self.hand_in_remote(ran, watch, yard)
+    }
+
+    /// One whole epoch, every element hashed.
+    fn verify_remote(&self, remote: &mut dyn Remote) -> Result<()> {
+        self.enter(Phase::Timed);
+        let mut batches = 0;
+        remote.verify(0, &mut |item| {
+            batches += 1;
+            let state = &mut *self.state.borrow_mut();
+            state.content.add(&item, &mut |hash| state.hashes.push(hash));
+            Ok(())
+        })?;
+        self.enter(Phase::TearDown);
+        if batches == 0 { Err(empty()) } else { Ok(()) }
+    }
+
+    fn hand_in_costs(&self, costs: Costs, ran: &Ran) {
+        let Costs { import, convert, set_up, compile } = costs;
+        let once = [("import", import), ("convert", convert), ("set-up", set_up), ("compile", compile)];
+        let times = once.into_iter().filter_map(|(name, time)| Some((name, time?)));
+        for (name, time) in times.chain(ran.restarts.iter().map(|time| ("restart", *time))) {
+            self.metric(name, time as f64 * 1e-9, Unit::SECONDS, Direction::Lower);
+        }
+        for (name, count) in [("worker processes", ran.processes), ("worker threads", ran.threads)] {
+            if let Some(count) = count {
+                self.metric(name, count as f64, Unit::COUNT, Direction::Information);
+            }
+        }
+        let stopped = [
+            ("stopped clock", ran.stopped.wall),
+            ("cpu while stopped", ran.stopped.cpu),
+            ("others while stopped", ran.stopped.others),
+        ];
+        for (name, time) in stopped {
+            if let Some(time) = time {
+                self.metric(name, time as f64 * 1e-9, Unit::SECONDS, Direction::Information);
+            }
+        }
+    }
+
+    fn hand_in_remote(&self, ran: Ran, watch: Watch, yard: Option<Yard>) -> Result<()> {
+        let limits = self.settings.limits;
+        let state = &mut *self.state.borrow_mut();
+        for item in &ran.held {
+            state.content.add(item, &mut |hash| state.hashes.push(hash));
+        }
+        let seen = &mut state.seen;
+        if ran.ran_out {
+            seen.notes.push(super::stream::too_small(limits));
+        }
+        let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
+            ran.usage;
+        if cpu.is_none() {
+            seen.notes.push("the worker cannot tell the CPU time of its processes: it is not 0".to_owned());
+        }
+        seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
+        seen.iterations_per_sample = if ran.whole_pass { limits.batches } else { 1 };
+        seen.flops = self.per_iteration.get().flops * ran.samples.len() as u64 * seen.iterations_per_sample;
+        (seen.passes, seen.warmup) = (ran.passes, ran.warmup);
+        (seen.elements, seen.bytes) = (ran.elements, ran.bytes);
+        (seen.wall, seen.first_item) = (ran.wall, ran.first);
+        seen.usage = Usage {
+            cpu: Duration::from_nanos(cpu.unwrap_or(0)),
+            minor_faults: minor_faults.unwrap_or(0),
+            major_faults: major_faults.unwrap_or(0),
+            voluntary_switches: voluntary_switches.unwrap_or(0),
+            involuntary_switches: involuntary_switches.unwrap_or(0),
+            moved: None,
+            allocated: None,
+            ..Usage::NONE
+        };
+        seen.samples = ran.samples;
+        watch.end(seen);
+        // Of the processes that did the work, and not of this one, which waited.
+        (seen.around.ran, seen.around.waited, seen.around.helpers) = (cpu, wait, None);
+        if let Some(yard) = yard {
+            yard.end(seen);
+        }
+        Ok(())
+    }
+}
+
+/// What must hold of what was measured elsewhere.
+fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()> {
+    let wall = Duration::from_nanos(ran.wall);
+    if wall > passed {
+        let what = format!("the worker claims {wall:?} of measured time, but {passed:?} passed");
+        return Err(Error::of(ErrorKind::Clock, what));
+    }
+    let sum = Duration::from_nanos(ran.samples.iter().sum());
+    let slack = Duration::from_nanos(500) * ran.samples.len() as u32;
+    if sum.abs_diff(wall) > wall.mul_f64(TOLERANCE) + slack {
+        let what = format!(
+            "the clock does not verify: the worker's samples add up to {sum:?}, but {wall:?} of wall time passed"
+        );
+        return Err(Error::of(ErrorKind::Clock, what));
+    }
+    let broke = |what: String| Err(Error::of(ErrorKind::Protocol, what));
+    let each = if ran.whole_pass { 1 } else { limits.batches };
+    if ran.passes == 0 || ran.samples.len() as u64 != ran.passes * each {
+        let (samples, passes) = (ran.samples.len(), ran.passes);
+        return broke(format!("the worker took {samples} samples in {passes} passes of {each}"));
+    }
+    if wall < limits.min_time.mul_f64(1.0 - TOLERANCE) {
+        return broke(format!("the worker measured {wall:?} and was asked for {:?}", limits.min_time));
+    }
+    if ran.held.len() != hold {
+        return broke(format!("the worker held {} batches back and was asked for {hold}", ran.held.len()));
+    }
+    check_held(&ran.held)?;
+    check_stopped(ran)
+}
+
+/// A batch says how many elements it has; its bytes must be as many.
+fn check_held(held: &[Kept]) -> Result<()> {
+    for item in held {
+        for field in &item.fields {
+            let row = field.shape.iter().product::<usize>() * field.dtype.size();
+            if field.bytes.len() != row * item.elements {
+                let elements = field.bytes.len().checked_div(row).unwrap_or(0);
+                return Err(miscounted(
+                    Count { elements: item.elements as u64, bytes: 0 },
+                    &Kept { elements, fields: Vec::new() },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whoever works while the clock stands has batches ready for when it runs.
+fn check_stopped(ran: &Ran) -> Result<()> {
+    let (Some(cpu), Some(stopped), Some(others)) = (ran.usage.cpu, ran.stopped.cpu, ran.stopped.others)
+    else {
+        return Ok(());
+    };
+    let all = cpu + stopped.max(others);
+    let batches = ran.warmup as f64 + ran.samples.len() as f64;
+    let left_out = if ran.whole_pass { 0.5 } else { ran.warmup as f64 / batches };
+    if others < LEAST_OTHERS || others as f64 <= all as f64 * (OTHERS + left_out) {
+        return Ok(());
+    }
+    let time = Duration::from_nanos;
+    Err(Error::of(
+        ErrorKind::Clock,
+        format!(
+            "it prepares batches while the clock is stopped, or does not wait until they are ready: its other threads and \
+             processes were on a processor for {:?} of {:?} while the clock stood, which is {:.0} %; {:.0} % is allowed",
+            time(others),
+            time(all),
+            100.0 * others as f64 / all as f64,
+            100.0 * (OTHERS + left_out)
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Dtype, KeptField, Settings, Ticket};
+
+    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO };
+
+    /// Another process that says what it is told to say.
+    struct Elsewhere {
+        change: fn(&mut Ran),
+        held: Vec<u64>,
+    }
+
+    fn item(position: u64) -> Kept {
+        let bytes = [position, 1000 + position].iter().flat_map(|row| row.to_le_bytes()).collect();
+        let field = KeptField { name: "row".into(), dtype: Dtype::I64, shape: vec![1], bytes };
+        Kept { elements: 2, fields: vec![field] }
+    }
+
+    impl Remote for Elsewhere {
+        fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+            (0..30).try_for_each(|position| each(item(position)))
+        }
+
+        fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+            self.held = hold.to_vec();
+            let samples = vec![10; limits.batches as usize];
+            let mut ran = Ran {
+                elements: 2 * limits.batches,
+                bytes: 16 * limits.batches,
+                wall: samples.iter().sum(),
+                samples,
+                first: Some(99),
+                restarts: vec![5, 7],
+                warmup: limits.warmup,
+                passes: 1,
+                usage: Used { cpu: Some(200), wait: Some(3), minor_faults: Some(1), ..Used::default() },
+                processes: Some(3),
+                held: hold.iter().map(|position| item(limits.warmup + position)).collect(),
+                ..Ran::default()
+            };
+            (self.change)(&mut ran);
+            Ok(ran)
+        }
+
+        fn costs(&self) -> Costs {
+            Costs { import: Some(1_000_000_000), set_up: Some(0), ..Costs::default() }
+        }
+    }
+
+    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<crate::bencher::Yield> {
+        let bencher = Bencher::new(Settings::new(purpose, LIMITS));
+        bencher.work(Ticket::default());
+        bencher.stream_remote(&mut Elsewhere { change, held: Vec::new() })?;
+        bencher.finish()
+    }
+
+    fn refused(change: fn(&mut Ran)) -> (ErrorKind, String) {
+        let error = stream(Purpose::Measure, change).unwrap_err();
+        (error.kind().clone(), error.to_string())
+    }
+
+    #[test]
+    fn what_was_measured_elsewhere_becomes_an_observation_like_any_other() {
+        let yielded = stream(Purpose::Measure, |_| {}).unwrap();
+        let seen = yielded.seen;
+        assert_eq!((seen.samples.len(), seen.wall, seen.elements, seen.bytes), (20, 200, 40, 320));
+        assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(Taken::Items)));
+        assert_eq!(seen.usage.cpu, Duration::from_nanos(200));
+        assert_eq!((seen.around.ran, seen.around.waited, seen.around.helpers), (Some(200), Some(3), None));
+        let told = |name: &str| -> Vec<f64> {
+            seen.custom.iter().filter(|one| one.name == name).map(|one| one.value).collect()
+        };
+        assert_eq!(told("import"), [1.0]);
+        assert_eq!(told("set-up"), [0.0], "nothing is not the same as no such step");
+        assert!(told("convert").is_empty() && told("compile").is_empty());
+        assert_eq!(told("restart"), [5.0 * 1e-9, 7.0 * 1e-9]);
+        assert_eq!(told("worker processes"), [3.0]);
+        assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
+        assert_eq!(yielded.hashes.len(), 8, "four batches of two");
+    }
+
+    #[test]
+    fn a_whole_epoch_is_hashed_and_what_is_held_back_is_a_part_of_it() {
+        let whole = stream(Purpose::Verify, |_| {}).unwrap();
+        assert_eq!(whole.work.unwrap().content.elements, 60);
+        let held = stream(Purpose::Measure, |_| {}).unwrap().hashes;
+        assert!(held.iter().all(|hash| whole.hashes.contains(hash)));
+    }
+
+    #[test]
+    fn times_that_do_not_add_up_or_have_not_passed_are_not_believed() {
+        let (kind, said) = refused(|ran| ran.samples.fill(10_000));
+        assert!(kind == ErrorKind::Clock && said.contains("add up to 200µs"), "{said}");
+        let (kind, said) = refused(|ran| {
+            ran.samples.fill(3_600_000_000_000);
+            ran.wall = ran.samples.iter().sum();
+        });
+        assert!(kind == ErrorKind::Clock && said.contains("claims 72000s of measured time"), "{said}");
+    }
+
+    #[test]
+    fn samples_and_held_back_batches_are_as_many_as_asked_for() {
+        let (kind, said) = refused(|ran| ran.passes = 2);
+        assert!(kind == ErrorKind::Protocol && said.contains("20 samples in 2 passes of 20"), "{said}");
+        let (_, said) = refused(|ran| drop(ran.held.pop()));
+        assert!(said.contains("held 3 batches back and was asked for 4"), "{said}");
+        let (_, said) = refused(|ran| ran.held[1].elements = 3);
+        assert!(said.contains("counted 3 elements in a batch that holds 2"), "{said}");
+        stream(Purpose::Measure, |ran| {
+            ran.whole_pass = true;
+            ran.samples = vec![200];
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn work_of_others_while_the_clock_stands_is_told_by_name() {
+        let (kind, said) = refused(|ran| {
+            ran.usage.cpu = Some(60_000_000);
+            ran.stopped = Stopped { wall: Some(1), cpu: Some(40_000_000), others: Some(40_000_000) };
+        });
+        assert!(
+            kind == ErrorKind::Clock && said.contains("prepares batches while the clock is stopped"),
+            "{said}"
+        );
+        assert!(said.contains("40ms of 100ms") && said.contains("40 %"), "{said}");
+        for (cpu, others) in [(60_000, 40_000), (900_000_000, 100_000_000), (170_000_000, 30_000_000)] {
+            let change: &dyn Fn(&mut Ran) = &|ran| {
+                ran.usage.cpu = Some(cpu);
+                ran.stopped = Stopped { wall: Some(1), cpu: Some(others), others: Some(others) };
+            };
+            let mut ran = Ran { samples: vec![1; 20], warmup: 3, ..Ran::default() };
+            change(&mut ran);
+            check_stopped(&ran).unwrap();
+        }
+    }
+}

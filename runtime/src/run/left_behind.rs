@@ -1,0 +1,77 @@
+//! What an ended child has left behind: processes, its temporary folder, shared memory.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::unistd::geteuid;
+
+/// Where shared memory has its names.
+const SHARED: &str = "/dev/shm";
+
+/// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders
+/// with workers leave there when they are killed stays until the machine is started anew.
+pub(super) fn remove_shared_memory(since: SystemTime) {
+    for path in abandoned(Path::new(SHARED), since) {
+        let _ = fs::remove_file(path); // somebody else may have been quicker
+    }
+}
+
+fn abandoned(folder: &Path, since: SystemTime) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let ours = |path: &PathBuf| {
+        let Ok(entry) = fs::symlink_metadata(path) else { return false };
+        let made = entry.created().or_else(|_| entry.modified());
+        entry.is_file() && entry.uid() == geteuid().as_raw() && made.is_ok_and(|made| made >= since)
+    };
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(ours).collect();
+    if found.is_empty() {
+        return found; // looking through all processes costs milliseconds
+    }
+    let in_use = in_use(folder);
+    found.retain(|path| !in_use.contains(path));
+    found
+}
+
+/// The files of this folder that some process has mapped or open, as far as the system shows it.
+fn in_use(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let prefix = format!("{}/", folder.display());
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let process = process.path();
+        let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+        for line in maps.lines() {
+            if let Some(at) = line.find(&prefix) {
+                found.push(PathBuf::from(line[at..].trim_end_matches(" (deleted)")));
+            }
+        }
+        for descriptor in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+            found.extend(fs::read_link(descriptor.path()).ok().filter(|path| path.starts_with(folder)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_has_open_and_was_made_since_is_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        let (open, closed) = (folder.path().join("open"), folder.path().join("closed"));
+        let held = fs::File::create(&open).unwrap();
+        fs::write(&closed, "x").unwrap();
+        let hour = Duration::from_hours(1);
+        assert_eq!(abandoned(folder.path(), SystemTime::now() - hour), [closed.clone()]);
+        assert!(abandoned(folder.path(), SystemTime::now() + hour).is_empty());
+        drop(held);
+        let mut both = abandoned(folder.path(), SystemTime::now() - hour);
+        both.sort();
+        assert_eq!(both, [closed, open]);
+    }
+}

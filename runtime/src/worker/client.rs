@@ -1,0 +1,361 @@
+//! A worker as scenarios and adapters see it: what it can be asked, one after the other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::command::Command;
+use super::exchange::Exchange;
+use super::place::Place;
+use super::process::Process;
+use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, VERSION};
+use crate::bencher::{Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip};
+
+/// A system under test in a process of its own, which has said who it is.
+///
+/// It opens one pipeline at a time. After an error that ended it, [`Worker::is_alive`] says so, and all that it is asked
+/// fails. Dropping it ends its process and all that it started.
+#[derive(Debug)]
+pub struct Worker {
+    process: Process,
+    place: Place,
+    hello: Hello,
+    alive: bool,
+    opened: u64,
+    open: Option<Open>,
+}
+
+/// What a pipeline is opened with, beside what the contract asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The name of the contract: `loader`.
+    pub contract: &'a str,
+    /// Where it is to run: `cpu`.
+    pub device: &'a str,
+    /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
+    pub converted: &'a str,
+}
+
+/// An open pipeline.
+#[derive(Debug)]
+struct Open {
+    folder: PathBuf,
+    exchange: Exchange,
+    what: Opened,
+    /// Memory that the worker's processes had made while the pipeline was opened, in bytes.
+    grown: Option<u64>,
+    failed: bool,
+}
+
+impl Worker {
+    /// Starts a worker and waits until it has imported its system.
+    ///
+    /// # Errors
+    /// That it cannot be started, ends, is silent for longer than the case's timeout, speaks another version of the
+    /// protocol, or what it says itself.
+    pub fn start(command: &Command) -> Result<Self> {
+        Self::start_at(command, &Place::from_env())
+    }
+
+    pub(super) fn start_at(command: &Command, place: &Place) -> Result<Self> {
+        let place = place.within("worker");
+        let mut process = Process::start(command, place.clone())?;
+        let hello = match process.listen()? {
+            Say::Hello(hello) if hello.protocol == VERSION => hello,
+            Say::Hello(hello) => {
+                let what = format!("the worker speaks version {} of the protocol", hello.protocol);
+                return Err(process.broke(format!("{what}, the harness {VERSION}")));
+            }
+            Say::Failed(failed) => {
+                return Err(Error::new(format!("the worker could not start: {}", failed.detail.trim_end())));
+            }
+            say => return Err(process.unasked(&say)),
+        };
+        Ok(Self { process, place, hello, alive: true, opened: 0, open: None })
+    }
+
+    /// Who it is.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Whether it can be asked anything more.
+    pub fn is_alive(&self) -> bool {
+        self.alive
+    }
+
+    /// Opens a pipeline. `parts` become entries of the message: what the contract says. A pipeline that is still open is
+    /// closed first.
+    ///
+    /// # Errors
+    /// A skip with the worker's reason if it declines; else what went wrong.
+    pub fn open(&mut self, task: Task<'_>, parts: &impl Serialize) -> Result<&Opened> {
+        if self.open.is_some() {
+            self.close()?;
+        }
+        self.opened += 1;
+        let folder = self.place.temporary().join(format!("case-{}", self.opened));
+        let scratch = folder.join("scratch");
+        let converted = self.place.kept().join(task.converted);
+        for folder in [&scratch, &converted] {
+            fs::create_dir_all(folder).map_err(|error| {
+                Error::new(format!("failed to make the folder {}: {error}", folder.display()))
+            })?;
+        }
+        let exchange = Exchange::create(folder.join("exchange"))?;
+        let mut message = match serde_json::to_value(parts) {
+            Ok(Value::Object(parts)) => parts,
+            Ok(other) => return Err(Error::new(format!("the parts of `open` are no object: {other}"))),
+            Err(error) => return Err(Error::new(format!("the parts of `open` are no JSON: {error}"))),
+        };
+        add(&mut message, "contract", task.contract);
+        add(&mut message, "device", task.device);
+        add(&mut message, "exchange", &text(exchange.path())?);
+        add(&mut message, "scratch", &text(&scratch)?);
+        add(&mut message, "converted", &text(&converted)?);
+        let before = self.process.tree().own_memory();
+        let answer = self.ask("opening a pipeline", &Ask::Open(message));
+        let after = self.process.tree().own_memory();
+        let what = match answer {
+            Ok(Say::Opened(what)) => *what,
+            Ok(other) => {
+                let _ = fs::remove_dir_all(&folder);
+                return Err(self.not(&other, "`opened`"));
+            }
+            Err(error) => {
+                let _ = fs::remove_dir_all(&folder);
+                return Err(error);
+            }
+        };
+        let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        let open = self.open.insert(Open { folder, exchange, what, grown, failed: false });
+        Ok(&open.what)
+    }
+
+    /// What was opened.
+    ///
+    /// # Errors
+    /// That nothing is open.
+    pub fn opened(&self) -> Result<&Opened> {
+        self.open.as_ref().map(|open| &open.what).ok_or_else(nothing_open)
+    }
+
+    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
+    /// where the system does not say.
+    pub fn grown(&self) -> Option<u64> {
+        self.open.as_ref().and_then(|open| open.grown)
+    }
+
+    /// Goes to before the first batch of an epoch.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn begin(&mut self, epoch: u64) -> Result<()> {
+        match self.ask("beginning an epoch", &Ask::Begin { epoch })? {
+            Say::Begun(_) => Ok(()),
+            other => Err(self.not(&other, "`begun`")),
+        }
+    }
+
+    /// The next batch; `None` at the end of the epoch.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn advance(&mut self) -> Result<Option<Kept>> {
+        match self.ask("making a batch", &Ask::Advance {})? {
+            Say::Batch(batch) => self.read(&batch).map(Some),
+            Say::End(_) => Ok(None),
+            other => Err(self.not(&other, "`batch` or `end`")),
+        }
+    }
+
+    /// The place in the epoch, as text.
+    ///
+    /// # Errors
+    /// A skip if the worker declines; else what went wrong.
+    pub fn save(&mut self) -> Result<String> {
+        match self.ask("saving its place", &Ask::Save {})? {
+            Say::Saved(saved) => Ok(saved.state),
+            other => Err(self.not(&other, "`saved`")),
+        }
+    }
+
+    /// Goes to a place that was saved.
+    ///
+    /// # Errors
+    /// As [`Worker::save`].
+    pub fn restore(&mut self, state: &str) -> Result<()> {
+        match self.ask("restoring a place", &Ask::Restore { state: state.to_owned() })? {
+            Say::Restored(_) => Ok(()),
+            other => Err(self.not(&other, "`restored`")),
+        }
+    }
+
+    /// How long a whole epoch takes by the worker's clock, and how many elements it has.
+    ///
+    /// # Errors
+    /// What went wrong; that it claims more time than has passed.
+    pub fn time_epoch(&mut self, epoch: u64) -> Result<(Duration, u64)> {
+        let clock = self.process.clock().clone();
+        let begun = clock.now();
+        match self.ask("timing an epoch", &Ask::Epoch { epoch })? {
+            Say::Timed(timed) => {
+                let (wall, passed) = (Duration::from_nanos(timed.wall), clock.now() - begun);
+                if wall > passed {
+                    return Err(Error::of(
+                        ErrorKind::Clock,
+                        format!("the worker claims {wall:?} for an epoch, but {passed:?} passed"),
+                    ));
+                }
+                Ok((wall, timed.elements))
+            }
+            other => Err(self.not(&other, "`timed`")),
+        }
+    }
+
+    /// Closes the pipeline, if one is open. How long that took by the worker's clock, where it says so.
+    ///
+    /// # Errors
+    /// What went wrong. The worker is not to be used then.
+    pub fn close(&mut self) -> Result<Option<Duration>> {
+        let Some(open) = self.open.take() else { return Ok(None) };
+        let answer = self.ask_anything("closing a pipeline", &Ask::Close {});
+        let _ = fs::remove_dir_all(&open.folder);
+        match answer? {
+            Say::Closed(closed) => Ok(closed.tear_down.map(Duration::from_nanos)),
+            other => {
+                // What is not let go would be in the way of the next case.
+                self.alive = false;
+                Err(self.not(&other, "`closed`"))
+            }
+        }
+    }
+
+    /// Asks something of the open pipeline.
+    fn ask(&mut self, doing: &str, ask: &Ask) -> Result<Say> {
+        match &self.open {
+            None if !matches!(ask, Ask::Open(_)) => return Err(nothing_open()),
+            Some(open) if open.failed => {
+                return Err(Error::new("the worker has said that it failed: it can only be closed"));
+            }
+            _ => {}
+        }
+        self.ask_anything(doing, ask)
+    }
+
+    fn ask_anything(&mut self, doing: &str, ask: &Ask) -> Result<Say> {
+        if !self.alive {
+            return Err(Error::of(ErrorKind::Protocol, "the worker has ended: it can be asked nothing more"));
+        }
+        self.process.set_doing(doing);
+        let answer = self.process.ask(ask);
+        self.alive = answer.is_ok();
+        answer
+    }
+
+    /// The error of an answer that is not the one that was waited for.
+    fn not(&mut self, say: &Say, wanted: &str) -> Error {
+        match say {
+            Say::Declined(declined) => skip(&declined.why),
+            Say::Failed(failed) => {
+                if let Some(open) = &mut self.open {
+                    open.failed = true;
+                }
+                Error::new(failed.detail.trim_end())
+            }
+            say => {
+                self.alive = false;
+                self.process.broke(format!("the worker said `{}` in the place of {wanted}", say.name()))
+            }
+        }
+    }
+
+    /// Reads a batch that was handed over. One that is not what it is said to be breaks the protocol.
+    fn read(&mut self, batch: &Batch) -> Result<Kept> {
+        let open = self.open.as_ref().ok_or_else(nothing_open)?;
+        open.exchange.read(batch).map_err(|why| {
+            self.alive = false;
+            self.process.broke(format!("the worker handed over a batch that is none: {why}"))
+        })
+    }
+}
+
+impl Remote for Worker {
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+        let mut ask = Ask::Verify { epoch };
+        loop {
+            match self.ask("going through an epoch to be verified", &ask)? {
+                Say::Batch(batch) => {
+                    let kept = self.read(&batch)?;
+                    each(kept)?;
+                }
+                Say::End(_) => return Ok(()),
+                other => return Err(self.not(&other, "`batch` or `end`")),
+            }
+            ask = Ask::Next {};
+        }
+    }
+
+    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        let Limits { warmup, batches, min_time } = limits;
+        let ask = Ask::Run(Run { warmup, batches, min_time, hold: hold.to_vec() });
+        let ran = match self.ask("running the measured loop", &ask)? {
+            Say::Ran(ran) => *ran,
+            other => return Err(self.not(&other, "`ran`")),
+        };
+        let held = ran.held.iter().map(|batch| self.read(batch)).collect::<Result<_>>()?;
+        Ok(Ran {
+            whole_pass: self.opened()?.whole_pass,
+            samples: ran.samples,
+            elements: ran.elements,
+            bytes: ran.bytes,
+            wall: ran.wall,
+            first: ran.first,
+            restarts: ran.restarts,
+            warmup: ran.warmup,
+            passes: ran.passes,
+            ran_out: ran.ran_out,
+            usage: Used {
+                cpu: ran.usage.cpu,
+                wait: ran.usage.wait,
+                minor_faults: ran.usage.minor_faults,
+                major_faults: ran.usage.major_faults,
+                voluntary_switches: ran.usage.voluntary,
+                involuntary_switches: ran.usage.involuntary,
+            },
+            stopped: Stopped { wall: ran.stopped.wall, cpu: ran.stopped.cpu, others: ran.stopped.others },
+            processes: ran.processes,
+            threads: ran.threads,
+            held,
+        })
+    }
+
+    fn costs(&self) -> Costs {
+        let opened = self.open.as_ref().map(|open| open.what.costs).unwrap_or_default();
+        Costs {
+            import: Some(self.hello.import),
+            convert: opened.convert,
+            set_up: opened.set_up,
+            compile: opened.compile,
+        }
+    }
+}
+
+fn nothing_open() -> Error {
+    Error::new("the worker has no open pipeline")
+}
+
+fn add(message: &mut Map<String, Value>, name: &str, value: &str) {
+    message.insert(name.to_owned(), Value::String(value.to_owned()));
+}
+
+/// A path as JSON can say it.
+fn text(path: &Path) -> Result<String> {
+    let text = path.to_str();
+    text.map(str::to_owned).ok_or_else(|| {
+        Error::new(format!("the folder {} is no UTF-8: a worker cannot be told of it", path.display()))
+    })
+}

@@ -1,0 +1,67 @@
+//! How a worker is started: its program, its arguments, its environment.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How a worker is started.
+///
+/// Beside the variables that are set here it gets those that every worker has: one thread for each numerical library, a
+/// temporary folder of its own, no network for libraries that ask.
+#[derive(Clone, Debug)]
+pub struct Command {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) variables: Vec<(OsString, OsString)>,
+}
+
+impl Command {
+    /// This program, without arguments.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), arguments: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets a variable. An empty value is a value: it hides what the harness was started with.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// What every worker finds in its environment, whatever the harness was started with.
+pub(super) const VARIABLES: &[(&str, &str)] = &[
+    ("WEIGHBRIDGE_WORKER", "1"),
+    // One thread for each library: teams of threads that spin while they wait cost a small machine 40 times the time.
+    ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("MKL_NUM_THREADS", "1"),
+    ("BLIS_NUM_THREADS", "1"),
+    ("NUMEXPR_NUM_THREADS", "1"),
+    ("VECLIB_MAXIMUM_THREADS", "1"),
+    ("RAYON_NUM_THREADS", "1"),
+    ("TF_NUM_INTRAOP_THREADS", "1"),
+    ("TF_NUM_INTEROP_THREADS", "1"),
+    // Batches of some megabytes fragment the heap of glibc, which raises this limit by itself otherwise.
+    ("MALLOC_MMAP_THRESHOLD_", "1048576"),
+    // No GPU unless the platform is one.
+    ("CUDA_VISIBLE_DEVICES", ""),
+    // No network, no telemetry.
+    ("HF_HUB_OFFLINE", "1"),
+    ("HF_DATASETS_OFFLINE", "1"),
+    ("TRANSFORMERS_OFFLINE", "1"),
+    ("HF_HUB_DISABLE_TELEMETRY", "1"),
+    ("WANDB_MODE", "offline"),
+    ("DO_NOT_TRACK", "1"),
+    ("PIP_NO_INDEX", "1"),
+];
+
+/// What no worker finds.
+pub(super) const HIDDEN: &[&str] =
+    &["RAY_ADDRESS", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONPATH", "VIRTUAL_ENV"];

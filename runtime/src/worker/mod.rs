@@ -1,0 +1,20 @@
+//! Systems under test in processes of their own, in any language: [`Worker`], which speaks `docs/worker-protocol.md`.
+//!
+//! Takes a [`Command`], hands on answers: what a pipeline really does ([`Opened`]), a stream that is timed where it runs
+//! ([`Remote`](crate::bencher::Remote)). A worker that breaks the protocol, is silent for too long or ends is killed with
+//! all that it started, and what it was asked for fails with that.
+//!
+//! `Place` is where a measuring process and what it starts may leave things; the stage `run` makes it and cleans it up.
+
+mod client;
+mod command;
+mod exchange;
+mod place;
+mod process;
+mod protocol;
+mod survivors;
+
+pub use client::{Task, Worker};
+pub use command::Command;
+pub(crate) use place::Place;
+pub use protocol::{Costs, Executed, Hello, Opened, Order};

@@ -1,0 +1,114 @@
+//! Where a measuring process and what it starts may leave things, and the mark that they are known by.
+
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::survivors;
+
+/// Holds the mark of a measuring process, and of all that it starts.
+const MARK: &str = "WEIGHBRIDGE_MARK";
+/// Holds the folder that is kept for the run.
+const KEPT: &str = "WEIGHBRIDGE_KEPT";
+/// Holds the milliseconds after which a worker that is silent is given up.
+const SILENCE: &str = "WEIGHBRIDGE_SILENCE";
+
+/// How long a worker may be silent where nobody says.
+const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
+
+/// The place of one measuring process. The parent makes it and cleans it up, the process finds it in its environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    mark: String,
+    kept: Option<PathBuf>,
+    silence: Duration,
+}
+
+impl Place {
+    /// A new place: a mark that no other process on this machine has, and how long what is started may be silent.
+    pub(crate) fn new(silence: Duration) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // Fresh from the operating system: process ids come again.
+        let drawn = RandomState::new().hash_one(count) as u32;
+        let mark = format!("{:x}-{drawn:x}", std::process::id());
+        Self { mark, kept: None, silence }
+    }
+
+    /// The place that this process was started with; in a process that nobody started so, one of its own.
+    pub(crate) fn from_env() -> Self {
+        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let silence = text(SILENCE).and_then(|text| text.parse().ok());
+        let silence = silence.map_or(DEFAULT_SILENCE, Duration::from_millis);
+        let fresh = Self::new(silence);
+        Self { mark: text(MARK).unwrap_or(fresh.mark), kept: text(KEPT).map(PathBuf::from), silence }
+    }
+
+    /// The variables that hand it to a process.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let silence = self.silence.as_millis().to_string();
+        vec![(MARK, self.mark.clone().into()), (SILENCE, silence.into())]
+    }
+
+    /// The variable that tells processes of the folder that is kept for the run.
+    pub(crate) fn keeping(folder: &Path) -> (String, String) {
+        // What is started with it may be in another directory.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        (KEPT.to_owned(), folder.display().to_string())
+    }
+
+    /// The place of something that is started from here: its mark begins with this one's.
+    pub(super) fn within(&self, name: &str) -> Self {
+        Self { mark: format!("{}.{name}", self.mark), ..self.clone() }
+    }
+
+    /// The variable with the mark.
+    pub(super) fn marking(&self) -> (&'static str, &str) {
+        (MARK, &self.mark)
+    }
+
+    /// How long what is started may be silent.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence
+    }
+
+    /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
+    /// the path of a socket has at most 107 bytes.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let own = self.mark.split('.').next().unwrap_or_default();
+        std::env::temp_dir().join(format!("wb-{own}"))
+    }
+
+    /// The folder that is kept for the run; where there is none, one that is not.
+    pub(super) fn kept(&self) -> PathBuf {
+        self.kept.clone().unwrap_or_else(|| self.temporary().join("kept"))
+    }
+
+    /// Kills all processes with this mark, but the caller.
+    pub(crate) fn end_survivors(&self) {
+        survivors::end(&format!("{MARK}={}", self.mark));
+    }
+
+    /// Removes the temporary folder.
+    pub(crate) fn remove_temporary(&self) {
+        let _ = fs::remove_dir_all(self.temporary()); // there only if something was started
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_differ_and_what_is_started_from_a_place_shares_its_folder() {
+        let (one, two) = (Place::new(DEFAULT_SILENCE), Place::new(DEFAULT_SILENCE));
+        assert_ne!(one.mark, two.mark);
+        let within = one.within("0");
+        assert!(within.mark.starts_with(&one.mark));
+        assert_eq!(within.temporary(), one.temporary());
+        assert_ne!(one.temporary(), two.temporary());
+    }
+}

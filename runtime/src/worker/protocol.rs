@@ -1,0 +1,325 @@
+//! What harness and worker say to each other: version 1 of `docs/worker-protocol.md`, which is written for whoever
+//! writes a worker. Both are to be read side by side.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The version of the protocol: part of the first thing that a worker says.
+pub(super) const VERSION: u32 = 1;
+
+/// A frame longer than this is none.
+pub(super) const LONGEST: u32 = 64 << 20;
+
+/// What the harness asks.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Ask {
+    Open(Map<String, Value>),
+    Verify { epoch: u64 },
+    Next {},
+    Run(Run),
+    Epoch { epoch: u64 },
+    Begin { epoch: u64 },
+    Advance {},
+    Save {},
+    Restore { state: String },
+    Close {},
+}
+
+/// How much is measured, and which batches of the first pass are copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Run {
+    pub(super) warmup: u64,
+    pub(super) batches: u64,
+    #[serde(serialize_with = "nanoseconds")]
+    pub(super) min_time: Duration,
+    pub(super) hold: Vec<u64>,
+}
+
+fn nanoseconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(time.as_nanos() as u64)
+}
+
+/// What a worker says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Say {
+    Hello(Hello),
+    Beat(Beat),
+    Opened(Box<Opened>),
+    Declined(Declined),
+    Failed(Failed),
+    Batch(Batch),
+    End(Nothing),
+    Ran(Box<Ran>),
+    Timed(Timed),
+    Begun(Nothing),
+    Saved(Saved),
+    Restored(Nothing),
+    Closed(Closed),
+}
+
+impl Say {
+    /// The name of the message.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "hello",
+            Self::Beat(_) => "beat",
+            Self::Opened(_) => "opened",
+            Self::Declined(_) => "declined",
+            Self::Failed(_) => "failed",
+            Self::Batch(_) => "batch",
+            Self::End(_) => "end",
+            Self::Ran(_) => "ran",
+            Self::Timed(_) => "timed",
+            Self::Begun(_) => "begun",
+            Self::Saved(_) => "saved",
+            Self::Restored(_) => "restored",
+            Self::Closed(_) => "closed",
+        }
+    }
+}
+
+/// A message without content.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Nothing {}
+
+/// What a worker says first: which system it is, and where that comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Hello {
+    /// The version of the protocol that it speaks.
+    pub protocol: u32,
+    /// The system under test: `Google Grain`.
+    pub framework: String,
+    /// Its version.
+    pub version: String,
+    /// The file that its entry point comes from.
+    pub module: String,
+    /// The language that the worker runs in, with its version.
+    pub language: String,
+    /// What importing the system took, in nanoseconds.
+    pub import: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Beat {
+    pub(super) doing: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Declined {
+    pub(super) why: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Failed {
+    pub(super) detail: String,
+}
+
+/// An open pipeline: what it really does, and what opening it cost.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Opened {
+    /// For the work ticket.
+    pub executed: Executed,
+    /// What of the system hands out the batches: `grain.python.MapDataset.source`.
+    pub entry_point: String,
+    /// Whether batches come in the order of the elements.
+    pub order: Order,
+    /// What the set-up cost.
+    pub costs: Costs,
+    /// How many processes it has.
+    pub processes: Option<u64>,
+    /// How many threads they have together.
+    pub threads: Option<u64>,
+    /// Whether its place in an epoch can be saved.
+    #[serde(default)]
+    pub can_save: bool,
+    /// Whether it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
+    #[serde(default)]
+    pub whole_pass: bool,
+}
+
+/// What a pipeline really does.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Executed {
+    /// The transforms that run, in order, by name.
+    pub transforms: Vec<String>,
+    /// Where they run.
+    pub ran_on: String,
+    /// How a batch is waited for.
+    pub synchronised: String,
+    /// What the consumer gets.
+    pub delivery: crate::bencher::Delivery,
+    /// Worker threads or processes that there really are.
+    pub workers: u64,
+}
+
+/// In which order elements are delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// In theirs.
+    Kept,
+    /// In any.
+    Lost,
+}
+
+/// What opening a pipeline cost, in nanoseconds; `None` where there is no such step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Costs {
+    /// Bringing the data into the system's own format.
+    pub convert: Option<u64>,
+    /// Making the pipeline.
+    pub set_up: Option<u64>,
+    /// Compiling it.
+    pub compile: Option<u64>,
+}
+
+/// A batch in the exchange file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Batch {
+    pub(super) elements: u64,
+    #[serde(default)]
+    pub(super) fields: Vec<Field>,
+}
+
+/// A field of a batch in the exchange file. The type is a text: what is no type of ours is said by name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) dtype: String,
+    pub(super) shape: Vec<usize>,
+    pub(super) offset: u64,
+}
+
+/// What a worker measured. Times in nanoseconds; `None` for what cannot be had.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Ran {
+    pub(super) samples: Vec<u64>,
+    pub(super) elements: u64,
+    pub(super) bytes: u64,
+    pub(super) wall: u64,
+    pub(super) first: Option<u64>,
+    #[serde(default)]
+    pub(super) restarts: Vec<u64>,
+    pub(super) warmup: u64,
+    pub(super) passes: u64,
+    pub(super) ran_out: bool,
+    pub(super) usage: Usage,
+    pub(super) stopped: Stopped,
+    pub(super) processes: Option<u64>,
+    pub(super) threads: Option<u64>,
+    #[serde(default)]
+    pub(super) held: Vec<Batch>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Usage {
+    pub(super) cpu: Option<u64>,
+    pub(super) wait: Option<u64>,
+    pub(super) minor_faults: Option<u64>,
+    pub(super) major_faults: Option<u64>,
+    pub(super) voluntary: Option<u64>,
+    pub(super) involuntary: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Stopped {
+    pub(super) wall: Option<u64>,
+    pub(super) cpu: Option<u64>,
+    pub(super) others: Option<u64>,
+}
+
+/// A whole epoch by the worker's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Timed {
+    pub(super) wall: u64,
+    pub(super) elements: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Saved {
+    pub(super) state: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Closed {
+    pub(super) tear_down: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::read;
+
+    /// The blocks of the page that both ends are written against.
+    fn page() -> Vec<String> {
+        let page = include_str!("../../../docs/worker-protocol.md");
+        let mut blocks = Vec::new();
+        for block in page.split("```json\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default();
+            // Several messages stand in one block, each beginning with a brace in the first column or after spaces or `or`.
+            let mut values = serde_json::Deserializer::from_str("").into_iter::<Value>();
+            assert!(values.next().is_none());
+            for part in block.replace("  or  ", "\n").replace("}       {", "}\n{").split("\n{") {
+                let part = if part.starts_with('{') { part.to_owned() } else { format!("{{{part}") };
+                for value in serde_json::Deserializer::from_str(&part).into_iter::<Value>() {
+                    blocks.push(value.unwrap_or_else(|error| panic!("{error}: {part}")).to_string());
+                }
+            }
+        }
+        blocks
+    }
+
+    const ASKS: &[&str] =
+        &["open", "verify", "next", "run", "epoch", "begin", "advance", "save", "restore", "close"];
+
+    #[test]
+    fn every_answer_on_the_page_can_be_read() {
+        let mut answers = 0;
+        for message in page() {
+            if ASKS.iter().any(|ask| message.starts_with(&format!("{{\"{ask}\":"))) {
+                continue;
+            }
+            let say: Say = read(message.as_bytes()).unwrap_or_else(|error| panic!("{error}: {message}"));
+            assert!(message.contains(say.name()), "{message}");
+            answers += 1;
+        }
+        assert!(answers >= 13, "{answers} answers");
+    }
+
+    #[test]
+    fn asks_are_written_as_on_the_page() {
+        let page = page();
+        let run =
+            Run { warmup: 2, batches: 40, min_time: Duration::from_millis(500), hold: vec![3, 17, 22, 39] };
+        let asks = [
+            Ask::Verify { epoch: 0 },
+            Ask::Next {},
+            Ask::Run(run),
+            Ask::Epoch { epoch: 1 },
+            Ask::Begin { epoch: 3 },
+            Ask::Advance {},
+            Ask::Save {},
+            Ask::Restore { state: "...".into() },
+            Ask::Close {},
+        ];
+        for ask in asks {
+            let written = serde_json::to_value(&ask).unwrap();
+            let there = page.iter().any(|message| {
+                serde_json::from_str::<Value>(message).is_ok_and(|message| message == written)
+            });
+            assert!(there, "{written} is not on the page");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_ignored_and_an_unknown_message_is_none() {
+        let hello = br#"{"beat": {"doing": "importing", "since": [1, {"a": 2}]}}"#;
+        assert_eq!(read::<Say>(hello).unwrap().name(), "beat");
+        assert!(read::<Say>(br#"{"shout": {}}"#).is_err());
+        assert!(read::<Say>(br#"{"begun": {}, "end": {}}"#).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+"""The other end of the conversation, as small as it can be, and a worker to have it with."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weighbridge_worker.pipeline import DTYPES
+
+from .conftest import HOME, Made
+
+
+class Worker:
+    """A worker process and the harness's end of its channel."""
+
+    def __init__(self, adapter: str, python: str = sys.executable, **environment: str) -> None:
+        ours, theirs = socket.socketpair()
+        self.end = ours
+        self.end.settimeout(120)
+        self.process = subprocess.Popen(
+            [python, "-P", "-m", "weighbridge_worker", adapter],
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(HOME),
+                "WEIGHBRIDGE_WORKER": "1",
+                "OMP_NUM_THREADS": "1",
+                **environment,
+            },
+        )
+        theirs.close()
+        self.beats = 0
+
+    def tell(self, name: str, **message: Any) -> None:
+        body = json.dumps({name: message}).encode()
+        self.end.sendall(struct.pack("<I", len(body)) + body)
+
+    def hear(self) -> tuple[str, dict[str, Any]]:
+        while True:
+            (length,) = struct.unpack("<I", self._exactly(4))
+            ((name, message),) = json.loads(self._exactly(length)).items()
+            if name != "beat":
+                return name, message
+            self.beats += 1
+
+    def ask(self, name: str, **message: Any) -> tuple[str, dict[str, Any]]:
+        self.tell(name, **message)
+        return self.hear()
+
+    def _exactly(self, count: int) -> bytes:
+        got = b""
+        while len(got) < count:
+            part = self.end.recv(count - len(got))
+            if not part:
+                raise EOFError("the worker has ended")
+            got += part
+        return got
+
+    def open(self, made: Made, place: Path, spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        self.exchange = place / "exchange"
+        self.exchange.touch()
+        for folder in ("scratch", "converted"):
+            (place / folder).mkdir(exist_ok=True)
+        return self.ask(
+            "open",
+            contract="loader",
+            exchange=str(self.exchange),
+            scratch=str(place / "scratch"),
+            converted=str(place / "converted"),
+            device="cpu",
+            data=made.said,
+            pipeline=spec,
+        )
+
+    def read(self, said: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What a batch that was said holds."""
+        content = self.exchange.read_bytes()
+        batch = {}
+        for field in said["fields"]:
+            shape = (said["elements"], *field["shape"])
+            dtype = DTYPES[field["dtype"]]
+            batch[field["name"]] = np.frombuffer(content, dtype, int(np.prod(shape)), field["offset"]).reshape(shape)
+        return batch
+
+    def verify(self, epoch: int = 0) -> list[dict[str, np.ndarray]]:
+        batches = []
+        name, said = self.ask("verify", epoch=epoch)
+        while name == "batch":
+            batches.append(self.read(said))
+            name, said = self.ask("next")
+        assert name == "end", said
+        return batches
+
+    def close(self) -> tuple[str, str]:
+        """What it printed on standard output, and on standard error."""
+        self.end.close()
+        out, errors = self.process.communicate(timeout=30)
+        return out.decode(), errors.decode()

@@ -1,0 +1,238 @@
+"""Every adapter whose framework is installed, over a real worker in that framework's own environment.
+
+Environments lie where the harness looks for them; an adapter without one is skipped. Each cell is verified or declined
+by name: a batch that differs in a bit, or a failure, fails the test.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weighbridge_worker.adapter import Place
+from weighbridge_worker.adapters import numpy as reference
+
+from .harness import Worker
+
+FILES = Path(reference.__file__).parent
+NAMES = sorted(path.stem for path in FILES.glob("*.py") if path.stem != "__init__")
+ENVIRONMENTS = {"datarax_scan": "datarax"}
+INEXACT: dict[str, float] = {}
+"""Adapters whose numbers may differ by so many units in the last place, where the framework's compiler fuses."""
+
+
+def peers() -> Path:
+    if "WEIGHBRIDGE_PEERS" in os.environ:
+        return Path(os.environ["WEIGHBRIDGE_PEERS"])
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(home) / "weighbridge/peers"
+
+
+def python(name: str) -> str:
+    """The interpreter that has the adapter's framework."""
+    there = peers() / ENVIRONMENTS.get(name, name) / "venv/bin/python"
+    if there.exists():
+        return str(there)
+    if name == "numpy":
+        return sys.executable
+    pytest.skip(f"{name} is not installed: cargo xtask peers install {name}")
+
+
+PINNED = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "HF_HUB_OFFLINE": "1",
+    "JAX_PLATFORMS": "cpu",
+    "MALLOC_MMAP_THRESHOLD_": "1048576",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TQDM_DISABLE": "1",
+}
+
+BRANCHES = [["RandomBrightness", "Clip"], ["GaussianNoise"], ["Scale"]]
+ALL_KINDS = ("CreateAttentionMask", "CausalMaskGeneration", "HashEmbeddingIndex", "Normalize", "CastToFloat32")
+VIEWS = ("RandomResizedCrop", "RandomFlip", "ColorJitter", "RandomGrayscale", "GaussianBlur", "RandomSolarize")
+SOME = [
+    {"position": 1, "decided_at": 1, "from": 0.0, "below": 0.5},
+    {"position": 2, "decided_at": 1, "from": 0.5, "below": 1.0},
+]
+CELLS = {
+    "plain": ("images", (), {}),
+    "normalised": ("images", ("Normalize", "CastToFloat32"), {}),
+    "two workers": ("images", ("Normalize", "CastToFloat32"), {"workers": 2}),
+    "pointwise": ("images", ("Normalize", "Scale", "Clip", "Add", "Multiply", "LogTransform", "CheapTransform"), {}),
+    "expensive": ("images", ("Normalize", "ExpensiveTransform"), {}),
+    "numbers drawn": ("images", ("Normalize", "RandomScale", "RandomBrightness", "GaussianNoise"), {}),
+    "views drawn": ("images", (*VIEWS, "Normalize"), {}),
+    "views drawn by two": ("images", (*VIEWS, "Normalize"), {"workers": 2}),
+    "pixels moved": ("images", ("RandomCrop", "AffineRotation", "MultiScaleResize", "Normalize"), {}),
+    "all fields": ("mixed", ALL_KINDS, {}),
+    "all fields by two": ("mixed", ALL_KINDS, {"workers": 2}),
+    "image and mask": ("mixed", ("RandomFlip", "RandomCrop", "RandomResizedCrop"), {}),
+    "padded": ("mixed", ("HashEmbeddingIndex", "DynamicPad", "CreateAttentionMask"), {}),
+    "a shard": ("images", ("RandomFlip", "Normalize"), {"first": 5, "end": 18}),
+    "streamed": ("images", ("Normalize",), {"access": "file-streaming"}),
+    "eager": ("images", ("Normalize",), {"access": "file-eager"}),
+    "mixup": ("images", ("Normalize",), {"mixing": {"kind": "mixup", "alpha": 0.4}}),
+    "cutmix": ("images", ("Normalize",), {"mixing": {"kind": "cutmix", "alpha": 0.4}}),
+    "gates": ("images", ("Normalize", "Scale", "RandomBrightness"), {"gates": SOME}),
+    "branches": ("images", ("Normalize",), {"branches": BRANCHES}),
+    "views": ("images", ("Normalize",), {"branches": BRANCHES, "merge": "views"}),
+    "mixture": ("images", ("Normalize", "RandomFlip"), {"mixture": [3.0, 1.0]}),
+    "cache": ("images", ("Normalize", "RandomFlip"), {"cache": True}),
+    "regrouped": ("images", ("Normalize", "RandomFlip"), {"rebatch": 7}),
+}
+
+
+def asks(spec):
+    """What is asked for beyond a list of transforms, as the harness says it."""
+    said = []
+    if spec["mixture"]:
+        said.append("mixture " + ":".join(f"{weight:g}" for weight in spec["mixture"]))
+    if spec["gates"]:
+        said.append("steps that only some elements go through")
+    if spec["branches"]:
+        what = "merged by their mean" if spec["merge"] == "mean" else "delivered as views"
+        said.append(f"{len(spec['branches'])} branches {what}")
+    if spec["mixing"]:
+        said.append(f"{spec['mixing']['kind']} (alpha {spec['mixing']['alpha']})")
+    if spec["cache"]:
+        said.append("cache")
+    if spec["rebatch"]:
+        said.append(f"rebatch to {spec['rebatch']}")
+    return said
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def named(request):
+    """The adapter's name, and a function that gives its worker: one for all cells, and a fresh one after a failure."""
+    name = request.param
+    interpreter, alive = python(name), []
+
+    def worker() -> Worker:
+        if not alive:
+            started = Worker(name, interpreter, **PINNED)
+            said, message = started.hear()
+            assert said == "hello", message["detail"]
+            alive.append(started)
+        return alive[0]
+
+    yield name, worker, alive
+    for one in alive:
+        one.close()
+
+
+def elements(batches):
+    """Every element as bytes, field by field: order is not looked at."""
+    rows = []
+    for batch in batches:
+        for place in range(len(next(iter(batch.values())))):
+            rows.append(tuple((name, x.dtype.str, x[place].shape, x[place].tobytes()) for name, x in batch.items()))
+    return rows
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_each_cell_is_verified_or_declined(named, cell, request, tmp_path):
+    name, worker, alive = named
+    data, names, other = CELLS[cell]
+    made = request.getfixturevalue(data)
+    spec = made.spec(*names, **other)
+    spec["asks"] = asks(spec)
+    worker = worker()
+    said, opened = worker.open(made, tmp_path, spec)
+    try:
+        if said == "declined":
+            assert cell not in ("plain", "normalised"), opened["why"]
+            assert opened["why"], "with the reason"
+            pytest.skip(f"declined: {opened['why']}")
+        assert said == "opened", opened["detail"]
+        order_kept = opened["order"] == "kept"
+        plain = {**spec, "workers": 0}
+        expected = reference.open(
+            made.pipeline(*names, **{**other, "workers": 0}), made.data, Place(tmp_path, tmp_path)
+        )
+        assert opened["executed"]["transforms"] == plain["work"]
+        for epoch in (0, 1, 0):
+            wanted = [dict(batch) for batch in expected.begin(epoch)]
+            got = worker.verify(epoch)
+            a, b = elements(got), elements(wanted)
+            assert len(a) == len(b)
+            if name in INEXACT:
+                for x, y in zip(got, wanted, strict=True):
+                    for field in x:
+                        np.testing.assert_array_max_ulp(x[field], y[field], INEXACT[name])
+            elif order_kept and not spec["mixing"]:
+                assert a == b, f"epoch {epoch}"
+                assert [len(x[next(iter(x))]) for x in got] == [len(x[next(iter(x))]) for x in wanted]
+            else:
+                assert sorted(a) == sorted(b), f"epoch {epoch}"
+        said, ran = worker.ask("run", warmup=1, batches=7, min_time=2_000_000, hold=[0, 4])
+        assert said == "ran", ran["detail"]
+        assert len(ran["samples"]) == 7 * ran["passes"] and ran["wall"] == sum(ran["samples"])
+        wanted = set(elements(expected.begin(0)))
+        if name not in INEXACT:
+            assert all(row in wanted for held in ran["held"] for row in elements([worker.read(held)]))
+        if opened["can_save"] and not other.get("cache"):
+            check_resuming(worker, expected)
+    except BaseException:
+        if worker in alive:
+            alive.remove(worker)
+            print(worker.close()[1][-3000:], file=sys.stderr)
+        raise
+    finally:
+        if worker in alive:
+            assert worker.ask("close")[0] == "closed"
+
+
+def check_resuming(worker, expected):
+    """A place is gone on from where it was saved."""
+    assert worker.ask("begin", epoch=1) == ("begun", {})
+    for _ in range(2):
+        assert worker.ask("advance")[0] == "batch"
+    said, saved = worker.ask("save")
+    if said == "declined":
+        return
+    assert said == "saved", saved
+    rest = []
+    while (heard := worker.ask("advance"))[0] == "batch":
+        rest.append(worker.read(heard[1]))
+    assert worker.ask("restore", state=saved["state"]) == ("restored", {})
+    again = []
+    while (heard := worker.ask("advance"))[0] == "batch":
+        again.append(worker.read(heard[1]))
+    assert elements(again) == elements(rest) and rest
+    whole = elements(expected.begin(1))
+    assert elements(rest) == whole[len(whole) - len(elements(rest)) :]
+
+
+RAISES = """
+from weighbridge_worker import adapter
+
+ADAPTER = adapter.load({name!r})
+parent, last = adapter.resolve(ADAPTER.entry_point)
+
+
+def raises(*arguments, **named):
+    raise RuntimeError("the entry point was called")
+
+
+setattr(parent, last, raises)
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_frameworks_own_entry_point_there_is_no_batch(name, images, tmp_path):
+    path = tmp_path / "raises.py"
+    path.write_text(RAISES.format(name=name))
+    worker = Worker(str(path), python(name), **PINNED)
+    said, message = worker.hear()
+    assert said == "hello", message["detail"]
+    said, message = worker.open(images, tmp_path, images.spec("Normalize"))
+    if said == "opened":
+        said, message = worker.ask("verify", epoch=0)
+    worker.close()
+    assert said == "failed" and "the entry point was called" in message["detail"], (said, message)

@@ -1,0 +1,145 @@
+"""A real worker process over a real channel."""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+
+import numpy as np
+import pytest
+
+from .harness import Worker
+
+F = np.float32
+
+
+@pytest.fixture
+def worker():
+    started = Worker("numpy")
+    yield started
+    started.close()
+
+
+def hello(worker):
+    name, said = worker.hear()
+    assert name == "hello", said
+    return said
+
+
+def test_the_conversation(worker, images, tmp_path):
+    said = hello(worker)
+    assert said["protocol"] == 1 and said["framework"] == "NumPy" and said["version"] == np.__version__
+    assert said["module"].endswith("numpy/__init__.py") and said["import"] > 0
+    name, opened = worker.open(images, tmp_path, images.spec("Normalize"))
+    assert name == "opened", opened
+    assert opened["executed"] == {
+        "transforms": ["Normalize"],
+        "ran_on": "cpu",
+        "synchronised": "on return",
+        "delivery": "owned",
+        "workers": 0,
+    }
+    assert opened["costs"]["convert"] is None and opened["costs"]["set_up"] > 0 and opened["can_save"]
+    batches = worker.verify()
+    expected = images.fields["image"].astype(F) / F(255)
+    assert np.array_equal(np.concatenate([batch["image"] for batch in batches]), expected)
+
+    name, ran = worker.ask("run", warmup=2, batches=7, min_time=20_000_000, hold=[0, 3, 6])
+    assert name == "ran", ran
+    assert len(ran["samples"]) == 7 * ran["passes"] and sum(ran["samples"]) == ran["wall"] >= 20_000_000
+    assert ran["ran_out"] and ran["warmup"] == 2 * ran["passes"] and ran["first"] > 0
+    assert len(ran["restarts"]) == 2 * ran["passes"], "an epoch has six batches"
+    per_pass = [4, 4, 4, 3, 4, 4, 4]
+    assert ran["elements"] == sum(per_pass) * ran["passes"] and ran["bytes"] == ran["elements"] * 8 * 8 * 3 * 4
+    assert [held["elements"] for held in ran["held"]] == [4, 3, 4]
+    for held, start in zip(ran["held"], (8, 20, 8), strict=True):
+        assert np.array_equal(worker.read(held)["image"], expected[start : start + held["elements"]])
+    assert ran["usage"]["cpu"] > 0 and ran["stopped"]["wall"] > 0
+    assert ran["stopped"]["others"] < 5_000_000 and ran["processes"] == 1 and ran["threads"] == 1
+
+    name, timed = worker.ask("epoch", epoch=1)
+    assert name == "timed" and timed["elements"] == 23 and timed["batches"] == 6 and timed["wall"] > 0
+
+    assert worker.ask("begin", epoch=2) == ("begun", {})
+    for _ in range(4):
+        name, batch = worker.ask("advance")
+    name, saved = worker.ask("save")
+    assert name == "saved" and base64.b64decode(saved["state"])
+    rest = [worker.ask("advance")[1]["elements"], worker.ask("advance")[1]["elements"]]
+    assert rest == [4, 3] and worker.ask("advance") == ("end", {})
+    assert worker.ask("restore", state=saved["state"]) == ("restored", {})
+    name, batch = worker.ask("advance")
+    assert np.array_equal(worker.read(batch)["image"], expected[16:20])
+
+    name, closed = worker.ask("close")
+    assert name == "closed" and closed["tear_down"] > 0
+    assert worker.open(images, tmp_path, images.spec("Scale", "Normalize"))[0] == "opened", "the worker stays"
+
+
+def test_what_cannot_be_done_is_declined_and_what_fails_says_so(worker, images, tmp_path):
+    hello(worker)
+    name, said = worker.open(images, tmp_path, images.spec(workers=2))
+    assert name == "declined" and "2 workers" in said["why"]
+    name, said = worker.open(images, tmp_path, {**images.spec("Normalize"), "output": []})
+    assert name == "failed" and said["detail"].rstrip().endswith("docs/transforms.md differs")
+    assert worker.ask("close")[0] == "closed"
+    assert worker.open(images, tmp_path, images.spec("Normalize"))[0] == "opened"
+
+
+def test_what_is_printed_goes_to_standard_error(images, tmp_path):
+    path = tmp_path / "loud.py"
+    path.write_text(
+        "import os\nprint('loud')\nos.system('echo louder; cat')\n"
+        "from weighbridge_worker.adapters.numpy import ADAPTER\n"
+    )
+    worker = Worker(str(path))
+    hello(worker)
+    out, errors = worker.close()
+    assert out == "" and "loud\n" in errors and "louder\n" in errors
+
+
+def test_a_framework_that_is_not_there_is_told_of(tmp_path):
+    path = tmp_path / "missing.py"
+    path.write_text("import no_such_framework\n")
+    worker = Worker(str(path))
+    name, said = worker.hear()
+    assert name == "failed" and "No module named 'no_such_framework'" in said["detail"]
+    worker.close()
+
+
+def test_it_says_that_it_lives_while_it_imports(tmp_path):
+    path = tmp_path / "slow.py"
+    path.write_text(
+        "import threading, weighbridge_worker.beat\nfrom weighbridge_worker.adapters.numpy import ADAPTER\n"
+        "threading.Event().wait(0.6)\n"
+    )
+    here = tmp_path / "sitecustomize.py"
+    here.write_text("import weighbridge_worker.beat as beat\nbeat.SECONDS = 0.1\n")
+    worker = Worker(str(path), PYTHONPATH=f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}:{path.parents[1]}:" + HOME)
+    hello(worker)
+    assert worker.beats >= 2
+    worker.close()
+
+
+def test_it_ends_with_what_it_started_when_the_harness_goes(images, tmp_path):
+    path = tmp_path / "starts.py"
+    path.write_text(
+        "import subprocess, sys\nfrom weighbridge_worker.adapters.numpy import ADAPTER\n"
+        "child = subprocess.Popen(['setsid', 'sleep', '600'])\nprint(child.pid, file=sys.stderr)\n"
+        "while True: pass\n"
+    )
+    worker = Worker(str(path))
+    child = int(worker.process.stderr.readline())
+    worker.end.close()
+    worker.process.wait(20)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+    raise AssertionError("the child lives")
+
+
+HOME = str(__import__("pathlib").Path(__file__).parent.parent)

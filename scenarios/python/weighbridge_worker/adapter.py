@@ -1,0 +1,161 @@
+"""What one framework's file implements: it opens a pipeline, and iterates over its epochs as its users would."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .data import Data
+from .pipeline import Batch, Pipeline
+
+
+class Declined(Exception):
+    """What this system cannot do, by name and with the reason. Another pipeline under the same name would be worse."""
+
+
+@dataclass
+class Place:
+    """Where an adapter may put things, and what it says about the cost of opening."""
+
+    scratch: Path
+    """Empty, and removed after the case."""
+    converted: Path
+    """Of this adapter and this data set, kept for the run."""
+    convert: int | None = None
+    compile: int | None = None
+
+    def converting(self, name: str, convert: Callable[[Path], None]) -> Path:
+        """A folder of converted data: made once, and found again whole."""
+        whole = self.converted / name
+        start = time.perf_counter_ns()
+        if not whole.exists():
+            part = self.converted / f"{name}.part"
+            part.mkdir(parents=True)
+            convert(part)
+            part.rename(whole)
+            self.convert = (self.convert or 0) + time.perf_counter_ns() - start
+        else:
+            self.convert = self.convert or 0
+        return whole
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What really happens, for the ticket."""
+
+    transforms: tuple[str, ...]
+    ran_on: str = "cpu"
+    synchronised: str = "on return"
+    delivery: str = "owned"
+    workers: int = 0
+    order: str = "kept"
+
+
+class Loader(ABC):
+    """An open pipeline."""
+
+    @abstractmethod
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        """The batches of an epoch, each a dict of numpy arrays that are there when they are handed out.
+
+        Work on batches starts with the first one that is asked for. What the framework's own threads or processes have
+        under way for the epoch before is let go first.
+        """
+
+    @abstractmethod
+    def executed(self) -> Executed: ...
+
+    def save(self) -> bytes:
+        """The place in the epoch: how many batches were handed out, and what else the rest depends on."""
+        raise Declined("it cannot save its place in an epoch")
+
+    def restore(self, state: bytes) -> Iterator[Batch]:
+        """The batches after the place that was saved, in another process too."""
+        raise Declined("it cannot restore its place in an epoch")
+
+    @property
+    def can_save(self) -> bool:
+        return type(self).save is not Loader.save
+
+    def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
+        """Lets everything go: processes, threads, files outside `converted`, shared memory."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One framework. Its file ends with `ADAPTER = Adapter(...)`."""
+
+    framework: str
+    """The exact name that the harness knows it by."""
+    distribution: str
+    """What the package is called where it is installed from: its version is looked up by it."""
+    entry_point: str
+    """The dotted name of the framework's own loader, which the adapter really calls."""
+    open: Callable[[Pipeline, Data, Place], Loader]
+    configure: Mapping[str, Any] = field(default_factory=dict)
+    """What was pinned, for people to read."""
+
+    @property
+    def version(self) -> str:
+        return importlib.metadata.version(self.distribution)
+
+    @property
+    def module(self) -> str:
+        """The file that the entry point comes from."""
+        parent, name = resolve(self.entry_point)
+        target = getattr(parent, name)
+        homes = [getattr(target, "__module__", None), getattr(parent, "__module__", None)]
+        for home in (*homes, getattr(parent, "__name__", None), self.entry_point.split(".")[0]):
+            file = getattr(sys.modules.get(home or ""), "__file__", None)
+            if file:
+                return str(file)
+        return "built in"
+
+
+def resolve(dotted: str) -> tuple[Any, str]:
+    """What holds the last name of a dotted one, and that name: modules first, then attributes."""
+    parts = dotted.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        name = ".".join(parts[:length])
+        try:
+            found: Any = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and name.startswith(error.name):
+                continue
+            raise
+        for part in parts[length:-1]:
+            found = getattr(found, part)
+        return found, parts[-1]
+    raise ModuleNotFoundError(f"no module of `{dotted}` can be imported")
+
+
+def load(name: str) -> Adapter:
+    """The adapter of this name, or in this file."""
+    if name.endswith(".py"):
+        stem = "adapter_" + Path(name).stem
+        spec = importlib.util.spec_from_file_location(stem, name)
+        assert spec is not None and spec.loader is not None, "a path that ends with .py has a loader"
+        module: ModuleType = importlib.util.module_from_spec(spec)
+        sys.modules[stem] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(f"weighbridge_worker.adapters.{name}")
+    adapter = module.ADAPTER
+    assert isinstance(adapter, Adapter), f"{name} ends with an Adapter"
+    return adapter
+
+
+def plain_only(pipeline: Pipeline, *, but: tuple[str, ...] = ()) -> None:
+    """Declines what is asked for beyond a list of transforms, but for what begins with one of these words."""
+    for ask in pipeline.asks:
+        if not ask.startswith(but):
+            raise Declined(ask)

@@ -1,0 +1,106 @@
+"""NumPy: what a person writes without a framework, and what the frameworks are held against in Python.
+
+Idiomatic: a loop over slices of arrays in memory, and one vectorised call per step on the whole batch.
+
+Tried: fetching row by row and stacking (0.03 to 0.7 of the speed), a table of the 256 values of `u8` (a quarter of the
+speed of a division), one output buffer for all batches (10 % quicker, but then a batch dies with the next request).
+Batches beyond a megabyte go through the steps in blocks that fit the cache.
+
+Cannot: workers. A thread pool around numpy is a framework of one's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..data import Data, Reader
+from ..pipeline import Batch, Pipeline, Program
+
+
+class NumPy(Loader):
+    """Slices of arrays."""
+
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        self.pipeline, self.data = pipeline, data
+        self.program = Program(pipeline, data.sources)
+        self.reader = Reader(pipeline, data)
+        self.cached: list[Batch] = []
+        self.place = (0, 0)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.reader.begin()
+        if epoch == 0:
+            self.cached = []
+        return self.batches(epoch, 0)
+
+    def batches(self, epoch: int, skip: int) -> Iterator[Batch]:
+        """The batches of an epoch after the first `skip`, as they are delivered."""
+        self.place = (epoch, skip)
+        made = self.regrouped(epoch, skip) if self.pipeline.rebatch else self.made(epoch, skip)
+        for number, batch in enumerate(made, skip + 1):
+            self.place = (epoch, number)
+            yield batch
+
+    def made(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
+        if not self.pipeline.cache:
+            yield from self.fresh(epoch, skip)
+        elif len(self.cached) == self.pipeline.batches:
+            for batch in self.cached:
+                yield {name: array.copy() for name, array in batch.items()}
+        else:
+            self.cached = []
+            for batch in self.fresh(epoch, 0):
+                self.cached.append({name: array.copy() for name, array in batch.items()})
+                yield batch
+
+    def fresh(self, epoch: int, skip: int) -> Iterator[Batch]:
+        for number in range(skip, len(self.reader)):
+            rows = self.reader.batch(number, epoch)
+            yield self.program.batch(rows.fields, rows.indices, epoch, rows.first)
+
+    def regrouped(self, epoch: int, skip: int) -> Iterator[Batch]:
+        """Batches of another size: no element is lost, and the last may be short."""
+        size, waiting = self.pipeline.rebatch or 1, []
+        before, spare = divmod(skip * size, self.pipeline.batch_size)
+        for batch in self.made(epoch, before):
+            waiting.append({name: array[spare:] for name, array in batch.items()})
+            spare = 0
+            there = sum(len(next(iter(one.values()))) for one in waiting)
+            while there >= size:
+                joined = {name: np.concatenate([one[name] for one in waiting]) for name in waiting[0]}
+                yield {name: array[:size].copy() for name, array in joined.items()}
+                waiting = [{name: array[size:] for name, array in joined.items()}]
+                there -= size
+        left = {name: np.concatenate([one[name] for one in waiting]) for name in waiting[0]} if waiting else {}
+        if left and len(next(iter(left.values()))):
+            yield left
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work)
+
+    def save(self) -> bytes:
+        if self.pipeline.cache:
+            raise Declined("a place in an epoch of a cache: the batches of its first epoch are not part of it")
+        return json.dumps({"data": self.data.digest, "epoch": self.place[0], "batches": self.place[1]}).encode()
+
+    def restore(self, state: bytes) -> Iterator[Batch]:
+        said = json.loads(state)
+        if said["data"] != self.data.digest:
+            raise ValueError("the place was saved over other data")
+        return self.batches(said["epoch"], said["batches"])
+
+    def close(self) -> None:
+        self.cached = []
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
+    if pipeline.workers:
+        raise Declined(f"{pipeline.workers} workers: numpy has none")
+    return NumPy(pipeline, data)
+
+
+ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open)

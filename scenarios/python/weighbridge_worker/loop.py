@@ -1,0 +1,202 @@
+"""The timed loop: one place for all adapters, and none of them sees which batches it holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .adapter import Loader
+from .exchange import kept, weigh
+from .pipeline import Batch
+from .usage import Tree, Usage
+
+now = time.perf_counter_ns  # CLOCK_MONOTONIC
+
+
+class Empty(Exception):
+    """An epoch that has no batch."""
+
+
+@dataclass
+class Measured:
+    """What a run saw. Times in nanoseconds."""
+
+    samples: list[int] = field(default_factory=list)
+    elements: int = 0
+    bytes: int = 0
+    wall: int = 0
+    first: int | None = None
+    restarts: list[int] = field(default_factory=list)
+    warmup: int = 0
+    passes: int = 0
+    ran_out: bool = False
+    usage: Usage = field(default_factory=Usage)
+    stopped_wall: int = 0
+    stopped_cpu: int = 0
+    stopped_others: int = 0
+    processes: int = 1
+    threads: int = 1
+    held: list[Batch] = field(default_factory=list)
+
+    def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
+        """As the protocol has it."""
+        return {
+            "samples": self.samples,
+            "elements": self.elements,
+            "bytes": self.bytes,
+            "wall": self.wall,
+            "first": self.first,
+            "restarts": self.restarts,
+            "warmup": self.warmup,
+            "passes": self.passes,
+            "ran_out": self.ran_out,
+            "usage": asdict(self.usage),
+            "stopped": {"wall": self.stopped_wall, "cpu": self.stopped_cpu, "others": self.stopped_others},
+            "processes": self.processes,
+            "threads": self.threads,
+            "held": held,
+        }
+
+
+class Clock:
+    """Says what was used while it ran, and what while it stood."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured, self._tree = measured, Tree()
+        self._ran_from = Usage()
+        self._stood: tuple[int, int, int] | None = None
+
+    def start(self) -> int:
+        """Lets the clock run: the last thing before the first request."""
+        self._ran_from = self._tree.look()
+        all_cpu, thread = self._ran_from.cpu, time.thread_time_ns()
+        start = now()
+        if self._stood is not None:
+            stood, cpu, own = self._stood
+            self._measured.stopped_wall += start - stood
+            self._measured.stopped_cpu += all_cpu - cpu
+            self._measured.stopped_others += max(0, (all_cpu - cpu) - (thread - own))
+        return start
+
+    def stop(self, end: int) -> None:
+        """Stops the clock, which ran until the stamp `end`."""
+        thread = time.thread_time_ns()
+        own = self._tree.own()
+        used = self._tree.others() + own
+        measured = self._measured
+        measured.usage = measured.usage + (used - self._ran_from)
+        measured.processes = max(measured.processes, self._tree.processes)
+        measured.threads = max(measured.threads, self._tree.threads)
+        self._stood = (end, used.cpu, thread)
+
+    def close(self) -> None:
+        self._tree.close()
+
+
+class Run:
+    """Passes over epoch 0, in progress."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader, self.measured = loader, Measured()
+        self.clock = Clock(self.measured)
+
+    def begin(self) -> Iterator[Batch]:
+        """Begins the epoch anew, with the clock stopped."""
+        start = now()
+        iterator = self.loader.begin(0)
+        self.measured.restarts.append(now() - start)
+        return iterator
+
+    def warm_up(self, iterator: Iterator[Batch], count: int) -> Iterator[Batch]:
+        """Goes through so many batches, which are left out."""
+        measured, rewound = self.measured, False
+        while count:
+            start = now()
+            batch = next(iterator, None)
+            if batch is None:
+                iterator, rewound = self.rewind(rewound), True
+                continue
+            weigh(batch)
+            if measured.first is None:
+                measured.first = now() - start
+            rewound = False
+            measured.warmup += 1
+            count -= 1
+        return iterator
+
+    def rewind(self, rewound: bool) -> Iterator[Batch]:
+        """Goes back to the beginning at the end of the data."""
+        if rewound:
+            raise Empty("the epoch is empty: it gave no batch after it was begun")
+        self.measured.ran_out = True
+        return self.begin()
+
+    def measure(self, iterator: Iterator[Batch], batches: int, hold: Collection[int]) -> None:
+        """One pass over so many batches."""
+        measured, clock, samples = self.measured, self.clock, self.measured.samples
+        done, rewound, elements, size = 0, False, 0, 0
+        start = last = clock.start()
+        while done < batches:
+            # The timed region: ask, see that it is there, stamp. The stamp that ends this batch starts the next.
+            batch = next(iterator, None)
+            if batch is None:
+                # The end of the data is no batch: the clock stops at the last stamp.
+                measured.wall += last - start
+                clock.stop(last)
+                iterator, rewound = self.rewind(rewound), True
+                start = last = clock.start()
+                continue
+            count, weight = weigh(batch)
+            stamp = now()
+            samples.append(stamp - last)
+            last = stamp
+            elements += count
+            size += weight
+            rewound = False
+            if done in hold:
+                # Copied between two stamps, with the clock stopped.
+                measured.wall += last - start
+                clock.stop(last)
+                measured.held.append(kept(batch))
+                start = last = clock.start()
+            done += 1
+        measured.wall += last - start
+        clock.stop(last)
+        measured.elements += elements
+        measured.bytes += size
+        measured.passes += 1
+
+
+def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int]) -> Measured:
+    """Passes over epoch 0, each from its beginning, until the clock has run for `min_time`."""
+    of = Run(loader)
+    measured, held_at = of.measured, frozenset(hold)
+    while True:
+        # The first batch of the pipeline is a figure of its own, so at least one is left out before it is measured.
+        iterator = of.warm_up(of.begin(), max(warmup, measured.first is None))
+        of.measure(iterator, batches, held_at if measured.passes == 0 else ())
+        if measured.wall >= min_time:
+            of.clock.close()
+            return measured
+
+
+def epoch(loader: Loader, number: int) -> dict[str, int]:
+    """One whole epoch, from the first request to the end of the last batch."""
+    iterator = loader.begin(number)
+    elements = size = batches = 0
+    start = now()
+    for batch in iterator:
+        count, weight = weigh(batch)
+        elements += count
+        size += weight
+        batches += 1
+    return {"wall": now() - start, "elements": elements, "bytes": size, "batches": batches}
+
+
+def each(loader: Loader, number: int, look: Callable[[Batch], None]) -> None:
+    """Hands every batch of an epoch to `look` before the next one is asked for."""
+    for batch in loader.begin(number):
+        weigh(batch)
+        look(batch)

@@ -1,0 +1,197 @@
+"""The conversation: one message after the other, answered in turn."""
+
+from __future__ import annotations
+
+import base64
+import platform
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import PROTOCOL, loop
+from .adapter import Adapter, Declined, Loader, Place, load
+from .beat import Heart
+from .data import Data
+from .exchange import Exchange, weigh
+from .pipeline import Batch, Pipeline
+from .protocol import Broken, Channel, Message
+from .usage import Tree
+
+now = time.perf_counter_ns
+
+
+def hello(channel: Channel, heart: Heart, name: str) -> Adapter | None:
+    """Imports the adapter and with it the framework, and says which one it is; or why it cannot be."""
+    start = now()
+    try:
+        with heart.beating(f"importing {name}"):
+            adapter = load(name)
+            took = now() - start
+            message = {
+                "protocol": PROTOCOL,
+                "framework": adapter.framework,
+                "version": adapter.version,
+                "module": adapter.module,
+                "language": f"Python {platform.python_version()}",
+                "import": took,
+            }
+    except BaseException:
+        channel.send("failed", {"detail": traceback.format_exc()})
+        return None
+    channel.send("hello", message)
+    return adapter
+
+
+class Case:
+    """An open pipeline."""
+
+    def __init__(self, adapter: Adapter, said: Message) -> None:
+        self.pipeline = Pipeline.from_dict(said["pipeline"], said.get("device", "cpu"))
+        self.data = Data(said["data"])
+        self.exchange = Exchange(said["exchange"])
+        self.iterator: Iterator[Batch] | None = None
+        place = Place(Path(said["scratch"]), Path(said["converted"]))
+        start = now()
+        try:
+            self.loader: Loader = adapter.open(self.pipeline, self.data, place)
+        except BaseException:
+            self.exchange.close()
+            raise
+        set_up = now() - start - (place.convert or 0) - (place.compile or 0)
+        executed = self.loader.executed()
+        tree = Tree()
+        tree.look()
+        self.opened = {
+            "executed": {
+                "transforms": list(executed.transforms),
+                "ran_on": executed.ran_on,
+                "synchronised": executed.synchronised,
+                "delivery": executed.delivery,
+                "workers": executed.workers,
+            },
+            "entry_point": adapter.entry_point,
+            "order": executed.order,
+            "costs": {"convert": place.convert, "set_up": max(set_up, 0), "compile": place.compile},
+            "processes": tree.processes,
+            "threads": tree.threads,
+            "can_save": self.loader.can_save,
+        }
+        tree.close()
+
+    def close(self) -> None:
+        self.iterator = None
+        try:
+            self.loader.close()
+        finally:
+            self.data.close()
+            self.exchange.close()
+
+
+class Server:
+    """Answers what is asked until the harness goes."""
+
+    def __init__(self, channel: Channel, heart: Heart, adapter: Adapter) -> None:
+        self.channel, self.heart, self.adapter = channel, heart, adapter
+        self.case: Case | None = None
+
+    def serve(self) -> None:
+        while (heard := self.channel.receive()) is not None:
+            name, message = heard
+            answer = getattr(self, f"on_{name}", None)
+            if answer is None:
+                raise Broken(f"`{name}` is no message of version {PROTOCOL}")
+            try:
+                said, reply = answer(message)
+            except Declined as why:
+                said, reply = "declined", {"why": str(why)}
+            except (Broken, ConnectionError):
+                raise
+            except Exception:
+                said, reply = "failed", {"detail": traceback.format_exc()}
+            self.channel.send(said, reply)
+
+    def on_open(self, message: Message) -> tuple[str, Message]:
+        if self.case is not None:
+            raise Broken("a pipeline is open: one at a time")
+        if message.get("contract") != "loader":
+            raise Declined(f"the contract `{message.get('contract')}`: this worker has loaders")
+        if message.get("device", "cpu") != "cpu":
+            raise Declined(f"the device `{message['device']}`: this worker delivers on the host")
+        with self.heart.beating("opening"):
+            self.case = Case(self.adapter, message)
+        return "opened", self.case.opened
+
+    def on_verify(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+
+        def hand_over(batch: Batch) -> None:
+            said, _ = case.exchange.put(batch)
+            self.channel.send("batch", said)
+            self._expect("next")
+
+        loop.each(case.loader, message["epoch"], hand_over)
+        return "end", {}
+
+    def on_run(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        measured = loop.run(
+            case.loader, message["warmup"], message["batches"], message["min_time"], message.get("hold", ())
+        )
+        held, offset = [], 0
+        for batch in measured.held:
+            said, offset = case.exchange.put(batch, offset)
+            held.append(said)
+        return "ran", measured.said(held)
+
+    def on_epoch(self, message: Message) -> tuple[str, Message]:
+        return "timed", loop.epoch(self._open().loader, message["epoch"])
+
+    def on_begin(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        case.iterator = case.loader.begin(message["epoch"])
+        return "begun", {}
+
+    def on_advance(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        batch = next(self._begun(), None)
+        if batch is None:
+            return "end", {}
+        weigh(batch)
+        said, _ = case.exchange.put(batch)
+        return "batch", said
+
+    def on_save(self, message: Message) -> tuple[str, Message]:
+        self._begun()
+        return "saved", {"state": base64.b64encode(self._open().loader.save()).decode()}
+
+    def on_restore(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        case.iterator = case.loader.restore(base64.b64decode(message["state"], validate=True))
+        return "restored", {}
+
+    def on_close(self, message: Message) -> tuple[str, Message]:
+        case, self.case = self.case, None
+        start = now()
+        if case is not None:
+            with self.heart.beating("closing"):
+                case.close()
+        return "closed", {"tear_down": now() - start}
+
+    def _open(self) -> Case:
+        if self.case is None:
+            raise Broken("no pipeline is open")
+        return self.case
+
+    def _begun(self) -> Iterator[Batch]:
+        iterator = self._open().iterator
+        if iterator is None:
+            raise Broken("no epoch is begun")
+        return iterator
+
+    def _expect(self, wanted: str) -> None:
+        heard = self.channel.receive()
+        if heard is None:
+            raise ConnectionError("the harness has gone")
+        if heard[0] != wanted:
+            raise Broken(f"`{heard[0]}` where `{wanted}` is due")
