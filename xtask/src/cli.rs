@@ -411,7 +411,7 @@ pub(crate) struct Ci {
     /// Print the steps and run none.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`.
+    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `peers`.
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
 }

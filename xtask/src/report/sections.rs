@@ -8,6 +8,8 @@ use weighbridge::data::{
     Agreement, CaseRecord, CaseStatus, MetricRecord, Ratio, Unit, machine, median, quantity, rank,
 };
 
+use weighbridge_scenarios::adapters::python::{PEERS, Peer};
+
 use super::field::{Field, Group, name};
 use super::spent::{self, Fit};
 use crate::show;
@@ -389,7 +391,12 @@ pub(super) fn not_measured(field: &Field<'_>) -> String {
     }
     let mut text = "\n## Not measured\n\n".to_owned();
     if reasons.is_empty() {
-        text.push_str("All that was planned was measured.\n");
+        text.push_str("- All that was planned was measured.\n");
+    }
+    let took_part = |peer: &&Peer| field.run.cases.iter().any(|case| name(case) == peer.name);
+    let away: Vec<&str> = PEERS.iter().filter(|peer| !took_part(peer)).map(|peer| peer.name).collect();
+    if !away.is_empty() {
+        writeln!(text, "- Not in this run, installed or not: {}.", away.join(", ")).expect(FITS);
     }
     for ((adapter, why), titles) in reasons {
         let adapter = if adapter.is_empty() { "all" } else { adapter };
