@@ -185,9 +185,9 @@ fn standing(case: &CaseRecord) -> Standing {
     }
 }
 
-/// Whether a skip is for want of real data, which says nothing of the adapter.
+/// Whether a skip is for want of real data or of memory, which says nothing of the adapter.
 fn is_of_the_machine(why: &str) -> bool {
-    why.contains("--data-root") || why.contains("WEIGHBRIDGE_DATA_ROOT")
+    why.contains("--data-root") || (why.contains("MiB of memory") && why.contains("profile `"))
 }
 
 /// The first line, cut where it gets long: a page is no log.
