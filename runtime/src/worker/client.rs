@@ -331,6 +331,7 @@ impl Remote for Worker {
             stopped: Stopped { wall: ran.stopped.wall, cpu: ran.stopped.cpu, others: ran.stopped.others },
             processes: ran.processes,
             threads: ran.threads,
+            compile: ran.compile,
             held,
         })
     }
