@@ -30,6 +30,7 @@ mod place;
 mod plot;
 mod programs;
 mod prune;
+mod report;
 mod runs;
 mod said;
 mod show;
@@ -90,6 +91,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Calibrate(args) => calibrate::run(&args, &place),
         Command::Catalogue(args) => catalogue::run(&args, &place),
         Command::RealData(args) => data::run(&args),
+        Command::Report(args) => report::run(&args, &place),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),

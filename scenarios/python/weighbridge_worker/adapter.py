@@ -8,8 +8,8 @@ import importlib.util
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,6 +74,17 @@ class Loader(ABC):
     @abstractmethod
     def executed(self) -> Executed: ...
 
+    whole_pass = False
+    """Whether it runs many batches in one call: `scan` is what is timed then, and `begin` goes to the beginning."""
+
+    def prepare(self, batches: int) -> int:
+        """Compiles for the next `scan` of so many batches, with the clock stopped. Gives what that took."""
+        return 0
+
+    def scan(self, batches: int) -> list[Batch]:
+        """The next batches in one call: fewer at the end of the epoch, and none after it."""
+        raise NotImplementedError("`whole_pass` and `scan` go together")
+
     def save(self) -> bytes:
         """The place in the epoch: how many batches were handed out, and what else the rest depends on."""
         raise Declined("it cannot save its place in an epoch")
@@ -90,6 +101,10 @@ class Loader(ABC):
         """Lets everything go: processes, threads, files outside `converted`, shared memory."""
 
 
+def nothing() -> None:
+    """What most adapters have to do at the end."""
+
+
 @dataclass(frozen=True)
 class Adapter:
     """One framework. Its file ends with `ADAPTER = Adapter(...)`."""
@@ -101,8 +116,8 @@ class Adapter:
     entry_point: str
     """The dotted name of the framework's own loader, which the adapter really calls."""
     open: Callable[[Pipeline, Data, Place], Loader]
-    configure: Mapping[str, Any] = field(default_factory=dict)
-    """What was pinned, for people to read."""
+    end: Callable[[], None] = nothing
+    """Lets go what was kept for all pipelines, before the worker ends."""
 
     @property
     def version(self) -> str:

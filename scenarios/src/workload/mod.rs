@@ -3,6 +3,7 @@
 //!
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
+mod cut;
 mod draw;
 mod lesson;
 mod mode;
@@ -12,6 +13,7 @@ mod structure;
 mod transform;
 mod variants;
 
+pub use cut::cut;
 pub use draw::{Draw, Draws};
 pub use lesson::{Form, Lesson, Parameters};
 pub use mode::Mode;

@@ -1,8 +1,8 @@
 """Google Grain: `MapDataset` over a random-access source, steps by `map`, batches from an `IterDataset`.
 
 Idiomatic: `grain.MapDataset.source(...).map(...).to_iter_dataset(...)`, numpy inside. The source gives whole batches,
-since grain's unit is what a source's `__getitem__` gives and a slice of an array is no dearer than a row. State is the
-iterator's own (`get_state`, `set_state`), regrouping is grain's `RebatchIterDataset`.
+since grain's unit is what a source's `__getitem__` gives and a slice of an array is no dearer than a row. State is
+the iterator's own (`get_state`, `set_state`), regrouping is grain's `RebatchIterDataset`.
 
 Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a hundredth on table rows);
 `mp_prefetch`, which starts its processes anew for every iterator (2 to 7 s) and then copies batches between processes
@@ -10,7 +10,7 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 `num_threads=0`, which grain's documentation advises for data in memory: the default of 16 threads reads 500 batches
 ahead.
 
-Cannot: cache the batches of an epoch.
+Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to one iterator, which is one epoch.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class Grain(Loader):
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     if pipeline.cache:
-        raise Declined("cache: grain caches single elements of a MapDataset, and not the batches of an epoch")
+        raise Declined(
+            "cache: grain's experimental `CacheIterDataset` keeps what one iterator gave, and that is one epoch"
+        )
     return Grain(pipeline, data)
 
 

@@ -1,0 +1,71 @@
+"""jax-dataloader: its own backend, `jax`, over a dataset that is asked for many rows at once.
+
+Idiomatic: `jdl.DataLoader(dataset, backend="jax", batch_size=B)`, where `dataset[indices]` gives a whole batch. The
+dataset fetches and transforms with numpy: there is no other place for steps. Batches stay on the host.
+
+Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset
+here takes a slice where the indices follow each other, as they do without shuffling.)
+
+Cannot: workers (`num_workers` is taken and ignored by this backend), cache, regroup, or save its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax_dataloader as jdl
+
+from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..data import Data, Reader
+from ..pipeline import Batch, Pipeline, Program
+
+
+class Transformed(jdl.Dataset):
+    """Rows by an array of their places, transformed."""
+
+    def __init__(self, program: Program, reader: Reader) -> None:
+        self.program, self.reader, self.epoch = program, reader, 0
+
+    def __len__(self) -> int:
+        return self.reader.pipeline.elements
+
+    def __getitem__(self, places: Any) -> Batch:
+        first = self.reader.pipeline.first + int(places[0])
+        rows = self.reader.rows(first, first + len(places), self.epoch)
+        return self.program.batch(rows.fields, rows.indices, self.epoch, first)
+
+
+class JaxDataLoader(Loader):
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        self.pipeline = pipeline
+        self.reader = Reader(pipeline, data)
+        self.dataset = Transformed(Program(pipeline, data.sources), self.reader)
+        self.loader = jdl.DataLoader(
+            self.dataset, backend="jax", batch_size=pipeline.batch_size, shuffle=False, drop_last=False
+        )
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.reader.begin()
+        self.dataset.epoch = epoch
+        return iter(self.loader)
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work)
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> JaxDataLoader:
+    if pipeline.workers:
+        raise Declined(f"{pipeline.workers} workers: `num_workers` is ignored by its own backend")
+    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
+        if asked:
+            raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")
+    return JaxDataLoader(pipeline, data)
+
+
+ADAPTER = Adapter(
+    framework="jax-dataloader",
+    distribution="jax-dataloader",
+    entry_point="jax_dataloader.DataLoader",
+    open=open,
+)
