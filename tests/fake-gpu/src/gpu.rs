@@ -170,7 +170,9 @@ impl Gpu {
                     let target = self.place(to, count * width)?;
                     // SAFETY: the range was found, and nobody else holds the device's memory.
                     let target = unsafe { std::slice::from_raw_parts_mut(target, (count * width) as usize) };
-                    target.chunks_exact_mut(width as usize).for_each(|word| word.copy_from_slice(&bytes[..width as usize]));
+                    target
+                        .chunks_exact_mut(width as usize)
+                        .for_each(|word| word.copy_from_slice(&bytes[..width as usize]));
                 }
             }
             Effect::Release(address) => self.memory.release(address).map_err(|_| Code::ILLEGAL_ADDRESS)?,
@@ -181,14 +183,12 @@ impl Gpu {
                     return Err(code);
                 }
                 if let Some(place) = launch.kernel.stamp_arg {
-                    let place = self.memory.reach(launch.number(place), 16);
-                    let target = place.ok_or(Code::ILLEGAL_ADDRESS)?.cast::<u64>();
+                    let target = self.memory.reach(launch.number(place), 16);
+                    let target = target.ok_or(Code::ILLEGAL_ADDRESS)?;
                     let cycles = self.speed.cycles(&self.config, &self.busy, end);
-                    // SAFETY: two words were found there.
-                    unsafe {
-                        target.write_unaligned(end);
-                        target.add(1).write_unaligned(cycles);
-                    }
+                    let stamp = [end.to_le_bytes(), cycles.to_le_bytes()].concat();
+                    // SAFETY: 16 bytes were found there.
+                    unsafe { std::ptr::copy_nonoverlapping(stamp.as_ptr(), target, 16) };
                 }
                 let twin = self.twins.get(&launch.kernel.name).copied();
                 if twin.is_some_and(|twin| !twin::run(twin, &launch, &mut self.memory)) {
@@ -308,7 +308,8 @@ impl Driver {
                 return Ok(());
             }
             let now = self.clock.now();
-            let ends: Vec<_> = ids.iter().filter(|id| !self.work.is_done(**id)).map(|id| self.work.end(*id)).collect();
+            let ends: Vec<_> =
+                ids.iter().filter(|id| !self.work.is_done(**id)).map(|id| self.work.end(*id)).collect();
             let next = ends.iter().flatten().copied().max().filter(|end| *end > now);
             let known = ends.iter().all(Option::is_some);
             if let Some(end) = next.filter(|_| known).or_else(|| self.work.next_timeout()) {
