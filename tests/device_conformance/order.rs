@@ -51,7 +51,7 @@ pub fn waiting_for_the_context_waits_for_every_stream(world: &World) {
         world.spin(stream, LONG);
     }
     world.ctx.synchronize().unwrap();
-    assert!(streams.iter().all(|stream| is_idle(stream)));
+    assert!(streams.iter().all(is_idle));
 }
 
 /// A stream that the NULL stream waits for and that waits for it.
