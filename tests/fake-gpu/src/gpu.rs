@@ -16,6 +16,7 @@ use crate::energy::Busy;
 use crate::event::Events;
 use crate::fault::{Faults, Site};
 use crate::graph::Graphs;
+use crate::interpret;
 use crate::memory::Memory;
 use crate::ptx::Kernel;
 use crate::speed::Speed;
@@ -189,6 +190,11 @@ impl Gpu {
                     let stamp = [end.to_le_bytes(), cycles.to_le_bytes()].concat();
                     // SAFETY: 16 bytes were found there.
                     unsafe { std::ptr::copy_nonoverlapping(stamp.as_ptr(), target, 16) };
+                }
+                if let Some(program) = &launch.kernel.program
+                    && !interpret::run(program, &launch, &mut self.memory)
+                {
+                    return Err(Code::ILLEGAL_ADDRESS);
                 }
                 let twin = self.twins.get(&launch.kernel.name).copied();
                 if twin.is_some_and(|twin| !twin::run(twin, &launch, &mut self.memory)) {
