@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::device::DeviceError;
+
 /// What a scenario or an adapter gives back when it cannot go on.
 ///
 /// Any `std::error::Error` becomes one through `?`. It does not implement `std::error::Error` itself,
@@ -10,6 +12,7 @@ use std::fmt;
 pub struct Error {
     message: String,
     skip: bool,
+    lost: bool,
 }
 
 /// `Result` with the error of scenarios and adapters.
@@ -27,18 +30,37 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(open(65).unwrap_err().is_skip());
 /// ```
 pub fn skip(why: impl fmt::Display) -> Error {
-    Error { message: why.to_string(), skip: true }
+    Error { message: why.to_string(), skip: true, lost: false }
 }
 
 impl Error {
     /// A failure with this message.
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), skip: false }
+        Self { message: message.to_string(), skip: false, lost: false }
     }
 
     /// Whether this is a skip and not a failure.
     pub fn is_skip(&self) -> bool {
         self.skip
+    }
+}
+
+impl Error {
+    /// Whether this process has lost a device: nothing that it does there from now on can succeed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// The same error, of a process that has lost a device.
+    pub(crate) fn lost(self) -> Self {
+        Self { lost: true, ..self }
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Self {
+        let plain = Self::new(&error);
+        if error.fatal { plain.lost() } else { plain }
     }
 }
 

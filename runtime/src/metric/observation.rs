@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Direction, Hardware, Reading, Surroundings, Tagged, Unit, Yardsticks};
+use super::{Course, Direction, Hardware, OnDevice, Reading, Surroundings, Tagged, Unit, Yardsticks};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -55,6 +55,9 @@ pub struct Observation {
     /// Fixed work that was measured between the samples.
     #[serde(default)]
     pub yardsticks: Yardsticks,
+    /// What was seen of a body that ran on a device; null where none did.
+    #[serde(default)]
+    pub device: Option<Box<OnDevice>>,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
     /// Every occurrence of every `measure` block of the measured windows, in order of their ends.

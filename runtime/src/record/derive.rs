@@ -3,7 +3,7 @@
 
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
-use crate::metric::{Direction, METRICS, Observation, Reading, Region, Unit};
+use crate::metric::{DEVICE_METRICS, Direction, METRICS, Metric, Observation, Reading, Region, Unit};
 use crate::run::{Outcome, Repeat};
 use crate::stats;
 
@@ -26,8 +26,12 @@ impl<'a> Measured<'a> {
 
 /// Every metric of the case, in the order in which people see them.
 pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
-    let mut metrics: Vec<MetricRecord> = METRICS
+    let on_device = measured.iter().any(|one| one.seen.device.is_some());
+    let listed: &[&[Metric]] = if on_device { &[METRICS, DEVICE_METRICS] } else { &[METRICS] };
+    let mut metrics: Vec<MetricRecord> = listed
         .iter()
+        .copied()
+        .flatten()
         .map(|metric| {
             let read = |one: &Measured<'_>| match metric.name {
                 "peak_memory" => peak_memory(one, (metric.read)(one.seen)),

@@ -122,6 +122,8 @@ mod tests {
             seed: 42,
             order: Order::Declared,
             isolation: Isolation::Run,
+            platform: crate::device::Platform::Cpu,
+            mode: None,
             smoke: false,
             verify: true,
         }

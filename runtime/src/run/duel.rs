@@ -205,6 +205,8 @@ impl Duel<'_> {
             memory: Some(self.plan.memory),
             hashes: None,
             paced: purpose == Purpose::Measure,
+            platform: self.plan.platform,
+            mode: self.plan.mode,
         }
     }
 

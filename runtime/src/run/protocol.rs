@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Failure, Outcome};
+use super::{Failure, How, Outcome};
 use crate::bencher::{Limits, PerIteration, Phase, Purpose, Work};
+use crate::device::Platform;
 use crate::json;
-use crate::metric::{Block, Observation};
+use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -54,6 +55,10 @@ pub struct Ask {
     pub hashes: Option<PathBuf>,
     /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
     pub paced: bool,
+    /// Where it runs.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenario says.
+    pub mode: Option<Mode>,
 }
 
 /// What a child says.
@@ -90,6 +95,11 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Whether the process that says so can do nothing more on its device.
+    pub(super) fn has_lost_its_device(&self) -> bool {
+        matches!(self, Self::Failed(Failure { how: How::Device, .. }))
+    }
+
     /// The answer as an outcome, and the held-back hashes that came with it.
     pub(super) fn into_outcome(self) -> (Outcome, Vec<String>) {
         match self {

@@ -24,6 +24,7 @@ pub fn execute(ask: &Ask, tell: impl Fn(Phase) + 'static, pace: Option<Box<dyn P
     match catch_unwind(AssertUnwindSafe(|| attempt(ask, Box::new(on_phase), pace))) {
         Ok(Ok(result)) => answer(ask, result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
+        Ok(Err(error)) if error.is_lost() => failed(How::Device, phase.get(), error.to_string()),
         Ok(Err(error)) => failed(How::Error, phase.get(), error.to_string()),
         Err(panic) => failed(How::Panic, phase.get(), panic_text(panic.as_ref())),
     }
@@ -50,8 +51,17 @@ fn attempt(ask: &Ask, on_phase: Box<dyn Fn(Phase)>, pace: Option<Box<dyn Pace>>)
         on_phase,
         pace,
         inject: injected()?,
+        platform: ask.platform,
+        mode: ask.mode,
+        device: None,
     });
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
+    // What the device has not told yet is of this case, and no other is to be blamed for it.
+    let ran = match (ran, bencher.check_device()) {
+        (Ok(()), told) => told,
+        (Err(error), Err(told)) if told.is_lost() => Err(error.lost()),
+        (ran, _) => ran,
+    };
     if ran.is_ok() {
         bencher.enter(Phase::TearDown); // an error is told in the phase that it comes from
     }
@@ -124,6 +134,7 @@ mod tests {
 
     use super::*;
     use crate::bencher::{Limits, skip};
+    use crate::device::Platform;
     use crate::registry::Point;
 
     #[scenario(id = "REPEAT-ERROR", crate = crate)]
@@ -161,6 +172,8 @@ mod tests {
                 memory: None,
                 hashes: None,
                 paced: false,
+                platform: Platform::Cpu,
+                mode: None,
             },
             |_| {},
             None,

@@ -111,6 +111,8 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
         memory: Some(plan.memory),
         hashes: (number == 0).then(|| (task.hashes)(&case.id)),
         paced: false,
+        platform: plan.platform,
+        mode: plan.mode,
     }
 }
 
