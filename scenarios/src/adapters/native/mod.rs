@@ -6,6 +6,8 @@
 
 mod buffer;
 mod chain;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod elements;
 mod input;
 mod kernels;
@@ -22,6 +24,8 @@ mod reference;
 mod reference_fused;
 mod slowdown;
 
+#[cfg(feature = "cuda")]
+pub use cuda::{ReferenceCuda, ReferenceCudaOnDevice};
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;
