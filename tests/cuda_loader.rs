@@ -103,12 +103,10 @@ fn a_transform_that_is_done_sometimes_is_done_for_the_same_elements() {
 #[test]
 fn copies_and_kernels_of_different_batches_overlap() {
     let stand = stand();
-    // Copies of 48 us each way, kernels of much longer: what overlaps costs nothing.
-    let slow = |key| stand.set(key, 1);
-    let spec = with(PipelineSpec::new(DataSpec::normal("data", 64, vec![64, 16]), 8), &[Scale]);
+    let spec = slow_rows();
     let (_place, data) = data(&spec);
     for key in ["up_rate", "down_rate", "device_rate"] {
-        slow(key);
+        stand.set(key, 1);
     }
     let mut loader = ReferenceCuda;
     let mut epochs = loader.open(&spec, &data).unwrap();
@@ -118,10 +116,49 @@ fn copies_and_kernels_of_different_batches_overlap() {
         stand.now() - start
     };
     let took = time(&mut *epochs);
-    // 8 batches of 32 KiB at a byte per nanosecond: up, twice that for the kernel, down.
+    // What overlaps costs nothing: the kernels are the slowest part.
     let (copy, kernel) = (32 << 10, 64 << 10);
     let (overlapped, apart) = (copy + 8 * kernel + copy, 8 * (copy + kernel + copy));
     assert!(took < overlapped + apart / 8, "{took} ns; without overlap {apart}, with {overlapped}");
+}
+
+/// 8 batches of 32 KiB: at a byte per nanosecond each copy takes 33 us, each kernel twice that.
+fn slow_rows() -> PipelineSpec {
+    with(PipelineSpec::new(DataSpec::normal("data", 64, vec![64, 16]), 8), &[Scale])
+}
+
+#[test]
+fn the_order_holds_whichever_part_is_slow() {
+    let stand = stand();
+    let spec = slow_rows();
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    for slow in ["up_rate", "down_rate", "device_rate"] {
+        stand.reset();
+        stand.set(slow, 1);
+        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
+        for loader in loaders {
+            assert!(epoch(loader, &spec, &data, 0) == expected, "{slow}");
+        }
+    }
+}
+
+#[test]
+fn a_consumer_that_skips_batches_is_given_the_right_one() {
+    let stand = stand();
+    let spec = slow_rows();
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    // The slots are used again while kernels of the batches that nobody waited for are still at work.
+    stand.set("device_rate", 1);
+    let mut loader = ReferenceCudaOnDevice;
+    let mut epochs = loader.open(&spec, &data).unwrap();
+    epochs.begin(0).unwrap();
+    for _ in 0..6 {
+        assert!(epochs.advance().unwrap());
+    }
+    epochs.ready().unwrap();
+    assert!(epochs.batch().keep() == expected[5]);
 }
 
 #[test]

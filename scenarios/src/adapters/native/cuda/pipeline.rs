@@ -186,7 +186,8 @@ fn write(spec: &PipelineSpec, data: &DataSet) -> Result<Written> {
 
 #[expect(unsafe_code, reason = "the bindings' own events between streams are switched off by an unsafe call")]
 fn stop_tracking(ctx: &Arc<CudaContext>) {
-    // SAFETY: every use of memory by another stream than the one before waits for an event in `issue`.
+    // SAFETY: `issue` orders the streams that use a slot one after the other. A slot is used again when its batch was let
+    // go, and so was waited for; of a batch that was skipped nobody reads what a race leaves.
     unsafe { ctx.disable_event_tracking() };
 }
 
@@ -223,8 +224,6 @@ fn upload(
     sources: &[usize],
     elements: &Range<usize>,
 ) -> Result<()> {
-    // The kernels and the copies that read the slot's memory before must be done with it.
-    up.wait(&slot.computed).and_then(|()| up.wait(&slot.ready)).map_err(failed("order the streams"))?;
     for (field, of) in sources.iter().zip(&mut slot.uploads) {
         let rows = input.rows(*field, elements.clone())?;
         // Waits for the copy before from the same memory: three batches ago, so that there is nothing to wait for.
