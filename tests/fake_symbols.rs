@@ -129,13 +129,11 @@ fn every_call_has_the_shape_that_the_bindings_declare() {
     .chain(OLDER.iter().copied())
     .collect();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fake-gpu/src/exports");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
+    let files =
+        std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
     let text: String = files.map(Result::unwrap).collect();
-    let exported: BTreeSet<&str> = text
-        .split("extern \"C\" fn cu")
-        .skip(1)
-        .map(|rest| &rest[..rest.find('(').unwrap()])
-        .collect();
+    let exported: BTreeSet<&str> =
+        text.split("extern \"C\" fn cu").skip(1).map(|rest| &rest[..rest.find('(').unwrap()]).collect();
     let held: BTreeSet<&str> = held.iter().map(|name| name.strip_prefix("cu").unwrap()).collect();
     assert_eq!(exported, held, "a call was exported that is not held against the bindings");
 }

@@ -109,7 +109,9 @@ mod tests {
 
     #[test]
     fn errors_that_kill_the_context_are_told_from_those_of_one_call() {
-        for (code, sticky) in [(700, true), (719, true), (214, true), (46, true), (2, false), (701, false), (1, false)] {
+        for (code, sticky) in
+            [(700, true), (719, true), (214, true), (46, true), (2, false), (701, false), (1, false)]
+        {
             assert_eq!(Code(code).sticky(), sticky, "{code}");
         }
     }

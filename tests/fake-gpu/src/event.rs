@@ -14,7 +14,10 @@ pub enum Mark {
     /// Reached at this time.
     Reached(u64),
     /// In a capture, behind these nodes.
-    Captured { capture: usize, nodes: Vec<usize> },
+    Captured {
+        capture: usize,
+        nodes: Vec<usize>,
+    },
 }
 
 #[derive(Debug)]

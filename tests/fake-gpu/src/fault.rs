@@ -109,7 +109,15 @@ mod tests {
 
     #[test]
     fn what_is_no_fault_is_refused() {
-        for text in ["", "launch", "launch:0:701", "launch:1:12345", "nowhere:1:700", "launch:1:700:often", "sync:1:0"] {
+        for text in [
+            "",
+            "launch",
+            "launch:0:701",
+            "launch:1:12345",
+            "nowhere:1:700",
+            "launch:1:700:often",
+            "sync:1:0",
+        ] {
             assert!(Faults::default().plant(text).is_err(), "{text}");
         }
     }

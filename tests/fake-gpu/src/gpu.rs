@@ -170,7 +170,9 @@ impl Gpu {
                     let target = self.place(to, count * width)?;
                     // SAFETY: the range was found, and nobody else holds the device's memory.
                     let target = unsafe { std::slice::from_raw_parts_mut(target, (count * width) as usize) };
-                    target.chunks_exact_mut(width as usize).for_each(|word| word.copy_from_slice(&bytes[..width as usize]));
+                    target
+                        .chunks_exact_mut(width as usize)
+                        .for_each(|word| word.copy_from_slice(&bytes[..width as usize]));
                 }
             }
             Effect::Release(address) => self.memory.release(address).map_err(|_| Code::ILLEGAL_ADDRESS)?,
@@ -308,7 +310,8 @@ impl Driver {
                 return Ok(());
             }
             let now = self.clock.now();
-            let ends: Vec<_> = ids.iter().filter(|id| !self.work.is_done(**id)).map(|id| self.work.end(*id)).collect();
+            let ends: Vec<_> =
+                ids.iter().filter(|id| !self.work.is_done(**id)).map(|id| self.work.end(*id)).collect();
             let next = ends.iter().flatten().copied().max().filter(|end| *end > now);
             let known = ends.iter().all(Option::is_some);
             if let Some(end) = next.filter(|_| known).or_else(|| self.work.next_timeout()) {

@@ -213,7 +213,8 @@ impl Memory {
 
     /// As `place`, for kernels: they reach the device's memory and pinned memory, and nothing else.
     pub fn reach(&mut self, address: u64, len: u64) -> Option<*mut u8> {
-        let within = self.is_device(address) || (self.is_pinned(address) && self.is_pinned(address + len.max(1) - 1));
+        let within =
+            self.is_device(address) || (self.is_pinned(address) && self.is_pinned(address + len.max(1) - 1));
         if within { self.place(address, len) } else { None }
     }
 

@@ -47,7 +47,8 @@ pub fn parse(text: &str, newest: u64, capability: u64) -> Result<BTreeMap<String
     if number(major)? * 10 + number(minor)? > newest {
         return Err(Code::UNSUPPORTED_PTX);
     }
-    let target = directive(text, ".target").and_then(|target| target.strip_prefix("sm_")).ok_or(Code::INVALID_PTX)?;
+    let target =
+        directive(text, ".target").and_then(|target| target.strip_prefix("sm_")).ok_or(Code::INVALID_PTX)?;
     if number(target.trim_end_matches(|letter: char| !letter.is_ascii_digit()))? > capability {
         return Err(Code::NO_BINARY);
     }
@@ -172,7 +173,10 @@ mod tests {
     fn parameters_and_costs_are_read_from_the_text() {
         let kernels = parse(TEXT, 90, 90).unwrap();
         let spin = &kernels["spin"];
-        assert_eq!((spin.parameters.as_slice(), spin.ns_arg, spin.timer), ([4, 8, 24].as_slice(), Some(1), true));
+        assert_eq!(
+            (spin.parameters.as_slice(), spin.ns_arg, spin.timer),
+            ([4, 8, 24].as_slice(), Some(1), true)
+        );
         let launch = Launch {
             kernel: spin.clone(),
             grid: [1; 3],

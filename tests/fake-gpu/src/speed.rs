@@ -98,7 +98,8 @@ mod tests {
         speed.throttle(1_000, 3_000, 2.0, 0x48);
         let finish = |start, nominal| speed.finish(&config, &busy, start, nominal);
         // 500 before the window, 1000 within it take 2000, 500 after it.
-        for (start, nominal, end) in [(0, 900, 900), (500, 2000, 3500), (1000, 1000, 3000), (1500, 500, 2500)] {
+        for (start, nominal, end) in [(0, 900, 900), (500, 2000, 3500), (1000, 1000, 3000), (1500, 500, 2500)]
+        {
             assert_eq!(finish(start, nominal), end, "{start} {nominal}");
         }
         assert_eq!((speed.reasons(999), speed.reasons(1000), speed.reasons(3000)), (0, 0x48, 0));

@@ -104,7 +104,8 @@ impl Stand {
     }
 
     fn open(file: &Path) -> Result<Self, LoadError> {
-        let name = CString::new(file.as_os_str().as_bytes()).map_err(|_| LoadError::Refused(file.to_owned()))?;
+        let name =
+            CString::new(file.as_os_str().as_bytes()).map_err(|_| LoadError::Refused(file.to_owned()))?;
         // SAFETY: the library runs nothing when it is opened.
         let library = unsafe { dlopen(name.as_ptr(), NOW) };
         if library.is_null() {

@@ -119,7 +119,8 @@ mod tests {
     fn every_thread_has_a_stream_of_its_own_behind_one_handle() {
         let mut streams = Streams::default();
         let here = streams.key(PER_THREAD).unwrap();
-        let there = std::thread::scope(|scope| scope.spawn(|| streams.key(PER_THREAD).unwrap()).join().unwrap());
+        let there =
+            std::thread::scope(|scope| scope.spawn(|| streams.key(PER_THREAD).unwrap()).join().unwrap());
         assert_ne!(here, there);
         assert_eq!(streams.key(PER_THREAD), Ok(here));
     }
@@ -129,7 +130,10 @@ mod tests {
         let mut streams = Streams::default();
         let stream = streams.create(false, 0);
         streams.destroy(stream).unwrap();
-        assert_eq!((streams.key(stream), streams.destroy(stream)), (Err(Code::INVALID_HANDLE), Err(Code::INVALID_HANDLE)));
+        assert_eq!(
+            (streams.key(stream), streams.destroy(stream)),
+            (Err(Code::INVALID_HANDLE), Err(Code::INVALID_HANDLE))
+        );
         assert_eq!(streams.destroy(LEGACY), Err(Code::INVALID_HANDLE));
     }
 }

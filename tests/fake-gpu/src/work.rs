@@ -40,14 +40,32 @@ pub enum Cost {
 #[derive(Clone, Debug)]
 pub enum Effect {
     Nothing,
-    Copy { to: u64, from: u64, len: u64 },
+    Copy {
+        to: u64,
+        from: u64,
+        len: u64,
+    },
     /// From staging memory.
-    Put { to: u64, bytes: Arc<[u8]> },
-    Fill { to: u64, count: u64, value: u32, width: u64 },
+    Put {
+        to: u64,
+        bytes: Arc<[u8]>,
+    },
+    Fill {
+        to: u64,
+        count: u64,
+        value: u32,
+        width: u64,
+    },
     Release(u64),
-    Stamp { event: usize, serial: u64 },
+    Stamp {
+        event: usize,
+        serial: u64,
+    },
     Kernel(Arc<Launch>),
-    Host { function: usize, data: usize },
+    Host {
+        function: usize,
+        data: usize,
+    },
 }
 
 /// An operation before it has a place in time.

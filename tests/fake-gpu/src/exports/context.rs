@@ -28,7 +28,11 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(_device: c_int, flags: *mut c_uint, active: *mut c_int) -> c_int {
+pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
+    _device: c_int,
+    flags: *mut c_uint,
+    active: *mut c_int,
+) -> c_int {
     call(Needs::Init, Site::Other, cheap, |driver| unsafe {
         // SAFETY: the caller's pointers.
         put(flags, driver.context_flags)?;

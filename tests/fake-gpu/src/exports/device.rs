@@ -24,7 +24,9 @@ pub unsafe extern "C" fn cuInit(_flags: c_uint) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
     // SAFETY: the caller's pointer, as in all that follow.
-    call(Needs::Nothing, Site::Other, cheap, |driver| unsafe { put(version, driver.config.driver_version as c_int) })
+    call(Needs::Nothing, Site::Other, cheap, |driver| unsafe {
+        put(version, driver.config.driver_version as c_int)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -26,24 +26,29 @@ pub unsafe extern "C" fn cuEventDestroy_v2(event: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Event, |driver| driver.config.event_ns, |driver| {
-        let key = driver.streams.key(stream as usize)?;
-        let handle = event as usize;
-        driver.events.get(handle)?;
-        if let Some(capture) = driver.graphs.capturing(key) {
-            let nodes = driver.graphs.mark(capture, key);
-            driver.events.get(handle)?.mark = Mark::Captured { capture, nodes };
-            return Ok(());
-        }
-        let serial = driver.events.get(handle)?.serial + 1;
-        let task = Task { cost: Cost::Nothing, effect: Effect::Stamp { event: handle, serial } };
-        driver.wait_for_room(key)?;
-        let queued = driver.enqueue(key, task)?;
-        let event = driver.events.get(handle)?;
-        event.serial = serial;
-        event.mark = queued.map_or(Mark::Never, Mark::Queued);
-        Ok(())
-    })
+    call(
+        Needs::Context,
+        Site::Event,
+        |driver| driver.config.event_ns,
+        |driver| {
+            let key = driver.streams.key(stream as usize)?;
+            let handle = event as usize;
+            driver.events.get(handle)?;
+            if let Some(capture) = driver.graphs.capturing(key) {
+                let nodes = driver.graphs.mark(capture, key);
+                driver.events.get(handle)?.mark = Mark::Captured { capture, nodes };
+                return Ok(());
+            }
+            let serial = driver.events.get(handle)?.serial + 1;
+            let task = Task { cost: Cost::Nothing, effect: Effect::Stamp { event: handle, serial } };
+            driver.wait_for_room(key)?;
+            let queued = driver.enqueue(key, task)?;
+            let event = driver.events.get(handle)?;
+            event.serial = serial;
+            event.mark = queued.map_or(Mark::Never, Mark::Queued);
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -57,12 +62,10 @@ pub unsafe extern "C" fn cuEventQuery(event: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Sync, cheap, |driver| {
-        match driver.events.get(event as usize)?.mark {
-            Mark::Never | Mark::Reached(_) => Ok(()),
-            Mark::Queued(id) => wait(driver, &[id]),
-            Mark::Captured { .. } => Err(Code::CAPTURED_EVENT),
-        }
+    call(Needs::Context, Site::Sync, cheap, |driver| match driver.events.get(event as usize)?.mark {
+        Mark::Never | Mark::Reached(_) => Ok(()),
+        Mark::Queued(id) => wait(driver, &[id]),
+        Mark::Captured { .. } => Err(Code::CAPTURED_EVENT),
     })
 }
 

@@ -52,11 +52,16 @@ pub unsafe extern "C" fn cuGraphInstantiateWithFlags(
     graph: *mut c_void,
     _flags: c_ulonglong,
 ) -> c_int {
-    call(Needs::Context, Site::Graph, |driver| driver.config.memory_ns, |driver| {
-        let handle = driver.graphs.instantiate(graph as usize)?;
-        // SAFETY: the caller's pointer.
-        unsafe { put(executable, handle as *mut c_void) }
-    })
+    call(
+        Needs::Context,
+        Site::Graph,
+        |driver| driver.config.memory_ns,
+        |driver| {
+            let handle = driver.graphs.instantiate(graph as usize)?;
+            // SAFETY: the caller's pointer.
+            unsafe { put(executable, handle as *mut c_void) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -66,31 +71,36 @@ pub unsafe extern "C" fn cuGraphUpload(executable: *mut c_void, _stream: *mut c_
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Graph, |driver| driver.config.graph_ns, |driver| {
-        let key = driver.streams.key(stream as usize)?;
-        super::stream::refuse_capturing(driver, key)?;
-        let nodes = driver.graphs.nodes(executable as usize)?;
-        driver.wait_for_room(key)?;
-        let cost = driver.config.graph_node_ns * nodes.len() as u64;
-        driver.clock.spend(cost);
-        let before = driver.streams.ahead(key, &driver.work);
-        let ready = driver.clock.now() + driver.config.submit_ns;
-        let mut ids = Vec::with_capacity(nodes.len());
-        for node in nodes.iter() {
-            let after = if node.after.is_empty() {
-                before.clone()
-            } else {
-                node.after.iter().map(|place| ids[*place]).collect()
-            };
-            ids.push(driver.work.push(after, ready, node.task.clone()));
-        }
-        ids.extend(before);
-        let all = driver.work.push(ids, ready, Task::JOIN);
-        let stream = driver.streams.get_mut(key);
-        stream.last = Some(all);
-        stream.waiting.push_back(all);
-        Ok(())
-    })
+    call(
+        Needs::Context,
+        Site::Graph,
+        |driver| driver.config.graph_ns,
+        |driver| {
+            let key = driver.streams.key(stream as usize)?;
+            super::stream::refuse_capturing(driver, key)?;
+            let nodes = driver.graphs.nodes(executable as usize)?;
+            driver.wait_for_room(key)?;
+            let cost = driver.config.graph_node_ns * nodes.len() as u64;
+            driver.clock.spend(cost);
+            let before = driver.streams.ahead(key, &driver.work);
+            let ready = driver.clock.now() + driver.config.submit_ns;
+            let mut ids = Vec::with_capacity(nodes.len());
+            for node in nodes.iter() {
+                let after = if node.after.is_empty() {
+                    before.clone()
+                } else {
+                    node.after.iter().map(|place| ids[*place]).collect()
+                };
+                ids.push(driver.work.push(after, ready, node.task.clone()));
+            }
+            ids.extend(before);
+            let all = driver.work.push(ids, ready, Task::JOIN);
+            let stream = driver.streams.get_mut(key);
+            stream.last = Some(all);
+            stream.waiting.push_back(all);
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -104,7 +114,11 @@ pub unsafe extern "C" fn cuGraphExecDestroy(executable: *mut c_void) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuGraphGetNodes(graph: *mut c_void, _nodes: *mut *mut c_void, count: *mut usize) -> c_int {
+pub unsafe extern "C" fn cuGraphGetNodes(
+    graph: *mut c_void,
+    _nodes: *mut *mut c_void,
+    count: *mut usize,
+) -> c_int {
     call(Needs::Context, Site::Other, cheap, |driver| {
         let nodes = driver.graphs.nodes(graph as usize)?;
         // SAFETY: the caller's pointer; only the count is told.

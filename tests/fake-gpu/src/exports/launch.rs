@@ -73,11 +73,16 @@ pub unsafe extern "C" fn cuLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Launch, |driver| driver.config.launch_ns, |driver| {
-        let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        // SAFETY: the caller's parameters.
-        unsafe { enqueue(driver, function as usize, shape, stream as usize, parameters) }
-    })
+    call(
+        Needs::Context,
+        Site::Launch,
+        |driver| driver.config.launch_ns,
+        |driver| {
+            let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+            // SAFETY: the caller's parameters.
+            unsafe { enqueue(driver, function as usize, shape, stream as usize, parameters) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -93,11 +98,16 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
     stream: *mut c_void,
     parameters: *mut *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Launch, |driver| driver.config.launch_ns, |driver| {
-        let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        // SAFETY: the caller's parameters.
-        unsafe { enqueue(driver, function as usize, shape, stream as usize, parameters) }
-    })
+    call(
+        Needs::Context,
+        Site::Launch,
+        |driver| driver.config.launch_ns,
+        |driver| {
+            let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+            // SAFETY: the caller's parameters.
+            unsafe { enqueue(driver, function as usize, shape, stream as usize, parameters) }
+        },
+    )
 }
 
 /// `CUlaunchConfig`.
@@ -118,17 +128,22 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Launch, |driver| driver.config.launch_ns, |driver| {
-        if config.is_null() {
-            return Err(Code::INVALID_VALUE);
-        }
-        // SAFETY: the caller's configuration and parameters.
-        unsafe {
-            let config = &*config;
-            let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
-            enqueue(driver, function as usize, shape, config.stream as usize, parameters)
-        }
-    })
+    call(
+        Needs::Context,
+        Site::Launch,
+        |driver| driver.config.launch_ns,
+        |driver| {
+            if config.is_null() {
+                return Err(Code::INVALID_VALUE);
+            }
+            // SAFETY: the caller's configuration and parameters.
+            unsafe {
+                let config = &*config;
+                let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
+                enqueue(driver, function as usize, shape, config.stream as usize, parameters)
+            }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -225,12 +225,16 @@ fn copy(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, len: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| copy(driver, to, from as u64, len, LEGACY, Caller::Waits))
+    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+        copy(driver, to, from as u64, len, LEGACY, Caller::Waits)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, len: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| copy(driver, to as u64, from, len, LEGACY, Caller::Waits))
+    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+        copy(driver, to as u64, from, len, LEGACY, Caller::Waits)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -239,14 +243,24 @@ pub unsafe extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, len: usize) -> c_in
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, len: usize, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
+    to: u64,
+    from: *const c_void,
+    len: usize,
+    stream: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to, from as u64, len, stream as usize, Caller::GoesOn)
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
+    to: *mut c_void,
+    from: u64,
+    len: usize,
+    stream: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to as u64, from, len, stream as usize, Caller::GoesOn)
     })
@@ -266,7 +280,14 @@ pub unsafe extern "C" fn cuMemcpyAsync(to: u64, from: u64, len: usize, stream: *
     })
 }
 
-fn fill(driver: &mut Driver, to: u64, count: usize, value: u32, width: u64, stream: usize) -> Result<(), Code> {
+fn fill(
+    driver: &mut Driver,
+    to: u64,
+    count: usize,
+    value: u32,
+    width: u64,
+    stream: usize,
+) -> Result<(), Code> {
     if count == 0 {
         return Ok(());
     }
@@ -284,8 +305,15 @@ pub unsafe extern "C" fn cuMemsetD8_v2(to: u64, value: c_uchar, count: usize) ->
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemsetD8Async(to: u64, value: c_uchar, count: usize, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value.into(), 1, stream as usize))
+pub unsafe extern "C" fn cuMemsetD8Async(
+    to: u64,
+    value: c_uchar,
+    count: usize,
+    stream: *mut c_void,
+) -> c_int {
+    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+        fill(driver, to, count, value.into(), 1, stream as usize)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -294,6 +322,11 @@ pub unsafe extern "C" fn cuMemsetD32_v2(to: u64, value: c_uint, count: usize) ->
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuMemsetD32Async(
+    to: u64,
+    value: c_uint,
+    count: usize,
+    stream: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value, 4, stream as usize))
 }

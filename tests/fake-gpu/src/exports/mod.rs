@@ -110,4 +110,3 @@ unsafe fn put_text(target: *mut std::ffi::c_char, len: usize, text: &str) -> Res
     }
     Ok(())
 }
-

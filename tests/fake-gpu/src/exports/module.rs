@@ -23,18 +23,24 @@ fn load(driver: &mut Driver, text: &str) -> Result<usize, Code> {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *const c_void) -> c_int {
-    call(Needs::Context, Site::Module, |driver| driver.config.memory_ns, |driver| {
-        if image.is_null() {
-            return Err(Code::INVALID_VALUE);
-        }
-        // SAFETY: an image is a text with its NUL, or begins with a magic number that has none in it.
-        let text = unsafe { CStr::from_ptr(image.cast()) };
-        // Machine code runs on no stand-in.
-        let text = text.to_str().ok().filter(|text| !text.starts_with('\u{7f}')).ok_or(Code::INVALID_IMAGE)?;
-        let handle = load(driver, text)?;
-        // SAFETY: the caller's pointer.
-        unsafe { put(module, handle as *mut c_void) }
-    })
+    call(
+        Needs::Context,
+        Site::Module,
+        |driver| driver.config.memory_ns,
+        |driver| {
+            if image.is_null() {
+                return Err(Code::INVALID_VALUE);
+            }
+            // SAFETY: an image is a text with its NUL, or begins with a magic number that has none in it.
+            let text = unsafe { CStr::from_ptr(image.cast()) };
+            // Machine code runs on no stand-in.
+            let text =
+                text.to_str().ok().filter(|text| !text.starts_with('\u{7f}')).ok_or(Code::INVALID_IMAGE)?;
+            let handle = load(driver, text)?;
+            // SAFETY: the caller's pointer.
+            unsafe { put(module, handle as *mut c_void) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -51,14 +57,19 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoad(module: *mut *mut c_void, path: *const c_char) -> c_int {
-    call(Needs::Context, Site::Module, |driver| driver.config.memory_ns, |driver| {
-        // SAFETY: the caller's path.
-        let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| Code::INVALID_VALUE)?;
-        let text = std::fs::read_to_string(path).map_err(|_| Code::FILE_NOT_FOUND)?;
-        let handle = load(driver, &text)?;
-        // SAFETY: the caller's pointer.
-        unsafe { put(module, handle as *mut c_void) }
-    })
+    call(
+        Needs::Context,
+        Site::Module,
+        |driver| driver.config.memory_ns,
+        |driver| {
+            // SAFETY: the caller's path.
+            let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| Code::INVALID_VALUE)?;
+            let text = std::fs::read_to_string(path).map_err(|_| Code::FILE_NOT_FOUND)?;
+            let handle = load(driver, &text)?;
+            // SAFETY: the caller's pointer.
+            unsafe { put(module, handle as *mut c_void) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -107,7 +118,11 @@ pub unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut c_uint) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint, _function: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuFuncGetAttribute(
+    value: *mut c_int,
+    attribute: c_uint,
+    _function: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Other, cheap, |_| {
         let answer = match attribute {
             0 => 1024,
@@ -120,7 +135,11 @@ pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuFuncSetAttribute(_function: *mut c_void, _attribute: c_uint, _value: c_int) -> c_int {
+pub unsafe extern "C" fn cuFuncSetAttribute(
+    _function: *mut c_void,
+    _attribute: c_uint,
+    _value: c_int,
+) -> c_int {
     call(Needs::Context, Site::Other, cheap, |_| Ok(()))
 }
 

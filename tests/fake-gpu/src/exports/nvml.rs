@@ -144,7 +144,10 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(text: *const c_char, device: 
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(_text: *const c_char, device: *mut *mut c_void) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
+    _text: *const c_char,
+    device: *mut *mut c_void,
+) -> c_int {
     // SAFETY: the caller's pointer.
     call(|_| unsafe { put(device, DEVICE as *mut c_void) })
 }
@@ -195,19 +198,28 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(device: *mut c_void, milliwatts
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetEnforcedPowerLimit(device: *mut c_void, milliwatts: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetEnforcedPowerLimit(
+    device: *mut c_void,
+    milliwatts: *mut c_uint,
+) -> c_int {
     // SAFETY: the caller's pointer.
     on(device, |driver| unsafe { put(milliwatts, driver.config.limit_mw as c_uint) })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimit(device: *mut c_void, milliwatts: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimit(
+    device: *mut c_void,
+    milliwatts: *mut c_uint,
+) -> c_int {
     // SAFETY: the same call: nobody lowered it.
     unsafe { nvmlDeviceGetEnforcedPowerLimit(device, milliwatts) }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(device: *mut c_void, millijoules: *mut c_ulonglong) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
+    device: *mut c_void,
+    millijoules: *mut c_ulonglong,
+) -> c_int {
     on(device, |driver| {
         if driver.config.energy == 0 {
             return Err(NOT_SUPPORTED);
@@ -219,7 +231,11 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(device: *mut c_void
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetClockInfo(device: *mut c_void, kind: c_uint, mhz: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
+    device: *mut c_void,
+    kind: c_uint,
+    mhz: *mut c_uint,
+) -> c_int {
     on(device, |driver| {
         let now = driver.clock.now();
         let answer = match kind {
@@ -233,7 +249,11 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(device: *mut c_void, kind: c_uin
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(device: *mut c_void, kind: c_uint, mhz: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(
+    device: *mut c_void,
+    kind: c_uint,
+    mhz: *mut c_uint,
+) -> c_int {
     on(device, |driver| {
         let answer = match kind {
             0 | 1 => driver.config.full_mhz as c_uint,
@@ -246,7 +266,11 @@ pub unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(device: *mut c_void, kind: c_
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetTemperature(device: *mut c_void, sensor: c_uint, celsius: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetTemperature(
+    device: *mut c_void,
+    sensor: c_uint,
+    celsius: *mut c_uint,
+) -> c_int {
     on(device, |driver| {
         if sensor != 0 {
             return Err(INVALID);
@@ -259,7 +283,10 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperature(device: *mut c_void, sensor: c
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(device: *mut c_void, reasons: *mut c_ulonglong) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
+    device: *mut c_void,
+    reasons: *mut c_ulonglong,
+) -> c_int {
     on(device, |driver| {
         let now = driver.clock.now();
         let idle = if driver.busy.at(now) { 0 } else { IDLE };
@@ -269,7 +296,10 @@ pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(device: *mut 
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(device: *mut c_void, reasons: *mut c_ulonglong) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(
+    device: *mut c_void,
+    reasons: *mut c_ulonglong,
+) -> c_int {
     // SAFETY: the same call under its later name.
     unsafe { nvmlDeviceGetCurrentClocksThrottleReasons(device, reasons) }
 }
@@ -282,7 +312,10 @@ pub struct Utilization {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(device: *mut c_void, rates: *mut Utilization) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
+    device: *mut c_void,
+    rates: *mut Utilization,
+) -> c_int {
     on(device, |driver| {
         let now = driver.clock.now();
         let from = now.saturating_sub(driver.config.power_window_ns);
@@ -309,7 +342,8 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     processes: *mut ProcessInfo,
 ) -> c_int {
     on(device, |driver| {
-        let process = |pid: u32, used| ProcessInfo { pid, used, instance: u32::MAX, compute_instance: u32::MAX };
+        let process =
+            |pid: u32, used| ProcessInfo { pid, used, instance: u32::MAX, compute_instance: u32::MAX };
         let mut all = Vec::new();
         if driver.retained > 0 {
             all.push(process(std::process::id(), driver.memory.total() - driver.memory.free_bytes()));
@@ -336,7 +370,11 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetMigMode(device: *mut c_void, current: *mut c_uint, pending: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetMigMode(
+    device: *mut c_void,
+    current: *mut c_uint,
+    pending: *mut c_uint,
+) -> c_int {
     on(device, |driver| {
         let mode = driver.config.mig as c_uint;
         // SAFETY: the caller's pointers.
@@ -354,7 +392,11 @@ pub unsafe extern "C" fn nvmlDeviceGetPersistenceMode(device: *mut c_void, mode:
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetEccMode(device: *mut c_void, current: *mut c_uint, pending: *mut c_uint) -> c_int {
+pub unsafe extern "C" fn nvmlDeviceGetEccMode(
+    device: *mut c_void,
+    current: *mut c_uint,
+    pending: *mut c_uint,
+) -> c_int {
     on(device, |driver| {
         let mode = driver.config.ecc as c_uint;
         // SAFETY: the caller's pointers.

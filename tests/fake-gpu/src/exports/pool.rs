@@ -44,7 +44,11 @@ pub unsafe extern "C" fn cuMemPoolTrimTo(pool: *mut c_void, keep: usize) -> c_in
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: c_uint, value: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuMemPoolGetAttribute(
+    pool: *mut c_void,
+    attribute: c_uint,
+    value: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Other, cheap, |driver| {
         let pool = driver.memory.pools.get(&(pool as usize)).ok_or(Code::INVALID_VALUE)?;
         let answer = match attribute {
@@ -64,7 +68,11 @@ pub unsafe extern "C" fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: c_u
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: c_uint, value: *mut c_void) -> c_int {
+pub unsafe extern "C" fn cuMemPoolSetAttribute(
+    pool: *mut c_void,
+    attribute: c_uint,
+    value: *mut c_void,
+) -> c_int {
     call(Needs::Context, Site::Other, cheap, |driver| {
         let pool = driver.memory.pools.get_mut(&(pool as usize)).ok_or(Code::INVALID_VALUE)?;
         if (1..=3).contains(&attribute) {

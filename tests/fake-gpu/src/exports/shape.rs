@@ -1,7 +1,5 @@
 //! The shapes of calls, to be held against the bindings.
 
-
-
 /// A parameter's or a result's shape: what of a type decides how it is passed and what is written through it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {

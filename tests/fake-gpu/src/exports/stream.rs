@@ -24,11 +24,16 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(
     flags: c_uint,
     priority: c_int,
 ) -> c_int {
-    call(Needs::Context, Site::Other, |driver| driver.config.memory_ns, |driver| {
-        let key = driver.streams.create(flags & NON_BLOCKING == 0, priority);
-        // SAFETY: the caller's pointer.
-        unsafe { put(stream, key as *mut c_void) }
-    })
+    call(
+        Needs::Context,
+        Site::Other,
+        |driver| driver.config.memory_ns,
+        |driver| {
+            let key = driver.streams.create(flags & NON_BLOCKING == 0, priority);
+            // SAFETY: the caller's pointer.
+            unsafe { put(stream, key as *mut c_void) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -89,25 +94,30 @@ pub unsafe extern "C" fn cuStreamQuery(stream: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Event, |driver| driver.config.event_ns, |driver| {
-        let key = driver.streams.key(stream as usize)?;
-        let mark = driver.events.get(event as usize)?.mark.clone();
-        if let Mark::Captured { capture, nodes } = mark {
-            return driver.graphs.join(capture, key, &nodes);
-        }
-        if driver.graphs.capturing(key).is_some() {
-            // Work from outside of a capture cannot be waited for inside of it.
-            driver.graphs.spoil(Some(key));
-            return Err(Code(905));
-        }
-        let Mark::Queued(awaited) = mark else { return Ok(()) };
-        let mut after = driver.streams.ahead(key, &driver.work);
-        after.push(awaited);
-        let ready = driver.clock.now() + driver.config.submit_ns;
-        let id = driver.work.push(after, ready, Task::JOIN);
-        driver.streams.get_mut(key).last = Some(id);
-        Ok(())
-    })
+    call(
+        Needs::Context,
+        Site::Event,
+        |driver| driver.config.event_ns,
+        |driver| {
+            let key = driver.streams.key(stream as usize)?;
+            let mark = driver.events.get(event as usize)?.mark.clone();
+            if let Mark::Captured { capture, nodes } = mark {
+                return driver.graphs.join(capture, key, &nodes);
+            }
+            if driver.graphs.capturing(key).is_some() {
+                // Work from outside of a capture cannot be waited for inside of it.
+                driver.graphs.spoil(Some(key));
+                return Err(Code(905));
+            }
+            let Mark::Queued(awaited) = mark else { return Ok(()) };
+            let mut after = driver.streams.ahead(key, &driver.work);
+            after.push(awaited);
+            let ready = driver.clock.now() + driver.config.submit_ns;
+            let id = driver.work.push(after, ready, Task::JOIN);
+            driver.streams.get_mut(key).last = Some(id);
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -116,12 +126,17 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
     function: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Launch, |driver| driver.config.launch_ns, |driver| {
-        let key = driver.streams.key(stream as usize)?;
-        let function = function.ok_or(Code::INVALID_VALUE)? as usize;
-        let effect = Effect::Host { function, data: data as usize };
-        driver.enqueue(key, Task { cost: Cost::Time(1_000), effect }).map(drop)
-    })
+    call(
+        Needs::Context,
+        Site::Launch,
+        |driver| driver.config.launch_ns,
+        |driver| {
+            let key = driver.streams.key(stream as usize)?;
+            let function = function.ok_or(Code::INVALID_VALUE)? as usize;
+            let effect = Effect::Host { function, data: data as usize };
+            driver.enqueue(key, Task { cost: Cost::Time(1_000), effect }).map(drop)
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
