@@ -16,6 +16,7 @@ use crate::energy::Busy;
 use crate::event::Events;
 use crate::fault::{Faults, Site};
 use crate::graph::Graphs;
+use crate::interpret;
 use crate::memory::Memory;
 use crate::ptx::Kernel;
 use crate::speed::Speed;
@@ -183,14 +184,17 @@ impl Gpu {
                     return Err(code);
                 }
                 if let Some(place) = launch.kernel.stamp_arg {
-                    let place = self.memory.reach(launch.number(place), 16);
-                    let target = place.ok_or(Code::ILLEGAL_ADDRESS)?.cast::<u64>();
+                    let target = self.memory.reach(launch.number(place), 16);
+                    let target = target.ok_or(Code::ILLEGAL_ADDRESS)?;
                     let cycles = self.speed.cycles(&self.config, &self.busy, end);
-                    // SAFETY: two words were found there.
-                    unsafe {
-                        target.write_unaligned(end);
-                        target.add(1).write_unaligned(cycles);
-                    }
+                    let stamp = [end.to_le_bytes(), cycles.to_le_bytes()].concat();
+                    // SAFETY: 16 bytes were found there.
+                    unsafe { std::ptr::copy_nonoverlapping(stamp.as_ptr(), target, 16) };
+                }
+                if let Some(program) = &launch.kernel.program
+                    && !interpret::run(program, &launch, &mut self.memory)
+                {
+                    return Err(Code::ILLEGAL_ADDRESS);
                 }
                 let twin = self.twins.get(&launch.kernel.name).copied();
                 if twin.is_some_and(|twin| !twin::run(twin, &launch, &mut self.memory)) {

@@ -28,7 +28,7 @@ struct Capture {
 #[derive(Debug, Default)]
 pub struct Graphs {
     captures: BTreeMap<usize, Capture>,
-    graphs: BTreeMap<usize, Arc<[Node]>>,
+    made: BTreeMap<usize, Arc<[Node]>>,
     next: usize,
 }
 
@@ -123,23 +123,23 @@ impl Graphs {
             return Err(Code::CAPTURE_UNJOINED);
         }
         let graph = self.handle();
-        self.graphs.insert(graph, capture.nodes.into());
+        self.made.insert(graph, capture.nodes.into());
         Ok(graph)
     }
 
     pub fn instantiate(&mut self, graph: usize) -> Result<usize, Code> {
         let nodes = self.nodes(graph)?;
         let executable = self.handle();
-        self.graphs.insert(executable, nodes);
+        self.made.insert(executable, nodes);
         Ok(executable)
     }
 
     pub fn nodes(&self, graph: usize) -> Result<Arc<[Node]>, Code> {
-        self.graphs.get(&graph).cloned().ok_or(Code::INVALID_HANDLE)
+        self.made.get(&graph).cloned().ok_or(Code::INVALID_HANDLE)
     }
 
     pub fn destroy(&mut self, graph: usize) -> Result<(), Code> {
-        self.graphs.remove(&graph).map(drop).ok_or(Code::INVALID_HANDLE)
+        self.made.remove(&graph).map(drop).ok_or(Code::INVALID_HANDLE)
     }
 }
 

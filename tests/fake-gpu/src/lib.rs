@@ -12,6 +12,7 @@
 //! energy    when it was busy, what that took                  event     marks in queues
 //! memory    allocations, pools, what is in them               graph     capture and replay
 //! ptx       kernels in a module's text: parameters, cost      twin      host functions that do a kernel's arithmetic
+//! program   straight-line kernels, read                       interpret and run as they are written
 //! fault     errors planted by a test                          exports   the symbols
 //! stand     the other side: a test's hand on the library
 //! ```
@@ -29,7 +30,9 @@ pub mod exports;
 mod fault;
 mod gpu;
 mod graph;
+mod interpret;
 mod memory;
+mod program;
 mod ptx;
 mod speed;
 mod stand;

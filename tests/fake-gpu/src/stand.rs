@@ -112,25 +112,25 @@ impl Stand {
             return Err(LoadError::Refused(file.to_owned()));
         }
         macro_rules! symbol {
-            ($name:literal) => {{
+            ($name:literal, $kind:ty) => {{
                 // SAFETY: a name with its NUL.
                 let found = unsafe { dlsym(library, concat!($name, "\0").as_ptr().cast()) };
                 if found.is_null() {
                     return Err(LoadError::Missing($name));
                 }
                 // SAFETY: both sides are built from this package, where the symbol has the field's type.
-                unsafe { std::mem::transmute::<*mut c_void, _>(found) }
+                unsafe { std::mem::transmute::<*mut c_void, $kind>(found) }
             }};
         }
         Ok(Self {
-            reset: symbol!("fakegpu_reset"),
-            set: symbol!("fakegpu_set"),
-            fault: symbol!("fakegpu_fault"),
-            now: symbol!("fakegpu_now"),
-            advance: symbol!("fakegpu_advance"),
-            throttle: symbol!("fakegpu_throttle"),
-            twin: symbol!("fakegpu_twin"),
-            launches: symbol!("fakegpu_launches"),
+            reset: symbol!("fakegpu_reset", unsafe extern "C" fn()),
+            set: symbol!("fakegpu_set", unsafe extern "C" fn(*const c_char, *const c_char) -> c_int),
+            fault: symbol!("fakegpu_fault", unsafe extern "C" fn(*const c_char) -> c_int),
+            now: symbol!("fakegpu_now", unsafe extern "C" fn() -> u64),
+            advance: symbol!("fakegpu_advance", unsafe extern "C" fn(u64)),
+            throttle: symbol!("fakegpu_throttle", unsafe extern "C" fn(u64, u64, u64)),
+            twin: symbol!("fakegpu_twin", unsafe extern "C" fn(*const c_char, Function, *mut c_void)),
+            launches: symbol!("fakegpu_launches", unsafe extern "C" fn() -> u64),
             turn: Mutex::new(()),
         })
     }

@@ -3,7 +3,7 @@
 //! An operation waits for earlier ones only, so one pass in the order of enqueueing resolves all that can be resolved.
 //! What a held stream waits for is the host, who writes a word and calls nobody: the word is looked at in every call.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::config::Config;
@@ -98,7 +98,7 @@ pub struct Work {
     first: Id,
     unresolved: Vec<Id>,
     /// Resolved ones by their end.
-    due: BTreeMap<(u64, Id), ()>,
+    due: BTreeSet<(u64, Id)>,
     engines: BTreeMap<Engine, Vec<(u64, u64)>>,
 }
 
@@ -185,14 +185,14 @@ impl Work {
                 Some(_) => busy.add(start, end),
             }
             self.ops[(id - self.first) as usize].end = Some(end);
-            self.due.insert((end, id), ());
+            self.due.insert((end, id));
         }
         expirations
     }
 
     /// The next operation that has ended, with its end and what it does; it is done with the answer.
     pub fn next_due(&mut self, now: u64) -> Option<(u64, Effect)> {
-        let (&(end, id), ()) = self.due.first_key_value().filter(|((end, _), ())| *end <= now)?;
+        let (end, id) = self.due.first().copied().filter(|(end, _)| *end <= now)?;
         self.due.pop_first();
         let op = &mut self.ops[(id - self.first) as usize];
         op.done = true;

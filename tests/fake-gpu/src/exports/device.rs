@@ -98,12 +98,12 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_ui
         let config = &driver.config;
         // By number, as in the driver's header; what is not modelled is 0, as for a device without it.
         let answer = match attribute {
-            1 | 2 | 3 => [1024, 1024, 64][attribute as usize - 1],
+            1..=3 => [1024, 1024, 64][attribute as usize - 1],
             5 => i32::MAX as u64,
             6 | 7 => 65_535,
             8 => 48 << 10,
             10 => 32,
-            12 => 65_536,
+            12 | 82 => 65_536,
             13 => config.full_mhz * 1000,
             15 | 19 | 31 | 35 | 41 | 78 | 83 | 90 => 1,
             16 => config.sms,
@@ -117,7 +117,6 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_ui
             75 => config.capability / 10,
             76 => config.capability % 10,
             81 => 228 << 10,
-            82 => 65_536,
             97 => 227 << 10,
             115 => config.pools,
             _ => 0,

@@ -1,7 +1,6 @@
 //! The symbols: what they are called, what they need, and that they answer with a code.
 
 #![expect(unsafe_code, reason = "this is the C boundary that the module is for")]
-#![expect(clippy::missing_safety_doc, reason = "pointers are what the driver's manual says")]
 
 pub mod context;
 pub mod control;
