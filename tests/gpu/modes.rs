@@ -5,7 +5,8 @@ use std::time::Duration;
 use weighbridge::gpu::{Doubt, OnDevice};
 use weighbridge::{Limits, Mode};
 
-use crate::work::{Spin, bencher, private_stream, stand, synchronise};
+use crate::spin::Spin;
+use crate::work::{bencher, private_stream, stand, synchronise};
 
 const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) };
 
@@ -22,7 +23,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn time(mode: Mode, ns: u64) -> OnDevice {
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load();
+    let spin = Spin::load().unwrap();
     device.mode(mode).time(|stream| spin.launch(stream.raw()?, ns)).unwrap();
     *bencher.finish().unwrap().seen.device.unwrap()
 }
@@ -59,7 +60,7 @@ fn a_body_that_says_it_is_complete_and_is_not_fails() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load();
+    let spin = Spin::load().unwrap();
     let failed = device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap_err();
     assert!(failed.to_string().contains("forgot to synchronise"), "{failed}");
 }
@@ -69,7 +70,7 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load();
+    let spin = Spin::load().unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
         spin.launch(stream.raw()?, 100_000)?;
         synchronise()
@@ -86,7 +87,7 @@ fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
     let run = |mode| {
         let bencher = bencher(LIMITS);
         let device = bencher.device().unwrap();
-        let (spin, private) = (Spin::load(), private_stream());
+        let (spin, private) = (Spin::load().unwrap(), private_stream());
         let ran = device.mode(mode).time(|stream| {
             spin.launch(stream.raw()?, 10_000)?;
             spin.launch(private, 2_000_000)
@@ -107,7 +108,7 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load();
+    let spin = Spin::load().unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
         spin.launch(stream.beside(0)?, 3_000_000)?;
         spin.launch(stream.beside(1)?, 3_000_000)
@@ -137,7 +138,7 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
     let bencher = bencher(limits);
     let device = bencher.device().unwrap();
-    let spin = Spin::load();
+    let spin = Spin::load().unwrap();
     bencher.elements(10);
     device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
     let on = bencher.finish().unwrap().seen.device.unwrap();
