@@ -30,6 +30,9 @@ mod report;
 
 mod harness;
 
+#[cfg(feature = "criterion")]
+pub mod criterion;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

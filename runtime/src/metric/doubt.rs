@@ -376,7 +376,7 @@ fn hidden_stream(seen: &OnDevice) -> Option<Doubt> {
     let wall = median(seen.samples.iter().map(|sample| sample.wall as f64))?;
     let device = median(seen.samples.iter().filter_map(|sample| sample.device))?;
     let release = seen.calibration.release.unwrap_or(0.0);
-    let own = most_waits(seen).max(release + seen.calibration.round_trip);
+    let own = most_waits(seen).max(release + 2.0 * seen.calibration.round_trip);
     (unexplained > own.max(UNEXPLAINED * wall)).then_some(Doubt::HiddenStream { wall, device })
 }
 

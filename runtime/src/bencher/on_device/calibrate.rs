@@ -1,5 +1,6 @@
 //! What the measuring itself costs on a device, measured once per repeat.
 
+use super::sample::let_go;
 use crate::device::{Device, DeviceError, Queue};
 use crate::metric::Calibration;
 use crate::stats;
@@ -18,21 +19,25 @@ pub(super) fn calibrate(device: &dyn Device) -> Result<Calibration, DeviceError>
     if !device.info().has_clock {
         return Ok(Calibration { round_trip: round_trip(device)?, ..Calibration::default() });
     }
-    let floors = pairs(device, |_| None)?;
+    let round_trip = round_trip(device)?;
+    let floors = pairs(device, round_trip, |_| None)?;
     // Between stamps that lie apart by ever more, the clock shows all its steps.
-    let steps = pairs(device, |pair| Some(1_000 + 13 * pair))?;
-    let (launch, round_trip) = (launch(device)?, round_trip(device)?);
+    let steps = pairs(device, round_trip, |pair| Some(1_000 + 13 * pair))?;
     Ok(Calibration {
         floor: Some(stats::median(&floors)),
         quantum: quantum(&steps),
-        launch: Some(launch),
+        launch: Some(launch(device)?),
         round_trip,
         release: release(device)?,
     })
 }
 
 /// Times between two stamps, the queue held where it can be, with so much work in between.
-fn pairs(device: &dyn Device, work: fn(u64) -> Option<u64>) -> Result<Vec<f64>, DeviceError> {
+fn pairs(
+    device: &dyn Device,
+    round_trip: f64,
+    work: fn(u64) -> Option<u64>,
+) -> Result<Vec<f64>, DeviceError> {
     let mut times = Vec::with_capacity(PAIRS as usize);
     for pair in 0..PAIRS {
         device.recycle();
@@ -43,7 +48,7 @@ fn pairs(device: &dyn Device, work: fn(u64) -> Option<u64>) -> Result<Vec<f64>, 
             device.occupy(ns)?;
         }
         let b = device.mark(Queue::MEASURED)?;
-        drop(hold);
+        let_go(device, hold, Some(round_trip as u64))?;
         device.sync()?;
         times.push(device.elapsed_ns(a, b)?);
     }

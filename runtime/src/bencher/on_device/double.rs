@@ -15,6 +15,8 @@ pub(super) const LAUNCH: u64 = 2_000;
 pub(super) const SYNC: u64 = 4_000;
 /// From letting a held queue go until it goes on.
 pub(super) const RELEASE: u64 = 1_000;
+/// What looking at a queue costs the host.
+pub(super) const LOOK: u64 = 50;
 /// One step of the device's clock.
 pub(super) const QUANTUM: u64 = 500;
 /// What a stamp takes on the device.
@@ -197,6 +199,7 @@ impl Device for Double {
     }
 
     fn is_idle(&self) -> Result<bool, DeviceError> {
+        self.host(LOOK);
         Ok(self.ends.borrow()[0] <= self.now.get())
     }
 

@@ -1,6 +1,6 @@
 //! Bodies that are recorded together and replayed: what they cost without their launches.
 
-use super::sample::Body;
+use super::sample::{Body, let_go};
 use crate::bencher::Error;
 use crate::device::{Device, Queue};
 use crate::metric::{Reading, Replayed};
@@ -16,8 +16,11 @@ const REPLAYS: usize = 10;
 ///
 /// # Errors
 /// When the device was lost.
-pub(super) fn replay(device: &dyn Device, body: &mut Body<'_>) -> Result<Replayed, Error> {
-    let each = match try_replay(device, body) {
+pub(super) fn replay(device: &dyn Device, round_trip: f64, body: &mut Body<'_>) -> Result<Replayed, Error> {
+    if body.beside > 0 {
+        return Ok(Replayed { each: Reading::absent("the body has streams of its own"), bodies: 0 });
+    }
+    let each = match try_replay(device, round_trip, body) {
         Ok(each) => each,
         Err(error) if error.is_lost() => return Err(error),
         Err(error) => Reading::absent(format!("the body cannot be recorded: {error}")),
@@ -26,7 +29,7 @@ pub(super) fn replay(device: &dyn Device, body: &mut Body<'_>) -> Result<Replaye
     Ok(Replayed { each, bodies: BODIES })
 }
 
-fn try_replay(device: &dyn Device, body: &mut Body<'_>) -> Result<Reading, Error> {
+fn try_replay(device: &dyn Device, round_trip: f64, body: &mut Body<'_>) -> Result<Reading, Error> {
     device.sync()?;
     if !device.begin_capture()? {
         return Ok(Reading::absent("this device records nothing"));
@@ -43,7 +46,7 @@ fn try_replay(device: &dyn Device, body: &mut Body<'_>) -> Result<Reading, Error
         let a = device.mark(Queue::MEASURED)?;
         recorded.replay()?;
         let b = device.mark(Queue::MEASURED)?;
-        drop(hold);
+        let_go(device, hold, Some(round_trip as u64))?;
         device.sync()?;
         if number > 0 {
             times.push(device.elapsed_ns(a, b)? / BODIES as f64);
@@ -66,10 +69,10 @@ mod tests {
             of.kernel(Queue::MEASURED, 1_000);
             Ok(())
         };
-        let seen = replay(&*device, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
         assert_eq!(seen.each, Reading::Value((20.0 * 1_000.0 + STAMP as f64) / 20.0));
         device.can_record.set(false);
-        let seen = replay(&*device, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
         assert_eq!(seen.each, Reading::absent("this device records nothing"));
     }
 
@@ -77,7 +80,7 @@ mod tests {
     fn a_body_that_fails_while_it_is_recorded_is_no_failure_of_the_repeat() {
         let device = Double::new();
         let mut run = |_: &Stream<'_>| Err(Error::new("operation not permitted when stream is capturing"));
-        let seen = replay(&*device, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
         assert!(seen.each.why().unwrap().contains("cannot be recorded: operation not permitted"), "{seen:?}");
     }
 }

@@ -5,9 +5,12 @@ use std::rc::Rc;
 use super::Stream;
 use super::sample::Body;
 use super::sampling::{Asked, Sampling};
-use crate::bencher::{Bencher, Error, Phase, Purpose, Result};
-use crate::device::{Device, DeviceInfo, open_device};
+use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
+use crate::device::{Backend, Device, DeviceInfo, open_device};
 use crate::metric::{Doubt, Mode, Returns};
+
+/// What brings the device that is missing.
+pub(super) const PLATFORM: &str = "run with --platform gpu";
 
 /// A device, and how a body is timed on it.
 ///
@@ -16,15 +19,16 @@ use crate::metric::{Doubt, Mode, Returns};
 ///
 /// ```
 /// use weighbridge::prelude::*;
-/// use weighbridge::Mode;
+/// use weighbridge::{Mode, gpu::Backend};
 ///
 /// /// Adds two vectors on the device.
 /// #[scenario(id = "ADD-1")]
 /// fn add(bencher: &mut Bencher) -> Result<()> {
 ///     let len = 1 << 20;
 ///     bencher.elements(len).bytes(3 * 4 * len);
-///     bencher.device()?.mode(Mode::Event).time(|stream| {
-///         let stream = stream.raw()?; // a `CUstream`: a skip on the host
+///     let device = bencher.device()?.on(Backend::Cuda)?; // a skip on the host
+///     device.mode(Mode::Event).time(|stream| {
+///         let stream = stream.raw()?; // a `CUstream`, as a plain pointer
 /// #       fn launch(_: *mut std::ffi::c_void) -> weighbridge::Result<()> { Ok(()) }
 ///         launch(stream) // enqueues, and does not wait
 ///     })
@@ -75,6 +79,16 @@ impl DeviceBencher<'_> {
     /// What the device is.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
+    }
+
+    /// The same, on this backend alone: what is loaded for a device must not be loaded without one.
+    ///
+    /// # Errors
+    /// A skip on another backend.
+    pub fn on(self, backend: Backend) -> Result<Self> {
+        let here = self.info().backend;
+        let needs = format!("needs the backend {backend:?}, and this is {}: {PLATFORM}", self.info().name);
+        if here == backend { Ok(self) } else { Err(skip(needs)) }
     }
 
     /// How the body is timed, unless the command line says otherwise.
@@ -370,6 +384,14 @@ mod tests {
         let bencher = bencher(&device, None);
         let why = bencher.device().unwrap().knows_of("nonsense").time(|_| Ok(())).unwrap_err().to_string();
         assert!(why.contains("`nonsense`") && why.contains("hidden-stream"), "{why}");
+    }
+
+    #[test]
+    fn a_body_for_another_backend_is_skipped() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let skipped = bencher.device().unwrap().on(Backend::Cuda).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
+        assert!(bencher.device().unwrap().on(Backend::Cpu).is_ok());
     }
 
     #[test]

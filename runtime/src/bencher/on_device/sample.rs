@@ -3,11 +3,14 @@
 
 use super::Stream;
 use crate::bencher::Error;
-use crate::device::{Device, DeviceError, Mark, Queue, Stamp};
+use crate::device::{Device, DeviceError, Hold, Mark, Queue, Stamp};
 use crate::metric::{DeviceSample, Mode};
 
 /// The most bodies that a held queue takes.
 const HELD: u64 = 2;
+
+/// The most looks while a held queue settles: a clock that stands must not be waited for.
+const MOST_LOOKS: u32 = 10_000;
 
 /// What the author hands in.
 pub(super) type Run<'a> = dyn FnMut(&Stream<'_>) -> Result<(), Error> + 'a;
@@ -44,14 +47,15 @@ pub(super) struct Sides {
     pub(super) busy: Vec<f64>,
 }
 
-/// Takes one sample of so many bodies. The device is drained before and after.
+/// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
+/// they are enqueued, and for so many nanoseconds more.
 ///
 /// # Errors
 /// When the body or the device failed. A queue that was held has been let go.
 pub(super) fn sample(
     device: &dyn Device,
     mode: Mode,
-    hold: bool,
+    hold: Option<u64>,
     bodies: u64,
     body: &mut Body<'_>,
 ) -> Result<(DeviceSample, Sides), Error> {
@@ -87,7 +91,7 @@ fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<Devi
 fn by_device(
     device: &dyn Device,
     cold: bool,
-    hold: bool,
+    hold: Option<u64>,
     bodies: u64,
     body: &mut Body<'_>,
 ) -> Result<(DeviceSample, Sides), Error> {
@@ -98,21 +102,21 @@ fn by_device(
     device.stamp(Stamp::Before)?;
     device.sync()?; // flush and stamp have ended, write-back included, before the window opens
     // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
-    let mut held = if hold { device.hold()? } else { None };
+    let mut held = if hold.is_some() { device.hold()? } else { None };
     let was_held = held.is_some();
     let start = device.host_ns();
     let first = device.mark(Queue::MEASURED)?;
     let begun = fork(device, body.beside, first)?;
     for number in 0..bodies {
         if number == HELD {
-            drop(held.take()); // more would fill the queue of launches, and a launch would wait for ever
+            let_go(device, held.take(), hold)?; // more would fill the queue of launches, and a launch would wait for ever
         }
         body.run(device)?;
     }
     let ended = join(device, body.beside)?;
     let last = device.mark(Queue::MEASURED)?;
     let returned = device.host_ns();
-    drop(held);
+    let_go(device, held, hold)?;
     device.sync()?; // the whole device, so that the host's clock sees what the measured queue did not
     let end = device.host_ns();
     device.stamp(Stamp::After)?;
@@ -129,6 +133,26 @@ fn by_device(
         held: was_held,
     };
     Ok((sample, Sides { busy }))
+}
+
+/// Lets a held queue go once what was enqueued last has come to the device: the way there takes time too, and would lie
+/// between two kernels.
+pub(super) fn let_go(
+    device: &dyn Device,
+    held: Option<Hold<'_>>,
+    wait: Option<u64>,
+) -> Result<(), DeviceError> {
+    if let (Some(held), Some(wait)) = (held, wait) {
+        let start = device.host_ns();
+        for _ in 0..MOST_LOOKS {
+            if device.host_ns() - start >= wait {
+                break;
+            }
+            device.is_idle()?; // something to do, which also moves a clock that moves with calls alone
+        }
+        drop(held);
+    }
+    Ok(())
 }
 
 /// Makes the queues beside the measured one begin after `first`.
@@ -157,8 +181,7 @@ mod tests {
     use super::super::double::{Double, LAUNCH, RELEASE, STAMP, SYNC};
     use super::*;
 
-    fn take(device: &Double, mode: Mode, hold: bool, bodies: u64, run: &mut Run<'_>) -> DeviceSample {
-        // SAFETY-free shortening: a body borrows its closure for as long as itself.
+    fn take(device: &Double, mode: Mode, hold: Option<u64>, bodies: u64, run: &mut Run<'_>) -> DeviceSample {
         let mut run = |stream: &Stream<'_>| run(stream);
         sample(device, mode, hold, bodies, &mut Body::new(&mut run)).unwrap().0
     }
@@ -167,7 +190,7 @@ mod tests {
     fn mode_sync_waits_for_the_work_and_counts_all_bodies() {
         let device = Double::new();
         let of = device.clone();
-        let seen = take(&device, Mode::Sync, false, 3, &mut |_| {
+        let seen = take(&device, Mode::Sync, None, 3, &mut |_| {
             of.kernel(Queue::MEASURED, 100_000);
             Ok(())
         });
@@ -180,7 +203,7 @@ mod tests {
     fn mode_sync_sees_a_stream_that_nobody_declared() {
         let device = Double::new();
         let of = device.clone();
-        let seen = take(&device, Mode::Sync, false, 1, &mut |_| {
+        let seen = take(&device, Mode::Sync, None, 1, &mut |_| {
             of.hidden(700_000);
             Ok(())
         });
@@ -195,8 +218,8 @@ mod tests {
             of.kernel(Queue::MEASURED, 5_000);
             Ok(())
         };
-        let loose = take(&device, Mode::Event, false, 1, &mut five);
-        let held = take(&device, Mode::Event, true, 1, &mut five);
+        let loose = take(&device, Mode::Event, None, 1, &mut five);
+        let held = take(&device, Mode::Event, Some(0), 1, &mut five);
         assert_eq!(held.device, Some((5_000 + STAMP) as f64));
         assert!(loose.device > held.device, "{loose:?} {held:?}");
         assert!(held.held && !loose.held);
@@ -212,8 +235,8 @@ mod tests {
             of.kernel(Queue::MEASURED, 5_000);
             Ok(())
         };
-        let warm = take(&device, Mode::Event, true, 1, &mut body);
-        let cold = take(&device, Mode::Cold, true, 1, &mut body);
+        let warm = take(&device, Mode::Event, Some(0), 1, &mut body);
+        let cold = take(&device, Mode::Cold, Some(0), 1, &mut body);
         assert_eq!(device.flushes.get(), 1);
         assert_eq!((warm.device, warm.wall), (cold.device, cold.wall));
     }
@@ -229,7 +252,7 @@ mod tests {
             Ok(())
         };
         let mut body = Body { beside: 2, ..Body::new(&mut run) };
-        let (seen, sides) = sample(&*device, Mode::Event, false, 1, &mut body).unwrap();
+        let (seen, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
         let makespan = seen.device.unwrap();
         assert!((300_000.0..320_000.0).contains(&makespan), "{makespan}");
         assert_eq!(sides.busy.len(), 2);
@@ -240,7 +263,7 @@ mod tests {
     fn a_body_that_fails_lets_a_held_queue_go() {
         let device = Double::new();
         let mut run = |_: &Stream<'_>| Err(Error::new("no memory"));
-        let failed = sample(&*device, Mode::Event, true, 1, &mut Body::new(&mut run)).unwrap_err();
+        let failed = sample(&*device, Mode::Event, Some(0), 1, &mut Body::new(&mut run)).unwrap_err();
         assert_eq!(failed.to_string(), "no memory");
         device.sync().unwrap(); // asserts that nothing is held
     }

@@ -54,8 +54,8 @@ pub(super) struct Sampling<'a> {
     bencher: &'a Bencher,
     device: &'a dyn Device,
     seen: OnDevice,
-    /// Whether the queue stands still while a body enqueues.
-    hold: bool,
+    /// The queue stands still while a body enqueues, and for so many nanoseconds more.
+    hold: Option<u64>,
     /// Samples of all: the walls that the observation keeps.
     walls: Vec<u64>,
     cpu: Vec<u64>,
@@ -94,7 +94,7 @@ impl<'a> Sampling<'a> {
             ..OnDevice::default()
         };
         let (walls, cpu, overlaps) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { bencher, device, seen, hold: false, walls, cpu, overlaps, sampled: 0, looked: 0 })
+        Ok(Self { bencher, device, seen, hold: None, walls, cpu, overlaps, sampled: 0, looked: 0 })
     }
 
     /// Runs it.
@@ -114,7 +114,7 @@ impl<'a> Sampling<'a> {
 
         let warmed = warm_up(device, limits, body)?;
         self.seen.audits = audit(device, body)?;
-        self.hold = self.may_hold(&warmed, body);
+        self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
         if measures {
             roofline::measure(device, &mut self.seen.rooflines)?;
         }
@@ -133,7 +133,7 @@ impl<'a> Sampling<'a> {
             roofline::measure(device, &mut self.seen.rooflines)?;
         }
         if measures && self.seen.mode == Mode::Hot {
-            self.seen.replayed = Some(replay(device, body)?);
+            self.seen.replayed = Some(replay(device, self.seen.calibration.round_trip, body)?);
         }
         if measures && device.info().backend != Backend::Cpu {
             let each = if self.seen.samples.is_empty() { 0.0 } else { stats::median(&self.seen.times()) };

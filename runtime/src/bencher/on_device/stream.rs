@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 
+use super::handle::PLATFORM;
 use crate::bencher::{Result, skip};
 use crate::device::{Device, Queue};
 
@@ -51,9 +52,9 @@ impl<'a> Stream<'a> {
     }
 
     fn handle(&self, queue: Queue) -> Result<*mut c_void> {
-        self.device.raw(queue).ok_or_else(|| {
-            skip(format!("{} has no streams: run with --platform gpu", self.device.info().name))
-        })
+        self.device
+            .raw(queue)
+            .ok_or_else(|| skip(format!("{} has no streams: {PLATFORM}", self.device.info().name)))
     }
 }
 

@@ -58,7 +58,8 @@ impl Buffers {
     fn pageable(&self) -> *mut c_void {
         let mut pageable = self.pageable.borrow_mut();
         if pageable.is_empty() {
-            *pageable = noise(self.from.bytes);
+            let part = noise(NOISE.min(self.from.bytes));
+            *pageable = part.repeat(self.from.bytes.div_ceil(part.len().max(1)));
         }
         pageable.as_mut_ptr().cast()
     }

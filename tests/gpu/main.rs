@@ -1,0 +1,8 @@
+//! The CUDA path of the runtime on the stand-in driver, to the nanosecond of its virtual clock.
+
+mod bridge;
+mod errors;
+mod modes;
+mod runs;
+mod spin;
+mod work;

@@ -1,0 +1,152 @@
+//! Modes, audit and doubts through the real driver calls.
+
+use std::time::Duration;
+
+use weighbridge::gpu::{Doubt, OnDevice};
+use weighbridge::{Limits, Mode};
+
+use crate::spin::Spin;
+use crate::work::{bencher, private_stream, stand, synchronise};
+
+const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) };
+
+fn names(on: &OnDevice) -> Vec<&'static str> {
+    on.doubts.iter().map(Doubt::name).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Times a kernel of so many nanoseconds in this mode.
+fn time(mode: Mode, ns: u64) -> OnDevice {
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load().unwrap();
+    device.mode(mode).time(|stream| spin.launch(stream.raw()?, ns)).unwrap();
+    *bencher.finish().unwrap().seen.device.unwrap()
+}
+
+#[test]
+fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
+    let _stand = stand();
+    for mode in Mode::ALL {
+        let on = time(mode, 2_000_000);
+        let took = median(on.times());
+        assert!((2_000_000.0..2_010_000.0).contains(&took), "{mode}: {took} {:#?}", on.calibration);
+        assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
+        assert!(on.info.stand_in, "{:?}", on.info);
+    }
+}
+
+#[test]
+fn event_times_are_within_two_percent_from_five_microseconds_up() {
+    let _stand = stand();
+    for ns in [5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000] {
+        let on = time(Mode::Event, ns);
+        let took = median(on.device_times());
+        assert!(
+            (took / ns as f64 - 1.0).abs() < 0.02,
+            "{ns}: {took} {:?} {:?}",
+            on.calibration,
+            on.samples[0]
+        );
+    }
+}
+
+#[test]
+fn a_body_that_says_it_is_complete_and_is_not_fails() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load().unwrap();
+    let failed = device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap_err();
+    assert!(failed.to_string().contains("forgot to synchronise"), "{failed}");
+}
+
+#[test]
+fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load().unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        spin.launch(stream.raw()?, 100_000)?;
+        synchronise()
+    };
+    device.mode(Mode::Event).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    assert_eq!(names(&on), ["synchronises"]);
+    assert!(on.samples.iter().all(|sample| !sample.held));
+}
+
+#[test]
+fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
+    let _stand = stand();
+    let run = |mode| {
+        let bencher = bencher(LIMITS);
+        let device = bencher.device().unwrap();
+        let (spin, private) = (Spin::load().unwrap(), private_stream());
+        let ran = device.mode(mode).time(|stream| {
+            spin.launch(stream.raw()?, 10_000)?;
+            spin.launch(private, 2_000_000)
+        });
+        (ran, bencher)
+    };
+    let (failed, _) = run(Mode::Event);
+    let failed = failed.unwrap_err();
+    assert!(failed.to_string().contains("hidden stream"), "{failed}");
+    let (ran, bencher) = run(Mode::Sync);
+    ran.unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    assert!(median(on.times()) >= 2_000_000.0, "{:?}", on.times());
+}
+
+#[test]
+fn streams_that_are_declared_overlap_and_have_one_time() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load().unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        spin.launch(stream.beside(0)?, 3_000_000)?;
+        spin.launch(stream.beside(1)?, 3_000_000)
+    };
+    device.mode(Mode::Event).streams(2).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let took = median(on.device_times());
+    assert!((3_000_000.0..3_020_000.0).contains(&took), "{took}");
+    let overlap = on.overlap.unwrap();
+    assert!((1.98..2.01).contains(&overlap), "{overlap}");
+    assert!(names(&on).is_empty(), "{:?}", on.doubts);
+}
+
+#[test]
+fn a_throttled_device_is_told_and_its_cycles_stay() {
+    let stand = stand();
+    stand.throttle(Duration::from_secs(3600), 2.0, 0x48);
+    let on = time(Mode::Event, 2_000_000);
+    assert_eq!(names(&on), ["throttled"]);
+    let Doubt::Throttled { reasons, .. } = &on.doubts[0] else { panic!("{:?}", on.doubts) };
+    assert_eq!(reasons.join(", "), "hardware slowdown, hardware thermal slowdown");
+}
+
+#[test]
+fn power_energy_and_memory_are_told_with_their_limits() {
+    let _stand = stand();
+    let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
+    let bencher = bencher(limits);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load().unwrap();
+    bencher.elements(10);
+    device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let joules = on.energy.clone().unwrap().value().unwrap();
+    // 600 W over two milliseconds.
+    assert!((1.15..1.25).contains(&joules), "{joules}");
+    assert!(on.telemetry[1].power_watts.is_some() && on.telemetry[1].temperature.is_some());
+    assert!(!on.memory.is_empty() && on.memory[0].total == 16 << 30);
+    let copy = on.roofline("device copy").unwrap();
+    assert!(copy.limit().unwrap() > 1e12 && copy.drift().is_some(), "{copy:?}");
+}
