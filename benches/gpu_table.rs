@@ -37,7 +37,7 @@ fn table() -> Result<String> {
         Stand::load().map_err(|error| Error::new(format!("{why}, and no stand-in: {error}")))?;
     }
     let device = open_device(Platform::Gpu)?;
-    let (info, spin) = (device.info().clone(), Spin::load()?);
+    let (info, spin) = (device.info().clone(), Spin::load(c"spin")?);
     let stream = device.raw(Queue::MEASURED).ok_or_else(|| Error::new("the device has no stream"))?;
     let fake = if info.stand_in { "FAKE DEVICE: " } else { "" };
     let mut text = format!("{fake}{}, a kernel of {:.0} us\n\n", info.name, KERNEL as f64 * 1e-3);

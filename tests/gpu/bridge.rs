@@ -13,7 +13,7 @@ fn the_bridge_measures_the_kernel_and_a_plain_clock_its_launch() {
     let _stand = stand();
     let device = open_device(Platform::Gpu).unwrap();
     let (time, wall) = (DeviceTime::on(device.clone()), SyncedWall::on(device.clone()));
-    let (spin, stream) = (Spin::load().unwrap(), time.stream());
+    let (spin, stream) = (Spin::load(c"spin").unwrap(), time.stream());
 
     let plain = device.host_ns();
     spin.launch(stream, 100_000).unwrap();

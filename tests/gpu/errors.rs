@@ -40,7 +40,7 @@ fn what_the_device_is_is_asked_without_a_context() {
 fn an_illegal_address_is_told_by_the_next_synchronisation_and_loses_the_device() {
     let stand = stand();
     let device = open_device(Platform::Gpu).unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     stand.fault("kernel:1:700");
     spin.launch(device.raw(Queue::MEASURED).unwrap(), 1_000).unwrap();
     let error = device.sync().unwrap_err();
@@ -99,7 +99,7 @@ pub fn what_a_device_fails_with_in_the_middle_is_the_bodys_error() {
     let stand = stand();
     let bencher = bencher(Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) });
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     let mut calls = 0;
     let ran = device.mode(Mode::Event).time(|stream| {
         calls += 1;

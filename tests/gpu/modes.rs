@@ -23,7 +23,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn time(mode: Mode, ns: u64) -> OnDevice {
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     device.mode(mode).time(|stream| spin.launch(stream.raw()?, ns)).unwrap();
     *bencher.finish().unwrap().seen.device.unwrap()
 }
@@ -60,7 +60,7 @@ fn a_body_that_says_it_is_complete_and_is_not_fails() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     let failed = device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap_err();
     assert!(failed.to_string().contains("forgot to synchronise"), "{failed}");
 }
@@ -70,7 +70,7 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
         spin.launch(stream.raw()?, 100_000)?;
         synchronise()
@@ -87,7 +87,7 @@ pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
     let run = |mode| {
         let bencher = bencher(LIMITS);
         let device = bencher.device().unwrap();
-        let (spin, private) = (Spin::load().unwrap(), private_stream());
+        let (spin, private) = (Spin::load(c"spin").unwrap(), private_stream());
         let ran = device.mode(mode).time(|stream| {
             spin.launch(stream.raw()?, 10_000)?;
             spin.launch(private, 2_000_000)
@@ -108,7 +108,7 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
         spin.launch(stream.beside(0)?, 3_000_000)?;
         spin.launch(stream.beside(1)?, 3_000_000)
@@ -125,11 +125,22 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
 #[test]
 fn a_throttled_device_is_told_and_its_cycles_stay() {
     let stand = stand();
-    stand.throttle(Duration::from_secs(3600), 2.0, 0x48);
-    let on = time(Mode::Event, 2_000_000);
-    assert_eq!(names(&on), ["throttled"]);
-    let Doubt::Throttled { reasons, .. } = &on.doubts[0] else { panic!("{:?}", on.doubts) };
+    let run = || {
+        let bencher = bencher(LIMITS);
+        let device = bencher.device().unwrap();
+        let cycles = Spin::load(c"cycles").unwrap();
+        device.mode(Mode::Event).time(|stream| cycles.launch(stream.raw()?, 2_000_000)).unwrap();
+        *bencher.finish().unwrap().seen.device.unwrap()
+    };
+    let plain = run();
+    stand.throttle(Duration::from_hours(1), 2.0, 0x48);
+    let slow = run();
+    assert_eq!((names(&plain), names(&slow)), (vec![], vec!["throttled"]));
+    let Doubt::Throttled { reasons, .. } = &slow.doubts[0] else { panic!("{:?}", slow.doubts) };
     assert_eq!(reasons.join(", "), "hardware slowdown, hardware thermal slowdown");
+    let ratio = |of: fn(&OnDevice) -> Vec<f64>| median(of(&slow)) / median(of(&plain));
+    assert!((1.99..2.01).contains(&ratio(OnDevice::times)), "{}", ratio(OnDevice::times));
+    assert!((0.99..1.01).contains(&ratio(OnDevice::cycles)), "{}", ratio(OnDevice::cycles));
 }
 
 #[test]
@@ -138,7 +149,7 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
     let bencher = bencher(limits);
     let device = bencher.device().unwrap();
-    let spin = Spin::load().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
     bencher.elements(10);
     device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
     let on = bencher.finish().unwrap().seen.device.unwrap();

@@ -1,13 +1,15 @@
 //! A kernel of known length, launched as an author would: through cudarc, on the handle of a stream.
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 
 use cudarc::driver::{result, sys};
 use weighbridge::{Error, Result};
 
-/// The kernel: busy for as long as its argument says. The comment tells the stand-in; the text is what a device runs.
+/// Two kernels: `spin` is busy for as many nanoseconds as its argument says, `cycles` for twice as many cycles: about as
+/// many nanoseconds at the full clock, and more at a lower one. The comments tell the stand-in; the text is what a device runs.
 const PTX: &str = "\
 // fake spin ns_arg=0 timer
+// fake cycles ns_arg=0
 .version 7.0
 .target sm_70
 .address_size 64
@@ -24,6 +26,20 @@ LOOP:
     @%p1 bra LOOP;
     ret;
 }
+.visible .entry cycles(.param .u64 cycles_half)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [cycles_half];
+    shl.b64 %rd5, %rd1, 1;
+    mov.u64 %rd2, %clock64;
+LOOP:
+    mov.u64 %rd3, %clock64;
+    sub.u64 %rd4, %rd3, %rd2;
+    setp.lt.u64 %p1, %rd4, %rd5;
+    @%p1 bra LOOP;
+    ret;
+}
 ";
 
 /// The kernel in the primary context, which every library of the process shares.
@@ -33,15 +49,15 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Loads it. A device must be open.
+    /// Loads one of them. A device must be open.
     #[expect(unsafe_code, reason = "loading a module is a call into the driver")]
-    pub fn load() -> Result<Self> {
+    pub fn load(name: &CStr) -> Result<Self> {
         let failed = |error| Error::new(format!("failed to load the kernel: {error:?}"));
         let text = CString::new(PTX).expect("the text has no NUL");
         // SAFETY: a text with its NUL; the context of the device that is open is current.
         let module = unsafe { result::module::load_data(text.as_ptr().cast::<c_void>()) }.map_err(failed)?;
         // SAFETY: the module is loaded, and never unloaded.
-        let function = unsafe { result::module::get_function(module, c"spin".to_owned()) }.map_err(failed)?;
+        let function = unsafe { result::module::get_function(module, name.to_owned()) }.map_err(failed)?;
         Ok(Self { function })
     }
 

@@ -12,7 +12,7 @@ use weighbridge::{Error, Mode};
 #[scenario(id = "SPIN-1")]
 fn spins(bencher: &mut Bencher) -> Result<()> {
     let device = bencher.device()?.on(Backend::Cuda)?;
-    let spin = Spin::load()?;
+    let spin = Spin::load(c"spin")?;
     device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000))
 }
 
@@ -20,7 +20,7 @@ fn spins(bencher: &mut Bencher) -> Result<()> {
 #[scenario(id = "FORGETS-1")]
 fn forgets(bencher: &mut Bencher) -> Result<()> {
     let device = bencher.device()?.on(Backend::Cuda)?;
-    let spin = Spin::load()?;
+    let spin = Spin::load(c"spin")?;
     device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000))
 }
 
@@ -28,7 +28,7 @@ fn forgets(bencher: &mut Bencher) -> Result<()> {
 #[scenario(id = "LOSES-1")]
 fn loses(bencher: &mut Bencher) -> Result<()> {
     let device = bencher.device()?.on(Backend::Cuda)?;
-    let spin = Spin::load()?;
+    let spin = Spin::load(c"spin")?;
     let stand = Stand::load().map_err(|why| Error::new(why.to_string()))?;
     device.time(|stream| {
         stand.fault("kernel:1:700");
