@@ -3,6 +3,7 @@
 mod bridge;
 mod errors;
 mod modes;
+mod mutants;
 mod runs;
 mod spin;
 mod work;

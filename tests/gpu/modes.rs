@@ -29,7 +29,7 @@ fn time(mode: Mode, ns: u64) -> OnDevice {
 }
 
 #[test]
-fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
+pub fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
     let _stand = stand();
     for mode in Mode::ALL {
         let on = time(mode, 2_000_000);
@@ -41,7 +41,7 @@ fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
 }
 
 #[test]
-fn event_times_are_within_two_percent_from_five_microseconds_up() {
+pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
     let _stand = stand();
     for ns in [5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000] {
         let on = time(Mode::Event, ns);
@@ -82,7 +82,7 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
 }
 
 #[test]
-fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
+pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
     let _stand = stand();
     let run = |mode| {
         let bencher = bencher(LIMITS);
@@ -196,4 +196,13 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     assert!(!on.memory.is_empty() && on.memory[0].total == 16 << 30);
     let copy = on.roofline("device copy").unwrap();
     assert!(copy.limit().unwrap() > 1e12 && copy.drift().is_some(), "{copy:?}");
+}
+
+#[test]
+pub fn the_flush_of_mode_cold_is_in_no_window() {
+    let stand = stand();
+    stand.set("device_rate", 20); // 2 MiB are written: 105 us
+    let cold = time(Mode::Cold, 50_000);
+    let took = median(cold.device_times());
+    assert!((49_900.0..51_000.0).contains(&took), "{took}");
 }

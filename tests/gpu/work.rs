@@ -15,7 +15,8 @@ pub fn stand() -> Held {
 
 /// A bencher on the stand-in.
 pub fn bencher(limits: Limits) -> Bencher {
-    Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, limits) })
+    let device = crate::mutants::device();
+    Bencher::new(Settings { platform: Platform::Gpu, device, ..Settings::new(Purpose::Measure, limits) })
 }
 
 /// Waits for everything.
