@@ -32,17 +32,20 @@ mod report;
 
 mod harness;
 
+#[cfg(feature = "criterion")]
+pub mod criterion;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
 pub use bencher::{
-    Bencher, Content, Costs, Count, Delivery, Dtype, Each, Error, ErrorKind, FieldKind, Kept, KeptField,
-    Limits, Moments, Purpose, Ran, Remote, Result, Settings, Source, Stopped, Ticket, Used, Work, Yield,
-    skip,
+    Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Each, Error, ErrorKind, FieldKind, Kept,
+    KeptField, Limits, Moments, Purpose, Ran, Remote, Result, Settings, Source, Stopped, Stream, Ticket,
+    Used, Work, Yield, skip,
 };
-pub use device::Counting;
-pub use metric::{Collector, Direction, Metric, Observation, Quantity, Reading, Unit};
+pub use device::{Counting, Platform};
+pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
 pub use weighbridge_macros::{Sweep, adapter, scenario};
@@ -69,6 +72,18 @@ macro_rules! main {
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
     pub use crate::{Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, scenario, skip};
+}
+
+/// Devices as they are timed: the seam that backends implement, and what is seen of bodies that run on them.
+pub mod gpu {
+    pub use crate::device::{
+        Backend, Copies, CopyKind, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice,
+        Queue, Release, Replay, Stamp, Telemetry, find_device, open_device, throttle_reasons,
+    };
+    pub use crate::metric::{
+        Audit, Calibration, DEVICE_METRICS, DevicePhase, DeviceSample, Doubt, Enough, OnDevice, Replayed,
+        Returns, Roofline,
+    };
 }
 
 /// What is kept of runs, where it lies, and how to judge it: for programs over records, as `cargo xtask` is one.

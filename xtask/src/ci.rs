@@ -93,6 +93,13 @@ fn steps(place: &Place) -> Vec<Step> {
             "clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings",
             &[],
         ),
+        // On the stand-in driver: no device and no toolkit is needed.
+        cargo(
+            "cuda",
+            "test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols \
+             --test cuda_loader",
+            &[],
+        ),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
@@ -193,6 +200,7 @@ mod tests {
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              burn      $ cargo test --package weighbridge-scenarios --features burn\n\
              burn      $ cargo clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings\n\
+             cuda      $ cargo test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\

@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::region::Regions;
 use super::{Content, Error, Kept, Limits, Pace, PerIteration, Phase, Purpose, Result, Ticket, Work};
-use crate::device::{Clock, peak_memory};
-use crate::metric::{Custom, Direction, ELSEWHERE, Observation, Reading, Unit};
+use crate::device::{Clock, Device, Platform, peak_memory};
+use crate::metric::{Custom, Direction, ELSEWHERE, Mode, Observation, Reading, Unit};
 
 /// What one repeat is asked to do.
 pub struct Settings {
@@ -30,6 +31,12 @@ pub struct Settings {
     pub pace: Option<Box<dyn Pace>>,
     /// The share of a body's iterations that is run again and not counted: 0.02 plants a slowdown of 2 %.
     pub inject: f64,
+    /// What [`Bencher::device`] opens.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenario says.
+    pub mode: Option<Mode>,
+    /// The device, where it is not the platform's own.
+    pub device: Option<Rc<dyn Device>>,
 }
 
 impl Settings {
@@ -45,6 +52,9 @@ impl Settings {
             on_phase: Box::new(|_| {}),
             pace: None,
             inject: 0.0,
+            platform: Platform::Cpu,
+            mode: None,
+            device: None,
         }
     }
 }
@@ -71,6 +81,8 @@ pub struct Bencher {
     /// Time that the collectors of `measure` blocks have cost so far: no block and no sample has it.
     pub(super) collecting: Cell<Duration>,
     pub(super) pace: RefCell<Option<Paced>>,
+    /// The device, once it has been asked for.
+    pub(super) device: RefCell<Option<Rc<dyn Device>>>,
 }
 
 /// The pace from outside, in a cell of its own: the bencher is shared by all that nests in it.
@@ -110,6 +122,7 @@ impl Bencher {
         let pace = settings.pace.take().map(Paced);
         Self {
             pace: RefCell::new(pace),
+            device: RefCell::new(settings.device.take()),
             settings,
             state: RefCell::default(),
             regions: RefCell::default(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::device::DeviceError;
+
 /// What a scenario or an adapter gives back when it cannot go on.
 ///
 /// Any `std::error::Error` becomes one through `?`. It does not implement `std::error::Error` itself,
@@ -32,6 +34,8 @@ pub enum ErrorKind {
     Exit(i32),
     /// A process that was spoken to was ended by this signal.
     Signal(String),
+    /// This process has lost a device: nothing that it does there from now on can succeed.
+    Device,
 }
 
 /// `Result` with the error of scenarios and adapters.
@@ -71,6 +75,25 @@ impl Error {
     /// Whether this is a skip and not a failure.
     pub fn is_skip(&self) -> bool {
         self.kind == ErrorKind::Skip
+    }
+}
+
+impl Error {
+    /// Whether this process has lost a device: nothing that it does there from now on can succeed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.kind == ErrorKind::Device
+    }
+
+    /// The same error, of a process that has lost a device.
+    pub(crate) fn lost(self) -> Self {
+        Self { kind: ErrorKind::Device, ..self }
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Self {
+        let plain = Self::new(&error);
+        if error.fatal { plain.lost() } else { plain }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`Ticket`] of what was done.
 //!
 //! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
-//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs` and `stream.rs`, nowhere else; what was
-//! timed in another process comes in through `remote.rs`.
+//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
+//! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
 
 mod bench;
 mod content;
@@ -10,6 +10,7 @@ mod error;
 mod inject;
 mod iterate;
 mod limits;
+mod on_device;
 mod pace;
 mod region;
 mod remote;
@@ -26,6 +27,7 @@ pub use error::{Error, ErrorKind, Result, skip};
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::{BLOCK, grow};
 pub use limits::{Limits, Phase, Purpose};
+pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
 pub use remote::{Costs, Ran, Remote, Stopped, Used};
 pub use source::{Count, Each, Source};

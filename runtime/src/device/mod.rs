@@ -1,22 +1,33 @@
-//! Ground: what the machine offers for measuring. Clocks, resource counters, memory of a process tree.
+//! Ground: what the machine offers for measuring. Clocks, resource counters, memory of a process tree, devices.
+//!
+//! `seam.rs` is what a device must do to be timed; `host.rs` and `cuda` (feature `cuda`) do it.
 //!
 //! Nothing here knows what a scenario is. Everything reads the operating system and hands back plain
 //! values; what could not be read is an error with its reason, never a zero.
 
 mod alloc;
 mod clock;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod device_info;
+mod host;
 mod load;
 mod memory;
 mod noise;
 mod perf;
+mod platform;
+mod seam;
 mod usage;
 
 pub use alloc::{Allocated, Counting};
 pub use clock::Clock;
 #[cfg(test)]
 pub use clock::ManualClock;
+pub use device_info::{Backend, DeviceInfo, DeviceMemory, Telemetry, throttle_reasons};
 pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use perf::HardwareCounters;
+pub use platform::{NoDevice, Platform, find_device, open_device};
+pub use seam::{Copies, CopyKind, Device, DeviceError, Hold, Mark, Queue, Release, Replay, Stamp};
 pub use usage::{Moved, Usage, thread_time, thread_waits};

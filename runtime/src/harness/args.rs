@@ -6,6 +6,8 @@ use std::time::Duration;
 use lexopt::{Arg, Parser};
 
 use super::flags::{FLAGS, Flag};
+use crate::device::Platform;
+use crate::metric::Mode;
 use crate::plan::{Isolation, Order, Param, nearest};
 
 /// What was typed.
@@ -20,7 +22,8 @@ pub(super) struct Args {
     pub(super) params: Vec<Param>,
     pub(super) profile: Option<String>,
     pub(super) quick: bool,
-    pub(super) platform: Option<String>,
+    pub(super) platform: Option<Platform>,
+    pub(super) mode: Option<Mode>,
     pub(super) repeats: Option<u32>,
     pub(super) target: Option<f64>,
     pub(super) warmup: Option<u64>,
@@ -168,7 +171,14 @@ impl Args {
             "param" => self.params.push(Param::parse(&value).map_err(|error| UsageError(error.to_string()))?),
             "profile" => self.profile = Some(value),
             "quick" => self.quick = true,
-            "platform" => self.platform = Some(one_of(flag, &value, &["cpu", "gpu", "tpu"])?),
+            "platform" => {
+                let known = Platform::ALL.map(Platform::name).join(", ");
+                self.platform = Some(Platform::named(&value).ok_or_else(|| bad(flag, &value, &known))?);
+            }
+            "mode" => {
+                let known = Mode::ALL.map(Mode::name).join(", ");
+                self.mode = Some(Mode::named(&value).ok_or_else(|| bad(flag, &value, &known))?);
+            }
             "repeats" | "sample-size" => self.repeats = Some(count(flag, &value)?),
             "target" => self.target = Some(percent(flag, &value)?),
             "warmup" => self.warmup = Some(number(flag, &value)?),

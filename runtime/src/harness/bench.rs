@@ -7,6 +7,7 @@ use super::smoke::program;
 use super::{Context, Error, Exit, resume};
 use crate::bencher::INJECT;
 use crate::compare::{Comparison, Policy, judge};
+use crate::device::{DeviceInfo, Platform, find_device};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
     Baseline, Build, CaseRecord, CaseStatus, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus,
@@ -29,19 +30,20 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
     }
-    check(context, plan)?;
+    let device = check(context, plan)?;
     terminal.remark(&report::skips(plan));
 
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
-    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    environment.add_device(&device);
     terminal.remark(&report::machine(&environment));
     let baseline = named_baseline(context, &baselines, &environment)?;
     let previous = last_run(&runs, &suite.name(), plan);
 
-    let mut manifest = begin(context, plan, &runs, environment)?;
+    let mut manifest = begin(context, plan, &runs, environment, device.backend.platform())?;
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let hashes = |case: &CaseId| layout.hashes(&id, case);
@@ -107,8 +109,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     Ok(exit)
 }
 
-/// What must hold before anything is measured.
-pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
+/// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
+pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Error> {
     let args = &context.args;
     let duel = args.versus.is_some() || args.versus_adapter.is_some();
     // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
@@ -122,9 +124,11 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(Error::DebugAssertions);
     }
-    let platform = super::request::platform(&context.args);
-    if platform != BACKEND {
-        return Err(Error::Backend(platform.to_owned()));
+    let requested = plan.platform;
+    let device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
+    let active = device.backend.platform();
+    if requested != active {
+        return Err(Error::Backend { requested, active });
     }
     if plan.measured() == 0 {
         let skipped = report::skips(plan);
@@ -135,11 +139,8 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), Error> {
         };
         return Err(Error::NothingSelected(why.to_owned()));
     }
-    Ok(())
+    Ok(device)
 }
-
-/// The backend of this build.
-const BACKEND: &str = "cpu";
 
 /// What this binary knows of its own build.
 pub(super) fn build(context: &Context<'_>) -> Build {
@@ -214,6 +215,7 @@ fn begin(
     plan: &Plan,
     runs: &Runs,
     environment: Environment,
+    active: Platform,
 ) -> Result<RunManifest, Error> {
     if let Some(run) = &context.args.resume {
         let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
@@ -231,8 +233,8 @@ fn begin(
         started: now.as_secs(),
         command: std::env::args().collect(),
         profile: plan.profile.clone(),
-        requested_platform: super::request::platform(&context.args).to_owned(),
-        active_backend: BACKEND.to_owned(),
+        requested_platform: plan.platform.name().to_owned(),
+        active_backend: active.name().to_owned(),
         seed: plan.seed,
         planned: Planned {
             cases: plan.cases.iter().map(|case| case.id.clone()).collect(),

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::args::UsageError;
+use crate::device::{NoDevice, Platform};
 use crate::record::RunId;
 use crate::{plan, registry, store};
 
@@ -27,8 +28,10 @@ pub(super) enum Error {
          --allow-debug to measure all the same"
     )]
     DebugAssertions,
-    #[error("platform {0} was asked for, but the active backend is cpu: no {0} was found by this build")]
-    Backend(String),
+    #[error("platform {requested} was asked for: {why}")]
+    NoDevice { requested: Platform, why: NoDevice },
+    #[error("platform {requested} was asked for, but the active backend is {active}")]
+    Backend { requested: Platform, active: Platform },
     #[error("failed to read {file}: {source}")]
     Settings { file: String, source: std::io::Error },
     #[error("failed to find this program's own path: {0}")]
@@ -54,7 +57,8 @@ impl Error {
             | Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
             Self::NothingRegistered
             | Self::NothingSelected(_)
-            | Self::Backend(_)
+            | Self::NoDevice { .. }
+            | Self::Backend { .. }
             | Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
         }

@@ -78,6 +78,12 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)"),
     flag("quick", None, Measure, "the profile `quick`: three short repeats"),
     flag("platform", Some("cpu|gpu|tpu"), Measure, "where to run (default cpu)"),
+    flag(
+        "mode",
+        Some("sync|event|cold|hot"),
+        Measure,
+        "how bodies are timed on a device, whatever their scenario says",
+    ),
     flag("repeats", Some("N"), Measure, "measured repeats of each case"),
     flag("target", Some("PERCENT"), Measure, "go on until the interval is the median plus or minus this: 1%"),
     flag("warmup", Some("N"), Measure, "batches left out at the start of each pass"),

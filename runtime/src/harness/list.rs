@@ -177,7 +177,7 @@ fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
 }
 
 /// Every metric with its unit, its direction and what it is.
-pub(super) fn metrics(metrics: &[Metric]) -> String {
+pub(super) fn metrics<'a>(metrics: impl Iterator<Item = &'a Metric>) -> String {
     let line = |metric: &Metric| {
         let direction = match metric.direction {
             Direction::Higher => "higher is better",
@@ -186,5 +186,5 @@ pub(super) fn metrics(metrics: &[Metric]) -> String {
         };
         format!("{:22} {:7} {direction:17} {}\n", metric.name, metric.unit.symbol(), metric.description)
     };
-    metrics.iter().map(line).collect()
+    metrics.map(line).collect()
 }

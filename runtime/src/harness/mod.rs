@@ -25,7 +25,7 @@ use args::Args;
 use error::Error;
 use request::{Mode, request};
 
-use crate::metric::METRICS;
+use crate::metric::{DEVICE_METRICS, METRICS};
 use crate::plan::{self, Isolation};
 use crate::registry::Registry;
 use crate::report::Terminal;
@@ -67,7 +67,7 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         return Ok(Exit::Fine);
     }
     if args.list_metrics {
-        terminal.answer(&list::metrics(METRICS));
+        terminal.answer(&list::metrics(METRICS.iter().chain(DEVICE_METRICS)));
         return Ok(Exit::Fine);
     }
     if args.ignored {

@@ -1,6 +1,7 @@
 //! From what was typed to what it means: the plan's request.
 
 use super::args::Args;
+use crate::device::Platform;
 use crate::plan::{Error, Isolation, MemoryLimit, Order, Profile, Profiles, Request};
 
 /// What the command line is for.
@@ -32,11 +33,11 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
     let profile = adjusted(profiles.get(args.profile.as_deref().unwrap_or(default))?, args);
     let platform = platform(args);
     // A profile that was not named adapts: only one that was named can be against the platform.
-    if args.profile.is_some() && profile.backend != platform {
+    if args.profile.is_some() && profile.backend != platform.name() {
         return Err(Error::Platform {
             profile: profile.name,
             wanted: profile.backend,
-            platform: platform.to_owned(),
+            platform: platform.name().to_owned(),
         });
     }
     Ok(Request {
@@ -58,6 +59,8 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         } else {
             args.isolation.unwrap_or(Isolation::Repeat)
         },
+        platform,
+        mode: args.mode,
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
         probe: mode != Mode::List,
         smoke: mode == Mode::Smoke,
@@ -76,8 +79,8 @@ fn adapters(args: &Args) -> Vec<String> {
 }
 
 /// The platform that was asked for.
-pub(super) fn platform(args: &Args) -> &str {
-    args.platform.as_deref().unwrap_or("cpu")
+pub(super) fn platform(args: &Args) -> Platform {
+    args.platform.unwrap_or_default()
 }
 
 fn adjusted(profile: Profile, args: &Args) -> Profile {

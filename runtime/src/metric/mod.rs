@@ -7,12 +7,15 @@ mod allocations;
 mod block;
 mod course;
 mod cpu_time;
+mod device;
+mod doubt;
 mod first_item;
 mod hardware;
 mod io;
 mod latency;
 mod memory;
 mod observation;
+mod on_device;
 mod overhead;
 mod page_faults;
 mod quantity;
@@ -25,9 +28,13 @@ mod yardstick;
 
 pub use block::Block;
 pub use course::Course;
+pub use doubt::{Doubt, doubts};
 pub use hardware::Hardware;
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
+pub use on_device::{
+    Audit, Calibration, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
+};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};
 pub use yardstick::Yardsticks;
@@ -75,4 +82,24 @@ pub const METRICS: &[Metric] = &[
     waiting::WAIT,
     waiting::SHARE,
     waiting::STOLEN,
+];
+
+/// Every metric of a repeat that ran on a device, after those of [`METRICS`].
+pub const DEVICE_METRICS: &[Metric] = &[
+    device::TIME,
+    device::CYCLES,
+    device::IDLE,
+    device::BANDWIDTH,
+    device::OF_MEASURED,
+    device::OF_NOMINAL,
+    device::FLOPS,
+    device::MEMORY,
+    device::MEMORY_USED,
+    device::CLOCK,
+    device::POWER,
+    device::ENERGY,
+    device::TEMPERATURE,
+    device::UTILISATION,
+    device::THROTTLED,
+    device::OVERLAP,
 ];

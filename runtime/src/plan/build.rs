@@ -30,6 +30,8 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         seed: request.seed,
         order: request.order,
         isolation: request.isolation,
+        platform: request.platform,
+        mode: request.mode,
         smoke: request.smoke,
         verify: request.verify,
     };

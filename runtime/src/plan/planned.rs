@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::{CaseId, Isolation, Order};
 use crate::bencher::Limits;
+use crate::device::Platform;
+use crate::metric::Mode;
 use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
 use crate::stats::SplitMix64;
 
@@ -105,6 +107,10 @@ pub struct Plan {
     pub order: Order,
     /// How repeats are isolated.
     pub isolation: Isolation,
+    /// Where repeats run.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenarios say.
+    pub mode: Option<Mode>,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
     /// Whether there is a verifying round.

@@ -236,6 +236,7 @@ mod tests {
         assert_eq!(figures("ci_cpu"), ("cpu".into(), 3, 20, 300, 256, 7));
         assert_eq!(figures("quick"), ("cpu".into(), 3, 20, 300, 256, 3));
         assert_eq!(figures("gpu_a100"), ("gpu".into(), 8, 50, 600, 1024, 7));
+        assert_eq!(figures("gpu_h100_h200"), ("gpu".into(), 8, 50, 600, 1024, 7));
         assert_eq!(figures("gpu_rtx4090"), ("gpu".into(), 6, 40, 600, 1024, 7));
         assert_eq!(figures("tpu_v5e"), ("tpu".into(), 8, 50, 600, 1024, 7));
         assert_eq!(profile("ci_cpu", "").unwrap().limits.min_time, Duration::from_millis(500));
@@ -250,6 +251,7 @@ mod tests {
         };
         assert_eq!(runs("ci_cpu"), ("gate".into(), String::new()));
         assert_eq!(runs("gpu_a100"), ("canonical".into(), "HCV-1 HPC-1".into()));
+        assert_eq!(runs("gpu_h100_h200"), runs("gpu_a100"));
         assert_eq!(runs("tpu_v5e"), ("tpu".into(), String::new()));
         // 13 of the set and 15 beside it: the 28 that are not heavy.
         assert_eq!(profile("gpu_rtx4090", "").unwrap().include.len(), 15);

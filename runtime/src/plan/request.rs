@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Param, Profile};
+use crate::device::Platform;
+use crate::metric::Mode;
 
 /// What was asked for, after it was understood.
 #[derive(Clone, Debug)]
@@ -33,6 +35,10 @@ pub struct Request {
     pub order: Order,
     /// How repeats are isolated.
     pub isolation: Isolation,
+    /// Where they run.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenarios say.
+    pub mode: Option<Mode>,
     /// Memory to be had on this machine, in bytes: the smaller of free memory and container limit.
     pub available_memory: u64,
     /// Whether adapters are asked if they are installed. A listing does not ask.

@@ -1,10 +1,10 @@
 //! From the repeats of a case to its record.
 
 use super::derive::{Measured, metrics};
-use super::warning::{Warning, memory, missing, notes, sampled_memory, stability};
+use super::warning::{Warning, doubts, memory, missing, notes, sampled_memory, stability};
 use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, Process, agree};
 use crate::bencher::{Purpose, Work};
-use crate::metric::Course;
+use crate::metric::{Course, DEVICE_METRICS, METRICS};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
@@ -76,6 +76,7 @@ pub fn assemble(
     warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     warnings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     warnings.extend(metrics.iter().filter_map(missing));
+    warnings.extend(doubts(&measured.iter().map(|one| (one.repeat.number, one.seen)).collect::<Vec<_>>()));
     warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     let mut record = CaseRecord {
@@ -168,18 +169,22 @@ fn agreement(
     }
 }
 
-/// The metric that stands for the case: the one that the scenario names; else throughput, where elements are
-/// stated; else the time of an iteration, of the first block, or the first value that the author handed in.
+/// The metric that stands for the case: the one that the scenario names; else the time by a device's clock, where one was
+/// taken; else throughput, where elements are stated; else the time of an iteration, of the first block, or the first value that the author handed in.
 fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);
-    let listed = crate::metric::METRICS.len();
+    let listed = |name: &str| METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name);
     let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
     let custom = || {
-        metrics.iter().skip(listed).find(|metric| !metric.name.starts_with("region/") && has_value(metric))
+        let own = |metric: &&MetricRecord| {
+            !["region/", "phase/"].iter().any(|of| metric.name.starts_with(of)) && !listed(&metric.name)
+        };
+        metrics.iter().filter(has_value).find(own)
     };
     let found = wanted
         .and_then(named)
+        .or_else(|| named("device_time"))
         .or_else(|| named("throughput"))
         .or_else(|| named("wall_time"))
         .or_else(block)

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MetricRecord;
-use crate::metric::{Course, ELSEWHERE, Reading};
+use crate::metric::{Course, Doubt, ELSEWHERE, Observation, Reading};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -33,6 +33,15 @@ pub(super) enum Warning {
         /// What it said.
         text: String,
         /// Numbers of the repeats.
+        repeats: Vec<u32>,
+    },
+    /// A figure of a device is from a stand-in that computes nothing.
+    FakeDevice(String),
+    /// A reason to doubt a figure of a device: with the evidence of the first repeat that has it.
+    Doubt {
+        /// The doubt.
+        doubt: Doubt,
+        /// Numbers of the repeats; none when all have it.
         repeats: Vec<u32>,
     },
     /// Too few repeats for an interval.
@@ -105,6 +114,14 @@ impl fmt::Display for Warning {
                 let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
                 write!(f, "{text} (in repeat {})", numbers.join(", "))
             }
+            Self::FakeDevice(name) => {
+                write!(f, "FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
+            }
+            Self::Doubt { doubt, repeats } if repeats.is_empty() => doubt.fmt(f),
+            Self::Doubt { doubt, repeats } => {
+                let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
+                write!(f, "{doubt} (in repeat {})", numbers.join(", "))
+            }
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
                 write!(f, "n < {FEW}: {count} {repeats} a median without an interval")
@@ -163,6 +180,30 @@ impl fmt::Display for Warning {
             }
         }
     }
+}
+
+/// What is to be doubted of figures of a device: each kind of doubt once, with the evidence of the first repeat that has
+/// it. `measured` are the repeats by their numbers.
+pub(super) fn doubts(measured: &[(u32, &Observation)]) -> Vec<Warning> {
+    let mut found: Vec<(&Doubt, Vec<u32>)> = Vec::new();
+    let mut fake = None;
+    for (number, device) in measured.iter().filter_map(|(number, seen)| Some((number, seen.device.as_ref()?)))
+    {
+        fake = fake.or(device.info.stand_in.then_some(&device.info.name));
+        for doubt in &device.doubts {
+            match found.iter_mut().find(|(known, _)| known.name() == doubt.name()) {
+                Some((_, repeats)) if repeats.contains(number) => {}
+                Some((_, repeats)) => repeats.push(*number),
+                None => found.push((doubt, vec![*number])),
+            }
+        }
+    }
+    let warn = |(doubt, repeats): (&Doubt, Vec<u32>)| {
+        let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
+        Warning::Doubt { doubt: doubt.clone(), repeats }
+    };
+    let fake = fake.map(|name| Warning::FakeDevice(name.clone()));
+    fake.into_iter().chain(found.into_iter().map(warn)).collect()
 }
 
 /// Notes of the repeats, each once.

@@ -4,7 +4,7 @@ use crate::record::Environment;
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
-    &["cpu model", "cores", "cpu quota", "memory", "memory limit", "virtualisation", "container"];
+    &["cpu model", "cores", "cpu quota", "memory", "memory limit", "virtualisation", "container", "gpu"];
 
 /// Values that are not worth a word.
 const NOTHING: &[&str] = &["none", "no"];
@@ -18,12 +18,20 @@ pub fn machine(environment: &Environment) -> String {
     let facts: Vec<String> = FACTS.iter().filter_map(fact).collect();
     let load =
         environment.moment.get("load average").map_or_else(String::new, |load| format!("; load {load}"));
-    format!("machine {}: {}{load}", environment.machine_id(), facts.join(", "))
+    let fake = fake(environment).map_or_else(String::new, |fake| format!("; {fake}"));
+    format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", "))
+}
+
+/// What every report of a run on a stand-in says.
+pub(super) fn fake(environment: &Environment) -> Option<String> {
+    let name = environment.stand_in()?;
+    Some(format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Backend, DeviceInfo};
 
     #[test]
     fn limits_of_the_machine_are_said_and_what_does_not_limit_is_not() {
@@ -42,5 +50,15 @@ mod tests {
         };
         let line = machine(&environment);
         assert!(line.ends_with(": Some CPU, cores 2, memory limit 4 GiB; load 0.50 0.40 0.30"), "{line}");
+        let mut fake = environment;
+        fake.add_device(&DeviceInfo {
+            backend: Backend::Cuda,
+            name: "Some GPU (fake)".into(),
+            stand_in: true,
+            ..DeviceInfo::default()
+        });
+        let line = machine(&fake);
+        assert!(line.contains("gpu Some GPU (fake); load"), "{line}");
+        assert!(line.contains("; FAKE DEVICE: Some GPU (fake) is a stand-in"), "{line}");
     }
 }

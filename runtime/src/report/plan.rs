@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::progress::clock;
+use crate::device::Platform;
 use crate::plan::{Isolation, Order, Plan};
 
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
@@ -31,6 +32,10 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
             &mut text,
             &format!("target: more repeats until the interval is within {target} %, at most {most}"),
         );
+    }
+    if plan.platform != Platform::Cpu {
+        let mode = plan.mode.map_or_else(String::new, |mode| format!(", every body in mode {mode}"));
+        line(&mut text, &format!("platform: {}{mode}", plan.platform));
     }
     if plan.isolation != Isolation::Repeat {
         line(&mut text, &format!("isolation: {}", isolation(plan.isolation)));
@@ -131,6 +136,8 @@ mod tests {
             seed: 42,
             order: Order::Declared,
             isolation: Isolation::Run,
+            platform: Platform::Cpu,
+            mode: None,
             smoke: false,
             verify: true,
         }

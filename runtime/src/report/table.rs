@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::machine::fake;
 use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
 use crate::plan::CaseId;
@@ -15,6 +16,9 @@ pub type Changes = BTreeMap<String, String>;
 /// The table of a run. `changes` is by the name of the case for people.
 pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
     let mut text = String::new();
+    if let Some(fake) = fake(&run.manifest.environment) {
+        writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
+    }
     for group in groups(&run.cases) {
         let first = group[0];
         let title = CaseId { adapter: None, ..first.id.clone() }.to_string();

@@ -216,6 +216,8 @@ impl Duel<'_> {
             hashes: None,
             paced: purpose == Purpose::Measure,
             keep: false,
+            platform: self.plan.platform,
+            mode: self.plan.mode,
         }
     }
 

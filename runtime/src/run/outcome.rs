@@ -88,6 +88,8 @@ pub enum How {
     Clock,
     /// Its work does not verify.
     Work,
+    /// Its process lost the device.
+    Device,
 }
 
 impl fmt::Display for How {
@@ -102,6 +104,7 @@ impl fmt::Display for How {
             Self::Protocol => f.write_str("broke the protocol between parent and child"),
             Self::Clock => f.write_str("has a clock that does not verify"),
             Self::Work => f.write_str("did work that does not verify"),
+            Self::Device => f.write_str("lost the device"),
         }
     }
 }

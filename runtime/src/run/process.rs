@@ -19,7 +19,7 @@ use super::{Failure, How, Outcome, TreeMemory, left_behind};
 use crate::bencher::{PerIteration, Phase};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
-use crate::metric::Block;
+use crate::metric::{Block, Observation};
 use crate::worker::Place;
 
 /// How often the parent looks at the memory and the deadline of a child that is silent.
@@ -176,7 +176,9 @@ impl Process {
     fn ended(&mut self, end: End, seen: &Seen, watch: Watch<'_>, last: bool) -> Ended {
         let slot = seen.begun.elapsed();
         // All that was asked for has been done when it answers: nothing is lost by ending it at once.
-        let alive = !last && matches!(end, End::Answered(_));
+        // A process that has lost its device can do nothing more there: the next repeat gets a fresh one.
+        let lost = matches!(&end, End::Answered(answer) if answer.has_lost_its_device());
+        let alive = !last && !lost && matches!(end, End::Answered(_));
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         self.patient |= watch.patient;
         if !alive {
@@ -298,7 +300,8 @@ impl Process {
             End::Interrupted => return None,
             End::Answered(answer) => match *answer {
                 Answer::Measured { seen: observation, .. }
-                    if u128::from(observation.wall) > seen.begun.elapsed().as_nanos() =>
+                    if u128::from(observation.wall) > seen.begun.elapsed().as_nanos()
+                        && !is_of_a_stand_in(&observation) =>
                 {
                     (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
                 }
@@ -343,6 +346,11 @@ impl Drop for Process {
         self.kill();
         let _ = self.reap();
     }
+}
+
+/// A stand-in may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
+fn is_of_a_stand_in(seen: &Observation) -> bool {
+    seen.device.as_ref().is_some_and(|device| device.info.stand_in)
 }
 
 fn overclaimed(claimed: Duration, passed: Duration) -> String {

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Outcome};
+use super::{Failure, How, Outcome};
 use crate::bencher::{Limits, PerIteration, Phase, Purpose, Work};
-use crate::metric::{Block, Observation};
+use crate::device::Platform;
+use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
@@ -54,6 +55,10 @@ pub struct Ask {
     pub paced: bool,
     /// Whether a resident adapter is kept for the next ask, which is for the same one.
     pub keep: bool,
+    /// Where it runs.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenario says.
+    pub mode: Option<Mode>,
 }
 
 /// What a child says.
@@ -95,6 +100,11 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Whether the process that says so can do nothing more on its device.
+    pub(super) fn has_lost_its_device(&self) -> bool {
+        matches!(self, Self::Failed(Failure { how: How::Device, .. }))
+    }
+
     /// The answer as an outcome, and the held-back hashes that came with it.
     pub(super) fn into_outcome(self) -> (Outcome, Vec<String>) {
         match self {

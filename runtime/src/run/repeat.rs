@@ -78,8 +78,17 @@ fn attempt(
         on_phase,
         pace,
         inject: injected()?,
+        platform: ask.platform,
+        mode: ask.mode,
+        device: None,
     });
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
+    // What the device has not told yet is of this case, and no other is to be blamed for it.
+    let ran = match (ran, bencher.check_device()) {
+        (Ok(()), told) => told,
+        (Err(error), Err(told)) if told.is_lost() => Err(error.lost()),
+        (ran, _) => ran,
+    };
     if ran.is_ok() {
         bencher.enter(Phase::TearDown); // an error is told in the phase that it comes from
     }
@@ -133,6 +142,7 @@ fn how(error: &Error) -> How {
         ErrorKind::Protocol => How::Protocol,
         ErrorKind::Exit(code) => How::Exit(*code),
         ErrorKind::Signal(name) => How::Signal(name.clone()),
+        ErrorKind::Device => How::Device,
     }
 }
 
@@ -167,6 +177,7 @@ mod tests {
 
     use super::*;
     use crate::bencher::{Limits, skip};
+    use crate::device::Platform;
     use crate::registry::Point;
 
     #[scenario(id = "REPEAT-ERROR", crate = crate)]
@@ -205,6 +216,8 @@ mod tests {
                 hashes: None,
                 paced: false,
                 keep: false,
+                platform: Platform::Cpu,
+                mode: None,
             },
             &mut Resident::default(),
             |_| {},

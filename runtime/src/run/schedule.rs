@@ -121,6 +121,8 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
         hashes: (number == 0).then(|| (task.hashes)(&case.id)),
         paced: false,
         keep: false,
+        platform: plan.platform,
+        mode: plan.mode,
     }
 }
 

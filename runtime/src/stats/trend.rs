@@ -7,7 +7,6 @@
 ///
 /// 0 for fewer than two values and where all are equal; NaN where one is NaN. Compares all pairs: thin out
 /// long series first.
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
 pub fn mann_kendall(values: &[f64]) -> f64 {
     suffix_trends(values).first().copied().unwrap_or(0.0)
 }

@@ -25,6 +25,12 @@ impl Draws {
         Self { epoch: split(seed, epoch) }
     }
 
+    /// What they are derived from, for implementations that draw elsewhere.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn key(self) -> u64 {
+        self.epoch
+    }
+
     /// The draws for one element at one transform.
     pub fn at(self, element: u64, position: u64) -> Draw {
         Draw { key: split(split(self.epoch, element), position) }

@@ -102,6 +102,8 @@ fn request(profile: &str) -> Request {
         isolation: Isolation::Repeat,
         available_memory: 10 << 30,
         probe: true,
+        platform: crate::device::Platform::Cpu,
+        mode: None,
         smoke: false,
         verify: true,
     }

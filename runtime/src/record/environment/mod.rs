@@ -4,6 +4,7 @@
 
 mod ask;
 mod cgroup;
+mod device;
 mod fact;
 mod machine;
 mod machine_id;

@@ -92,6 +92,8 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         seed: 42,
         order,
         isolation: Isolation::Repeat,
+        platform: crate::device::Platform::Cpu,
+        mode: None,
         smoke: false,
         verify: true,
     }

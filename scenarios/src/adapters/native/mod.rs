@@ -13,6 +13,8 @@ mod burn_absent;
 #[cfg(feature = "burn")]
 mod burn_data;
 mod chain;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod elements;
 mod input;
 mod kernels;
@@ -35,6 +37,8 @@ mod slowdown;
 pub use burn_absent::{BurnData, BurnLearner};
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
+#[cfg(feature = "cuda")]
+pub use cuda::{ReferenceCuda, ReferenceCudaOnDevice};
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
 pub use learning::ReferenceLearner;

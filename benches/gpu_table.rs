@@ -1,0 +1,89 @@
+//! What a kernel of two milliseconds takes, measured four ways: `cargo bench --features cuda --bench gpu_table`.
+//!
+//! Where there is no device, on the stand-in driver: its figures are of no device, and show what each way sees.
+
+#[path = "../tests/gpu/spin.rs"]
+mod spin;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use criterion::measurement::Measurement;
+use fake_gpu::Stand;
+use spin::Spin;
+use weighbridge::criterion::DeviceTime;
+use weighbridge::gpu::{Queue, find_device, open_device};
+use weighbridge::{Bencher, Error, Limits, Mode, Platform, Purpose, Result, Settings};
+
+const KERNEL: u64 = 2_000_000;
+
+const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(100) };
+
+fn main() -> ExitCode {
+    match table() {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn table() -> Result<String> {
+    if let Err(why) = find_device(Platform::Gpu) {
+        Stand::load().map_err(|error| Error::new(format!("{why}, and no stand-in: {error}")))?;
+    }
+    let device = open_device(Platform::Gpu)?;
+    let (info, spin) = (device.info().clone(), Spin::load(c"spin")?);
+    let stream = device.raw(Queue::MEASURED).ok_or_else(|| Error::new("the device has no stream"))?;
+    let fake = if info.stand_in { "FAKE DEVICE: " } else { "" };
+    let mut text = format!("{fake}{}, a kernel of {:.0} us\n\n", info.name, KERNEL as f64 * 1e-3);
+
+    let mut plain: Vec<f64> = Vec::new();
+    for _ in 0..7 {
+        device.sync()?;
+        let start = device.host_ns();
+        spin.launch(stream, KERNEL)?;
+        plain.push((device.host_ns() - start) as f64);
+    }
+    let flagged = match timed(Mode::Sync, true, spin) {
+        Err(error) => format!("FLAGGED: {error}"),
+        Ok(_) => "not flagged".to_owned(),
+    };
+    text += &line("no synchronisation", median(plain), &flagged);
+    text += &line("synchronised (mode sync)", timed(Mode::Sync, false, spin)?, "");
+    text += &line("by events (mode event)", timed(Mode::Event, false, spin)?, "");
+
+    let bridge = DeviceTime::on(device);
+    let mut bridged = Vec::new();
+    for _ in 0..7 {
+        let start = bridge.start();
+        spin.launch(stream, KERNEL)?;
+        bridged.push(bridge.end(start));
+    }
+    text += &line("through criterion's bridge", median(bridged), "");
+    Ok(text)
+}
+
+/// The median time of a body in this mode; `complete` is what the body claims of itself.
+fn timed(mode: Mode, complete: bool, spin: Spin) -> Result<f64> {
+    let bencher =
+        Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, LIMITS) });
+    let device = bencher.device()?.mode(mode);
+    let device = if complete { device.returns_complete() } else { device };
+    device.time(|stream| spin.launch(stream.raw()?, KERNEL))?;
+    let on = bencher.finish()?.seen.device.ok_or_else(|| Error::new("nothing was timed"))?;
+    Ok(median(on.times()))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn line(what: &str, ns: f64, flagged: &str) -> String {
+    format!("{what:28}{:>12.1} us  {flagged}\n", ns * 1e-3)
+}

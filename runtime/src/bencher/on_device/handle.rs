@@ -1,0 +1,434 @@
+//! What an author holds of a device: how its bodies are to be timed, and the call that times one.
+
+use std::rc::Rc;
+
+use super::Stream;
+use super::sample::Body;
+use super::sampling::{Asked, Sampling};
+use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
+use crate::device::{Backend, Device, DeviceInfo, open_device};
+use crate::metric::{Doubt, Mode, Returns};
+
+/// What brings the device that is missing.
+pub(super) const PLATFORM: &str = "run with --platform gpu";
+
+/// A device, and how a body is timed on it.
+///
+/// Without another word the body enqueues its work on the stream that it is handed and returns, and the harness waits
+/// for it (mode `sync`). `--mode` goes over the mode that the scenario asks for.
+///
+/// ```
+/// use weighbridge::prelude::*;
+/// use weighbridge::{Mode, gpu::Backend};
+///
+/// /// Adds two vectors on the device.
+/// #[scenario(id = "ADD-1")]
+/// fn add(bencher: &mut Bencher) -> Result<()> {
+///     let len = 1 << 20;
+///     bencher.elements(len).bytes(3 * 4 * len);
+///     let device = bencher.device()?.on(Backend::Cuda)?; // a skip on the host
+///     device.mode(Mode::Event).time(|stream| {
+///         let stream = stream.raw()?; // a `CUstream`, as a plain pointer
+/// #       fn launch(_: *mut std::ffi::c_void) -> weighbridge::Result<()> { Ok(()) }
+///         launch(stream) // enqueues, and does not wait
+///     })
+/// }
+/// # fn main() {}
+/// ```
+#[derive(Debug)]
+pub struct DeviceBencher<'a> {
+    bencher: &'a Bencher,
+    device: Rc<dyn Device>,
+    mode: Option<Mode>,
+    returns: Returns,
+    beside: usize,
+    known: Vec<String>,
+}
+
+impl Bencher {
+    /// The device of the platform that the run was asked for (`--platform gpu`); on the platform `cpu` the host, which
+    /// has no streams.
+    ///
+    /// # Errors
+    /// When there is no such device: `no CUDA device (libcuda.so.1 cannot be opened)`.
+    pub fn device(&self) -> Result<DeviceBencher<'_>> {
+        let mut opened = self.device.borrow_mut();
+        let device = match &*opened {
+            Some(device) => device.clone(),
+            None => {
+                let platform = self.settings.platform;
+                let device = open_device(platform)
+                    .map_err(|why| Error::new(format!("platform {platform} was asked for: {why}")))?;
+                opened.insert(device).clone()
+            }
+        };
+        let returns = Returns::default();
+        Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside: 0, known: Vec::new() })
+    }
+
+    /// Surfaces what the device has not told yet, where one was opened: so that the case that caused it is blamed.
+    pub(crate) fn check_device(&self) -> Result<()> {
+        match &*self.device.borrow() {
+            Some(device) => Ok(device.sync()?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl DeviceBencher<'_> {
+    /// What the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// The same, on this backend alone: what is loaded for a device must not be loaded without one.
+    ///
+    /// # Errors
+    /// A skip on another backend.
+    pub fn on(self, backend: Backend) -> Result<Self> {
+        let here = self.info().backend;
+        let needs = format!("needs the backend {backend:?}, and this is {}: {PLATFORM}", self.info().name);
+        if here == backend { Ok(self) } else { Err(skip(needs)) }
+    }
+
+    /// How the body is timed, unless the command line says otherwise.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode: Some(mode), ..self }
+    }
+
+    /// Declares that the work of the body is done when it returns: a framework that synchronises by itself. It is
+    /// checked, and a body that forgot to synchronise fails the case. Such a body is timed by the host's clock.
+    #[must_use]
+    pub fn returns_complete(self) -> Self {
+        Self { returns: Returns::Complete, ..self }
+    }
+
+    /// Declares that the body enqueues on so many streams beside its own ([`Stream::beside`]): they begin and end with
+    /// it, and their time is the one from the first start to the last end.
+    #[must_use]
+    pub fn streams(self, beside: usize) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// Says that a doubt is known: the record has it, but it fails no case. By its name, as `hidden-stream`.
+    #[must_use]
+    pub fn knows_of(mut self, doubt: &str) -> Self {
+        self.known.push(doubt.to_owned());
+        self
+    }
+
+    /// Times the body.
+    ///
+    /// # Errors
+    /// What the body or the device failed with; a mode that the device has not; the doubts `forgot-to-sync` and
+    /// `hidden-stream`, unless they are known.
+    pub fn time(self, mut run: impl FnMut(&Stream<'_>) -> Result<()>) -> Result<()> {
+        if !self.bencher.begin_body() {
+            return Ok(()); // refused at the end, with what to do about it
+        }
+        let unknown = self.known.iter().find(|name| !Doubt::NAMES.contains(&name.as_str()));
+        if let Some(name) = unknown {
+            let names = Doubt::NAMES.join(", ");
+            return Err(Error::new(format!("`{name}` is no doubt that can be known: there are {names}")));
+        }
+        let bencher = self.bencher;
+        bencher.enter(Phase::WarmUp);
+        bencher.mute_regions(true);
+        let ran = self.measure(&mut run);
+        bencher.mute_regions(false);
+        if ran.is_ok() {
+            bencher.enter(Phase::TearDown);
+        }
+        ran
+    }
+
+    fn measure(&self, run: &mut super::sample::Run<'_>) -> Result<()> {
+        let device = &*self.device;
+        device.open_queues(self.beside)?;
+        let mut body = Body::new(run);
+        body.beside = self.beside;
+        if self.bencher.settings.purpose == Purpose::Verify {
+            body.run(device)?;
+            return Ok(device.sync()?);
+        }
+        let asked = self.bencher.settings.mode.or(self.mode);
+        let mode = match (asked, self.returns) {
+            (Some(mode), Returns::Enqueued) => mode,
+            // A body that synchronises leaves the device's clock nothing to see that the host's does not.
+            _ => Mode::Sync,
+        };
+        let asked = Asked { mode, returns: self.returns, known: self.known.clone() };
+        Sampling::new(self.bencher, device, asked)?.run(&mut body)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "exact numbers are meant")]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::double::{Double, LAUNCH, QUANTUM, STAMP, SYNC};
+    use super::*;
+    use crate::bencher::{Limits, Settings, Yield};
+    use crate::device::{Queue, Telemetry};
+    use crate::metric::{DEVICE_METRICS, Enough, OnDevice, Reading};
+
+    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
+
+    fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
+        let device: Rc<dyn Device> = device.clone();
+        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, LIMITS) })
+    }
+
+    fn seen(bencher: Bencher) -> (Yield, OnDevice) {
+        let seen = bencher.finish().unwrap();
+        let on = seen.seen.device.clone().expect("a body ran on the device");
+        (seen, *on)
+    }
+
+    fn names(on: &OnDevice) -> Vec<&'static str> {
+        on.doubts.iter().map(Doubt::name).collect()
+    }
+
+    fn value(seen: &Yield, name: &str) -> Reading {
+        let metric = DEVICE_METRICS.iter().find(|metric| metric.name == name).unwrap();
+        (metric.read)(&seen.seen)
+    }
+
+    #[test]
+    fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
+        for mode in Mode::ALL {
+            let device = Double::new();
+            let bencher = bencher(&device, None);
+            let ran = bencher.device().unwrap().mode(mode).time(|_| {
+                device.kernel(Queue::MEASURED, 2_000_000);
+                Ok(())
+            });
+            ran.unwrap();
+            let (_, on) = seen(bencher);
+            assert_eq!((on.mode, on.enough), (mode, Enough::Narrow));
+            let time = crate::stats::median(&on.times());
+            let expected = match mode {
+                Mode::Sync => (LAUNCH + 2_000_000 + SYNC) as f64,
+                // A kernel of over a millisecond is not held: the launch lies between the stamps.
+                Mode::Event | Mode::Cold => 2_000_000.0 + STAMP as f64 + LAUNCH as f64 / 2.0,
+                Mode::Hot => 2_000_000.0,
+            };
+            assert!((time - expected).abs() <= QUANTUM as f64 + STAMP as f64, "{mode}: {time} {expected}");
+            assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
+        }
+    }
+
+    #[test]
+    fn a_short_kernel_is_held_so_that_its_launch_is_not_in_its_time() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        bencher
+            .device()
+            .unwrap()
+            .time(|_| {
+                device.kernel(Queue::MEASURED, 50_000);
+                Ok(())
+            })
+            .unwrap();
+        let (seen, on) = seen(bencher);
+        assert!(
+            on.samples.iter().all(|sample| sample.held && sample.device == Some((50_000 + STAMP) as f64))
+        );
+        assert_eq!(value(&seen, "device_time"), Reading::Value((50_000 + STAMP) as f64 * 1e-9));
+        assert_eq!(seen.seen.samples.len(), on.samples.len());
+        assert_eq!(seen.seen.wall, seen.seen.samples.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn a_body_that_says_it_is_complete_and_is_not_fails_with_the_evidence_and_the_remedy() {
+        let run = |known: bool| {
+            let device = Double::new();
+            let bencher = bencher(&device, Some(Mode::Event));
+            let on = bencher.device().unwrap().returns_complete();
+            let on = if known { on.knows_of("forgot-to-sync") } else { on };
+            let ran = on.time(|_| {
+                device.kernel(Queue::MEASURED, 2_000_000);
+                Ok(())
+            });
+            (ran, bencher)
+        };
+        let why = run(false).0.unwrap_err().to_string();
+        assert!(why.contains("the body returned after 2.0 us, its work was done after 2.01 ms"), "{why}");
+        assert!(why.contains("remedy") && why.contains("knows_of(\"forgot-to-sync\")"), "{why}");
+        let (ran, bencher) = run(true);
+        ran.unwrap();
+        let (_, on) = seen(bencher);
+        assert_eq!((on.mode, names(&on)), (Mode::Sync, vec!["forgot-to-sync"]));
+    }
+
+    #[test]
+    fn work_on_a_stream_that_nobody_declared_fails_by_events_and_is_seen_by_sync() {
+        let run = |mode| {
+            let device = Double::new();
+            let bencher = bencher(&device, Some(mode));
+            let ran = bencher.device().unwrap().time(|_| {
+                device.kernel(Queue::MEASURED, 10_000);
+                device.hidden(2_000_000);
+                Ok(())
+            });
+            (ran, bencher)
+        };
+        let why = run(Mode::Event).0.unwrap_err().to_string();
+        assert!(why.contains("hidden stream"), "{why}");
+        let (ran, bencher) = run(Mode::Sync);
+        ran.unwrap();
+        let (_, on) = seen(bencher);
+        assert!(on.times().iter().all(|time| *time > 2_000_000.0), "{:?}", on.times());
+    }
+
+    #[test]
+    fn a_body_that_synchronises_is_never_held() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.kernel(Queue::MEASURED, 10_000);
+            Ok(device.sync()?)
+        });
+        ran.unwrap();
+        let (_, on) = seen(bencher);
+        assert_eq!(names(&on), ["synchronises"]);
+        assert!(on.samples.iter().all(|sample| !sample.held));
+    }
+
+    #[test]
+    fn tiny_kernels_in_a_row_are_bound_by_launches_and_a_replay_is_not() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Hot));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.kernel(Queue::MEASURED, 100);
+            Ok(())
+        });
+        ran.unwrap();
+        let (_, on) = seen(bencher);
+        assert_eq!(names(&on), ["launch-bound"]);
+        let replayed = on.replayed.as_ref().unwrap().each.value().unwrap();
+        assert!((100.0..200.0).contains(&replayed), "{replayed}");
+        let each = crate::stats::median(&on.times());
+        assert!((LAUNCH as f64 * 0.9..LAUNCH as f64 * 1.1).contains(&each), "{each}");
+        assert!(on.bodies > 1_000 && on.samples.len() >= 20, "{} {}", on.bodies, on.samples.len());
+    }
+
+    #[test]
+    fn a_lower_clock_is_left_out_for_its_cause_and_counted() {
+        let device = Double::new();
+        // Warm-up looks at no clock here: the samples alone have one.
+        let bencher = bencher(&device, Some(Mode::Event));
+        let mut call = 0;
+        let ran = bencher.device().unwrap().time(|_| {
+            call += 1;
+            let clock = if call % 10 == 0 { 1_000.0 } else { 2_000.0 };
+            device.clocks.borrow_mut().push_back(clock);
+            device.kernel(Queue::MEASURED, 400_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, on) = seen(bencher);
+        assert!(on.discarded > 0 && on.clocks().iter().all(|clock| *clock == 2_000.0), "{}", on.discarded);
+        assert_eq!(seen.seen.samples.len() as u64, on.samples.len() as u64 + on.discarded);
+    }
+
+    #[test]
+    fn throttling_is_looked_for_between_samples() {
+        let device = Double::new();
+        *device.telemetry.borrow_mut() = Telemetry { throttle: Some(0x48), ..Telemetry::default() };
+        let bencher = bencher(&device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (_, on) = seen(bencher);
+        assert_eq!((names(&on), on.throttled), (vec!["throttled"], 0x48));
+        assert!(on.looks.0 >= 2 && on.looks.0 == on.looks.1, "{:?}", on.looks);
+    }
+
+    #[test]
+    fn memory_that_grows_with_the_samples_is_told() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.used.set(device.used.get() + 512);
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, on) = seen(bencher);
+        assert_eq!(names(&on), ["memory-growth"]);
+        assert_eq!(value(&seen, "device_memory_used").value(), on.memory.last().map(|last| last.used as f64));
+    }
+
+    #[test]
+    fn a_device_that_was_lost_ends_the_body_and_says_so() {
+        let device = Double::new();
+        device.fails_in.set(Some(500));
+        let bencher = bencher(&device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.kernel(Queue::MEASURED, 10_000);
+            Ok(())
+        });
+        let error = ran.unwrap_err();
+        assert!(error.is_lost(), "{error}");
+        assert!(error.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"), "{error}");
+    }
+
+    #[test]
+    fn a_doubt_that_there_is_not_cannot_be_known() {
+        let device = Double::new();
+        let bencher = bencher(&device, None);
+        let why = bencher.device().unwrap().knows_of("nonsense").time(|_| Ok(())).unwrap_err().to_string();
+        assert!(why.contains("`nonsense`") && why.contains("hidden-stream"), "{why}");
+    }
+
+    #[test]
+    fn a_body_for_another_backend_is_skipped() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let skipped = bencher.device().unwrap().on(Backend::Cuda).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
+        assert!(bencher.device().unwrap().on(Backend::Cpu).is_ok());
+    }
+
+    #[test]
+    fn the_host_has_no_streams_and_cannot_flush() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let skipped = bencher.device().unwrap().time(|stream| stream.raw().map(drop)).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let cold = bencher.device().unwrap().mode(Mode::Cold).time(|_| Ok(())).unwrap_err().to_string();
+        assert!(cold.contains("flush the cache"), "{cold}");
+    }
+
+    #[test]
+    fn on_the_host_a_body_is_timed_like_any_other() {
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        bencher.elements(3);
+        bencher.device().unwrap().time(|_| Ok(())).unwrap();
+        let (seen, on) = seen(bencher);
+        assert_eq!((on.samples.len(), seen.seen.samples.len()), (2, 2));
+        assert_eq!(seen.seen.elements, 6 * on.bodies);
+    }
+
+    #[test]
+    fn a_verifying_repeat_runs_the_body_once() {
+        let device = Double::new();
+        let given: Rc<dyn Device> = device.clone();
+        let bencher =
+            Bencher::new(Settings { device: Some(given), ..Settings::new(Purpose::Verify, LIMITS) });
+        let mut calls = 0;
+        bencher
+            .device()
+            .unwrap()
+            .time(|_| {
+                calls += 1;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(calls, 1);
+    }
+}

@@ -1,0 +1,20 @@
+//! Bodies whose work runs on a device: calibrated, audited, timed in one of four modes, doubted.
+//!
+//! `handle.rs` is what authors hold, `sampling.rs` the course of a repeat, `sample.rs` the timed regions.
+
+mod audit;
+mod calibrate;
+#[cfg(test)]
+mod double;
+mod energy;
+mod graph;
+mod handle;
+mod roofline;
+mod sample;
+mod sampling;
+mod stop;
+mod stream;
+mod warm;
+
+pub use handle::DeviceBencher;
+pub use stream::Stream;

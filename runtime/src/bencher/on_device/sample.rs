@@ -1,0 +1,293 @@
+//! One sample of a body on a device. These are timed regions: between the first and the last reading of a clock there is
+//! the body and what its timing needs, and nothing else.
+
+use super::Stream;
+use super::stream::Phases;
+use crate::bencher::Error;
+use crate::device::{Device, DeviceError, Hold, Mark, Queue, Stamp};
+use crate::metric::{DeviceSample, Mode};
+
+/// The most bodies that a held queue takes.
+const HELD: u64 = 2;
+
+/// The most looks while a held queue settles: a clock that stands must not be waited for.
+const MOST_LOOKS: u32 = 10_000;
+
+/// What the author hands in.
+pub(super) type Run<'a> = dyn FnMut(&Stream<'_>) -> Result<(), Error> + 'a;
+
+/// A body, and the queues that it has beside the measured one.
+pub(super) struct Body<'a> {
+    run: &'a mut Run<'a>,
+    pub(super) beside: usize,
+    /// Handed to the body as the number of the call, so that it may rotate its inputs.
+    calls: u64,
+    phases: Phases,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(run: &'a mut Run<'a>) -> Self {
+        Self { run, beside: 0, calls: 0, phases: Phases::default() }
+    }
+
+    /// Runs it once.
+    pub(super) fn run(&mut self, device: &dyn Device) -> Result<(), Error> {
+        let call = self.calls;
+        self.calls += 1;
+        (self.run)(&Stream::new(device, self.beside, call, &self.phases))
+    }
+
+    pub(super) fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+/// What a sample saw of its parts, in nanoseconds by the device's clock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sides {
+    /// Busy time of each queue beside the measured one.
+    pub(super) busy: Vec<f64>,
+    /// Time of each phase, in the order in which they began, that before the first one first.
+    pub(super) phases: Vec<(&'static str, f64)>,
+}
+
+/// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
+/// they are enqueued, and for so many nanoseconds more.
+///
+/// # Errors
+/// When the body or the device failed. A queue that was held has been let go.
+pub(super) fn sample(
+    device: &dyn Device,
+    mode: Mode,
+    hold: Option<u64>,
+    bodies: u64,
+    body: &mut Body<'_>,
+) -> Result<(DeviceSample, Sides), Error> {
+    match mode {
+        Mode::Sync => by_host(device, bodies, body).map(|sample| (sample, Sides::default())),
+        _ => by_device(device, mode == Mode::Cold, hold, bodies, body),
+    }
+}
+
+/// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody declared count.
+fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<DeviceSample, Error> {
+    device.stamp(Stamp::Before)?;
+    device.sync()?; // what was enqueued before is no part of the sample
+    let start = device.host_ns();
+    for _ in 0..bodies {
+        body.run(device)?;
+    }
+    let returned = device.host_ns();
+    device.sync()?; // the sample ends when the work has, not when the body returns
+    let end = device.host_ns();
+    device.stamp(Stamp::After)?;
+    device.sync()?;
+    Ok(DeviceSample {
+        wall: end - start,
+        enqueue: returned - start,
+        device: None,
+        clock: device.clock_mhz(),
+        held: false,
+    })
+}
+
+/// From a stamp before the first body to a stamp after the last, by the device's clock; the host's beside it.
+fn by_device(
+    device: &dyn Device,
+    cold: bool,
+    hold: Option<u64>,
+    bodies: u64,
+    body: &mut Body<'_>,
+) -> Result<(DeviceSample, Sides), Error> {
+    device.recycle();
+    body.phases.set(false);
+    if cold {
+        device.flush_cache()?;
+    }
+    device.stamp(Stamp::Before)?;
+    device.sync()?; // flush and stamp have ended, write-back included, before the window opens
+    // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
+    let mut held = if hold.is_some() { device.hold()? } else { None };
+    let was_held = held.is_some();
+    let start = device.host_ns();
+    let first = device.mark(Queue::MEASURED)?;
+    let begun = fork(device, body.beside, first)?;
+    body.phases.set(bodies <= HELD); // a long batch would need a stamp for each of its bodies
+    for number in 0..bodies {
+        if number == HELD {
+            let_go(device, held.take(), hold)?; // more would fill the queue of launches, and a launch would wait for ever
+        }
+        body.run(device)?;
+    }
+    let ended = join(device, body.beside)?;
+    let last = device.mark(Queue::MEASURED)?;
+    let returned = device.host_ns();
+    let_go(device, held, hold)?;
+    device.sync()?; // the whole device, so that the host's clock sees what the measured queue did not
+    let end = device.host_ns();
+    device.stamp(Stamp::After)?;
+    device.sync()?;
+    let mut busy = Vec::with_capacity(begun.len());
+    for (begin, end) in begun.into_iter().zip(ended) {
+        busy.push(device.elapsed_ns(begin, end)?);
+    }
+    let sample = DeviceSample {
+        wall: end - start,
+        enqueue: returned - start,
+        device: Some(device.elapsed_ns(first, last)?),
+        clock: device.clock_mhz(),
+        held: was_held,
+    };
+    let phases = phases(device, first, last, &body.phases.begun())?;
+    body.phases.set(false);
+    Ok((sample, Sides { busy, phases }))
+}
+
+/// From each stamp to the next one: all of them together are the time from the first to the last.
+fn phases(
+    device: &dyn Device,
+    first: Mark,
+    last: Mark,
+    begun: &[(&'static str, Mark)],
+) -> Result<Vec<(&'static str, f64)>, DeviceError> {
+    if begun.is_empty() {
+        return Ok(Vec::new());
+    }
+    let starts = std::iter::once(("begin", first)).chain(begun.iter().copied());
+    let ends = begun.iter().map(|(_, mark)| *mark).chain(std::iter::once(last));
+    starts.zip(ends).map(|((name, start), end)| Ok((name, device.elapsed_ns(start, end)?))).collect()
+}
+
+/// Lets a held queue go once what was enqueued last has come to the device: the way there takes time too, and would lie
+/// between two kernels.
+pub(super) fn let_go(
+    device: &dyn Device,
+    held: Option<Hold<'_>>,
+    wait: Option<u64>,
+) -> Result<(), DeviceError> {
+    if let (Some(held), Some(wait)) = (held, wait) {
+        let start = device.host_ns();
+        for _ in 0..MOST_LOOKS {
+            if device.host_ns() - start >= wait {
+                break;
+            }
+            device.is_idle()?; // something to do, which also moves a clock that moves with calls alone
+        }
+        drop(held);
+    }
+    Ok(())
+}
+
+/// Makes the queues beside the measured one begin after `first`.
+fn fork(device: &dyn Device, beside: usize, first: Mark) -> Result<Vec<Mark>, DeviceError> {
+    let mut begun = Vec::with_capacity(beside);
+    for number in 0..beside {
+        device.wait(Queue::beside(number), first)?;
+        begun.push(device.mark(Queue::beside(number))?);
+    }
+    Ok(begun)
+}
+
+/// Makes the measured queue go on only when those beside it have come so far.
+fn join(device: &dyn Device, beside: usize) -> Result<Vec<Mark>, DeviceError> {
+    let mut ended = Vec::with_capacity(beside);
+    for number in 0..beside {
+        let mark = device.mark(Queue::beside(number))?;
+        device.wait(Queue::MEASURED, mark)?;
+        ended.push(mark);
+    }
+    Ok(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::double::{Double, LAUNCH, RELEASE, STAMP, SYNC};
+    use super::*;
+
+    fn take(device: &Double, mode: Mode, hold: Option<u64>, bodies: u64, run: &mut Run<'_>) -> DeviceSample {
+        let mut run = |stream: &Stream<'_>| run(stream);
+        sample(device, mode, hold, bodies, &mut Body::new(&mut run)).unwrap().0
+    }
+
+    #[test]
+    fn mode_sync_waits_for_the_work_and_counts_all_bodies() {
+        let device = Double::new();
+        let of = device.clone();
+        let seen = take(&device, Mode::Sync, None, 3, &mut |_| {
+            of.kernel(Queue::MEASURED, 100_000);
+            Ok(())
+        });
+        // The first launch, three kernels in a row, the synchronisation.
+        assert_eq!((seen.wall, seen.enqueue), (LAUNCH + 300_000 + SYNC, 3 * LAUNCH));
+        assert_eq!(seen.device, None);
+    }
+
+    #[test]
+    fn mode_sync_sees_a_stream_that_nobody_declared() {
+        let device = Double::new();
+        let of = device.clone();
+        let seen = take(&device, Mode::Sync, None, 1, &mut |_| {
+            of.hidden(700_000);
+            Ok(())
+        });
+        assert_eq!(seen.wall, LAUNCH + 700_000 + SYNC);
+    }
+
+    #[test]
+    fn events_have_the_gaps_of_the_host_unless_the_queue_is_held() {
+        let device = Double::new();
+        let of = device.clone();
+        let mut five = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 5_000);
+            Ok(())
+        };
+        let loose = take(&device, Mode::Event, None, 1, &mut five);
+        let held = take(&device, Mode::Event, Some(0), 1, &mut five);
+        assert_eq!(held.device, Some((5_000 + STAMP) as f64));
+        assert!(loose.device > held.device, "{loose:?} {held:?}");
+        assert!(held.held && !loose.held);
+        // The release, and not the enqueueing, begins the work.
+        assert!(held.wall >= LAUNCH + RELEASE + 5_000 + SYNC, "{held:?}");
+    }
+
+    #[test]
+    fn the_flush_of_mode_cold_is_in_no_window() {
+        let device = Double::new();
+        let of = device.clone();
+        let mut body = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 5_000);
+            Ok(())
+        };
+        let warm = take(&device, Mode::Event, Some(0), 1, &mut body);
+        let cold = take(&device, Mode::Cold, Some(0), 1, &mut body);
+        assert_eq!(device.flushes.get(), 1);
+        assert_eq!((warm.device, warm.wall), (cold.device, cold.wall));
+    }
+
+    #[test]
+    fn streams_that_were_declared_are_joined_and_the_makespan_is_one_time() {
+        let device = Double::new();
+        device.open_queues(2).unwrap();
+        let of = device.clone();
+        let mut run = |_: &Stream<'_>| {
+            of.kernel(Queue::beside(0), 300_000);
+            of.kernel(Queue::beside(1), 300_000);
+            Ok(())
+        };
+        let mut body = Body { beside: 2, ..Body::new(&mut run) };
+        let (seen, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
+        let makespan = seen.device.unwrap();
+        assert!((300_000.0..320_000.0).contains(&makespan), "{makespan}");
+        assert_eq!(sides.busy.len(), 2);
+        assert!(sides.busy.iter().all(|busy| (300_000.0..310_000.0).contains(busy)), "{sides:?}");
+    }
+
+    #[test]
+    fn a_body_that_fails_lets_a_held_queue_go() {
+        let device = Double::new();
+        let mut run = |_: &Stream<'_>| Err(Error::new("no memory"));
+        let failed = sample(&*device, Mode::Event, Some(0), 1, &mut Body::new(&mut run)).unwrap_err();
+        assert_eq!(failed.to_string(), "no memory");
+        device.sync().unwrap(); // asserts that nothing is held
+    }
+}

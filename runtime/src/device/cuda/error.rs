@@ -1,0 +1,28 @@
+//! The driver's codes as errors of a device: which of them end the process's use of it.
+
+use cudarc::driver::result::DriverError;
+use cudarc::driver::sys::CUresult;
+
+use super::super::DeviceError;
+
+/// After these the context is gone, the one of every library in the process: whatever is asked next fails too. (711 to
+/// 713 lie among them and are mistakes of one call.)
+const FATAL: &[i32] = &[46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999];
+
+/// The error of an attempt to do `what`.
+pub(super) fn failed(what: &str, error: DriverError) -> DeviceError {
+    let code = error.0 as i32;
+    let name =
+        error.error_name().map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned());
+    DeviceError { what: what.to_owned(), code, name, fatal: FATAL.contains(&code) }
+}
+
+/// What came of an attempt to do `what`.
+pub(super) fn check(what: &str, result: CUresult) -> Result<(), DeviceError> {
+    result.result().map_err(|error| failed(what, error))
+}
+
+/// As [`check`], of a call that cudarc has wrapped.
+pub(super) fn told<T>(what: &str, result: Result<T, DriverError>) -> Result<T, DeviceError> {
+    result.map_err(|error| failed(what, error))
+}

@@ -1,0 +1,126 @@
+//! Where a run is asked to be: the platform, and the device that serves it.
+
+use std::fmt;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::host::Host;
+use super::{Device, DeviceInfo};
+
+/// What a run is asked to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Platform {
+    /// The host's processors.
+    #[default]
+    Cpu,
+    /// A graphics processor.
+    Gpu,
+    /// A tensor processor.
+    Tpu,
+}
+
+impl Platform {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cpu, Self::Gpu, Self::Tpu];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Tpu => "tpu",
+        }
+    }
+
+    /// The platform of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|platform| platform.name() == name)
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why there is no device of a platform: `no CUDA device (libcuda.so.1 cannot be opened)`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoDevice(pub(super) String);
+
+/// What serves the platform here, asked without taking it: no context is made, so nothing shares the device with the
+/// process that measures.
+///
+/// # Errors
+/// Why nothing does.
+pub fn find_device(platform: Platform) -> Result<DeviceInfo, NoDevice> {
+    match platform {
+        Platform::Cpu => Ok(Host::new().info().clone()),
+        Platform::Gpu => find_gpu(),
+        Platform::Tpu => Err(no_tpu()),
+    }
+}
+
+/// Opens what serves the platform.
+///
+/// # Errors
+/// Why nothing does.
+pub fn open_device(platform: Platform) -> Result<Rc<dyn Device>, NoDevice> {
+    match platform {
+        Platform::Cpu => Ok(Rc::new(Host::new())),
+        Platform::Gpu => open_gpu(),
+        Platform::Tpu => Err(no_tpu()),
+    }
+}
+
+fn no_tpu() -> NoDevice {
+    NoDevice("no TPU device (weighbridge has no such backend)".to_owned())
+}
+
+#[cfg(feature = "cuda")]
+fn find_gpu() -> Result<DeviceInfo, NoDevice> {
+    super::cuda::find()
+}
+
+#[cfg(feature = "cuda")]
+fn open_gpu() -> Result<Rc<dyn Device>, NoDevice> {
+    Ok(Rc::new(super::cuda::Cuda::open()?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn find_gpu() -> Result<DeviceInfo, NoDevice> {
+    Err(not_built())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn open_gpu() -> Result<Rc<dyn Device>, NoDevice> {
+    Err(not_built())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn not_built() -> NoDevice {
+    NoDevice("no CUDA device (this program was built without weighbridge's feature `cuda`)".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_platform_has_one_name_and_the_host_always_serves_its_own() {
+        for platform in Platform::ALL {
+            assert_eq!(Platform::named(platform.name()), Some(platform));
+        }
+        assert_eq!(Platform::named("npu"), None);
+        assert_eq!(find_device(Platform::Cpu).unwrap().backend.platform(), Platform::Cpu);
+    }
+
+    #[test]
+    fn what_is_not_there_says_why() {
+        let why = find_device(Platform::Tpu).unwrap_err().to_string();
+        assert!(why.starts_with("no TPU device ("), "{why}");
+    }
+}

@@ -1,0 +1,265 @@
+//! Metrics of a device: only repeats that ran on one have them.
+
+use super::{Direction, Metric, Observation, OnDevice, Reading, Unit};
+use crate::stats;
+
+/// Time of one body by the device's clock.
+pub(super) const TIME: Metric = Metric {
+    name: "device_time",
+    unit: Unit::SECONDS,
+    direction: Direction::Lower,
+    description: "median time of one body by the device's clock, in the modes event, cold and hot",
+    read: |seen| {
+        of(seen, |seen| median(&seen.device_times(), "mode sync takes the host's clock").map(|ns| ns * 1e-9))
+    },
+};
+
+/// Cycles of one body.
+pub(super) const CYCLES: Metric = Metric {
+    name: "device_cycles",
+    unit: Unit::COUNT,
+    direction: Direction::Lower,
+    description: "median cycles of one body at the clock that the device had meanwhile: a change of clock leaves them",
+    read: |seen| of(seen, |seen| median(&seen.cycles(), "the clock of the device is not known")),
+};
+
+/// Share of the wall time in which the measured stream had nothing to do.
+pub(super) const IDLE: Metric = Metric {
+    name: "device_idle",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "share of the wall time in which the measured stream had nothing to do",
+    read: |seen| {
+        of(seen, |seen| {
+            let idle = |sample: &super::DeviceSample| {
+                let device = sample.device?;
+                (sample.wall > 0).then(|| (1.0 - device / sample.wall as f64).max(0.0))
+            };
+            let shares: Vec<f64> = seen.samples.iter().filter_map(idle).collect();
+            median(&shares, "mode sync takes the host's clock")
+        })
+    },
+};
+
+/// Most memory in use.
+pub(super) const MEMORY: Metric = Metric {
+    name: "device_peak_memory",
+    unit: Unit::BYTES,
+    direction: Direction::Lower,
+    description: "most memory of the device that this process had from the default pool at once; misses what is \
+                  allocated past the pool",
+    read: |seen| {
+        of(seen, |seen| {
+            let peak = seen.memory.iter().filter_map(|memory| memory.pool_peak).max();
+            peak.map(|bytes| bytes as f64).ok_or("the device has no pool that counts")
+        })
+    },
+};
+
+/// Most memory in use on the whole device.
+pub(super) const MEMORY_USED: Metric = Metric {
+    name: "device_memory_used",
+    unit: Unit::BYTES,
+    direction: Direction::Information,
+    description: "most memory in use on the device when it was looked at, by others too; misses peaks between looks",
+    read: |seen| {
+        of(seen, |seen| {
+            let most = seen.memory.iter().map(|memory| memory.used).max();
+            most.map(|bytes| bytes as f64).ok_or("the device does not tell")
+        })
+    },
+};
+
+/// Bytes a second by the clock of the mode.
+pub(super) const BANDWIDTH: Metric = Metric {
+    name: "device_bandwidth",
+    unit: Unit::BYTES_PER_SECOND,
+    direction: Direction::Higher,
+    description: "stated bytes of one body by the median of its time",
+    read: |seen| of(seen, |seen| rate(seen, 1, "the scenario stated no bytes")),
+};
+
+/// Bandwidth by the copy that was measured in the same repeat.
+pub(super) const OF_MEASURED: Metric = Metric {
+    name: "device_bandwidth_of_measured",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "device_bandwidth by the copy within the device that was measured in the same repeat",
+    read: |seen| {
+        of(seen, |seen| {
+            let limit = seen.roofline("device copy").and_then(super::Roofline::limit);
+            let limit = limit.ok_or("no copy was measured")?;
+            Ok(rate(seen, 1, "the scenario stated no bytes")? / limit)
+        })
+    },
+};
+
+/// Bandwidth by what the device has on paper.
+pub(super) const OF_NOMINAL: Metric = Metric {
+    name: "device_bandwidth_of_nominal",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "device_bandwidth by the bandwidth that follows from the device's memory clock and bus width",
+    read: |seen| {
+        of(seen, |seen| {
+            let limit = seen
+                .info
+                .nominal_bandwidth
+                .ok_or("the device does not tell its memory clock and bus width")?;
+            Ok(rate(seen, 1, "the scenario stated no bytes")? / limit)
+        })
+    },
+};
+
+/// Operations a second by the clock of the mode.
+pub(super) const FLOPS: Metric = Metric {
+    name: "device_flops",
+    unit: Unit::FLOPS,
+    direction: Direction::Higher,
+    description: "stated floating-point operations of one body by the median of its time",
+    read: |seen| of(seen, |seen| rate(seen, 2, "the scenario stated no flops")),
+};
+
+/// Clock of the processors.
+pub(super) const CLOCK: Metric = Metric {
+    name: "device_clock",
+    unit: Unit::other("Hz"),
+    direction: Direction::Information,
+    description: "median clock of the device's processors over the samples",
+    read: |seen| {
+        of(seen, |seen| median(&seen.clocks(), "the clock of the device is not known").map(|mhz| mhz * 1e6))
+    },
+};
+
+/// Power.
+pub(super) const POWER: Metric = Metric {
+    name: "device_power",
+    unit: Unit::other("W"),
+    direction: Direction::Information,
+    description: "power when the samples had been taken: a mean over up to a second by the driver, never multiplied \
+                  with a short time",
+    read: |seen| of(seen, |seen| seen.telemetry[1].power_watts.ok_or("the device does not tell")),
+};
+
+/// Energy of one body.
+pub(super) const ENERGY: Metric = Metric {
+    name: "device_energy",
+    unit: Unit::other("J"),
+    direction: Direction::Lower,
+    description: "energy of one body (of one element where elements are stated), from a difference of the driver's \
+                  counter over at least 1 s of bodies in a row",
+    read: |seen| match &seen.device {
+        None => Reading::absent(NOWHERE),
+        Some(on) => {
+            let per = on.stated[0].max(1) as f64;
+            match on.energy.clone().unwrap_or_else(|| Reading::absent("n/a: not collected")) {
+                Reading::Value(joules) => Reading::Value(joules / per),
+                other => other,
+            }
+        }
+    },
+};
+
+/// Temperature.
+pub(super) const TEMPERATURE: Metric = Metric {
+    name: "device_temperature",
+    unit: Unit::other("degC"),
+    direction: Direction::Information,
+    description: "temperature of the device when the samples had been taken",
+    read: |seen| of(seen, |seen| seen.telemetry[1].temperature.ok_or("the device does not tell")),
+};
+
+/// Utilisation.
+pub(super) const UTILISATION: Metric = Metric {
+    name: "device_utilisation",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "share of the driver's last interval in which some kernel ran, when the samples had been taken",
+    read: |seen| of(seen, |seen| seen.telemetry[1].utilisation.ok_or("the device does not tell")),
+};
+
+/// Throttling.
+pub(super) const THROTTLED: Metric = Metric {
+    name: "device_throttled",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "share of the looks between samples at which the device told of throttling",
+    read: |seen| {
+        of(seen, |seen| {
+            let (looks, told) = seen.looks;
+            if looks == 0 { Err("the device does not tell") } else { Ok(told as f64 / looks as f64) }
+        })
+    },
+};
+
+/// Overlap.
+pub(super) const OVERLAP: Metric = Metric {
+    name: "device_overlap",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "busy times of all streams together by the time from the first start to the last end",
+    read: |seen| of(seen, |seen| seen.overlap.ok_or("the body has one stream")),
+};
+
+const NOWHERE: &str = "the scenario did not time a body on a device";
+
+fn of(seen: &Observation, read: impl FnOnce(&OnDevice) -> Result<f64, &'static str>) -> Reading {
+    let Some(on) = &seen.device else { return Reading::absent(NOWHERE) };
+    match read(on) {
+        Ok(value) => Reading::Value(value),
+        Err(why) => Reading::absent(why),
+    }
+}
+
+fn median(values: &[f64], why: &'static str) -> Result<f64, &'static str> {
+    if values.is_empty() { Err(why) } else { Ok(stats::median(values)) }
+}
+
+/// What was stated at `place`, by the median time of a body.
+fn rate(seen: &OnDevice, place: usize, why: &'static str) -> Result<f64, &'static str> {
+    let amount = seen.stated[place];
+    if amount == 0 {
+        return Err(why);
+    }
+    let time = median(&seen.times(), super::observation::NO_SAMPLES)?;
+    if time > 0.0 { Ok(amount as f64 / (time * 1e-9)) } else { Err("no time passed by the clock") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{DeviceSample, Roofline};
+
+    #[test]
+    fn rates_are_by_the_clock_of_the_mode_and_what_is_measured_and_nominal_stand_apart() {
+        let sample = DeviceSample { wall: 200_000, device: Some(100_000.0), ..DeviceSample::default() };
+        let mut on = OnDevice {
+            bodies: 1,
+            samples: vec![sample; 3],
+            stated: [1_000, 50_000_000, 0],
+            rooflines: vec![Roofline {
+                name: "device copy".to_owned(),
+                before: Some(Reading::Value(1e12)),
+                ..Roofline::default()
+            }],
+            ..OnDevice::default()
+        };
+        on.info.nominal_bandwidth = Some(2e12);
+        on.energy = Some(Reading::Value(5.0));
+        let seen = Observation { device: Some(Box::new(on)), ..Observation::default() };
+        let read = |metric: &Metric| (metric.read)(&seen);
+        let close = |metric: &Metric, expected: f64| {
+            let value = read(metric).value().unwrap();
+            assert!((value - expected).abs() <= 1e-12 * expected, "{}: {value}", metric.name);
+        };
+        close(&TIME, 1e-4);
+        close(&IDLE, 0.5);
+        close(&BANDWIDTH, 5e11);
+        close(&OF_MEASURED, 0.5);
+        close(&OF_NOMINAL, 0.25);
+        close(&ENERGY, 0.005);
+        assert_eq!(read(&FLOPS).why(), Some("the scenario stated no flops"));
+        assert_eq!(read(&CYCLES).why(), Some("the clock of the device is not known"));
+        assert_eq!((TIME.read)(&Observation::default()).why(), Some(NOWHERE));
+    }
+}

@@ -1,0 +1,323 @@
+//! The course of batches: staged, uploaded, computed, brought back, each on its own stream.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig,
+    PushKernelArg,
+};
+use weighbridge::{Delivery, Error, FieldKind, Result, skip};
+
+use super::super::buffer::row_bytes;
+use super::super::input::Input;
+use super::super::place::Place as Saved;
+use super::super::prefetch::Batches;
+use super::Place;
+use super::kernel::{self, HEAD, Kernel};
+use super::slot::{Room, Slot};
+use crate::contract::{Batch, Epochs, Executed};
+use crate::data::DataSet;
+use crate::workload::{Draws, PipelineSpec};
+
+/// Batches in flight: the consumer's, and two behind it.
+const SLOTS: usize = 3;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// What became of an attempt at the device.
+pub(super) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
+    move |error| Error::new(format!("failed to {what}: {:?}", error.0))
+}
+
+/// A kernel that is loaded.
+#[derive(Debug)]
+struct Loaded {
+    function: CudaFunction,
+    numbers: usize,
+    mean: CudaSlice<f32>,
+    scale: CudaSlice<f32>,
+}
+
+/// A cursor over batches that a device makes.
+pub(super) struct Cursor {
+    /// Copies to the device, kernels, copies back: three streams that run side by side.
+    up: Arc<CudaStream>,
+    run: Arc<CudaStream>,
+    down: Arc<CudaStream>,
+    /// By delivered field.
+    kernels: Vec<Option<Loaded>>,
+    /// The fields of the data set that are uploaded.
+    sources: Vec<usize>,
+    slots: Vec<Slot>,
+    input: Input,
+    batches: Batches,
+    epoch: u64,
+    /// The batch that is handed out next, and the one that is issued next.
+    next: usize,
+    issued: usize,
+    place: Place,
+    spec: PipelineSpec,
+}
+
+impl Cursor {
+    pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, place: Place) -> Result<Self> {
+        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
+            return Err(Error::new("the data set is not the one that the pipeline describes"));
+        }
+        let (written, kinds) = write(spec, data)?;
+        let batches = Batches { all: spec.elements(), size: spec.batch_size };
+        let input = Input::open(spec, data)?;
+        let ctx = CudaContext::new(0).map_err(failed("open the device"))?;
+        stop_tracking(&ctx);
+        let stream = || ctx.new_stream().map_err(failed("make a stream"));
+        let (up, run, down) = (stream()?, stream()?, stream()?);
+        let kernels = load(&ctx, &run, &written)?;
+        let mut sources: Vec<usize> = written.iter().map(|(source, _)| *source).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let rows: Vec<usize> =
+            sources.iter().map(|field| row_bytes(&spec.source.fields[*field].kind)).collect();
+        let rooms: Vec<Room> = written
+            .iter()
+            .zip(kinds.iter())
+            .map(|((source, kernel), kind)| Room {
+                upload: sources.iter().position(|field| field == source).expect("it is one of them"),
+                row: row_bytes(kind),
+                is_computed: kernel.is_some(),
+            })
+            .collect();
+        let elements = batches.size.min(batches.all.len());
+        let slot = |_| Slot::new(&ctx, &run, elements, &rows, &rooms, &kinds, place);
+        let slots = (0..SLOTS).map(slot).collect::<Result<_>>()?;
+        // Memory of the streams' order is there for other streams when its own has reached it.
+        run.synchronize().map_err(failed("get memory of the device"))?;
+        Ok(Self {
+            up,
+            run,
+            down,
+            kernels,
+            sources,
+            slots,
+            input,
+            batches,
+            epoch: 0,
+            next: 0,
+            issued: 0,
+            place,
+            spec: spec.clone(),
+        })
+    }
+
+    /// Sends a batch on its way. Its slot is the consumer's no more.
+    fn issue(&mut self, batch: usize) -> Result<()> {
+        let elements = self.batches.elements(batch);
+        let slot = &mut self.slots[batch % SLOTS];
+        slot.renew(elements.len());
+        upload(&self.up, slot, &mut self.input, &self.sources, &elements)?;
+        self.run.wait(&slot.uploaded).map_err(failed("order the streams"))?;
+        let draws = Draws::new(self.spec.seed, self.epoch).key();
+        for (field, kernel) in self.kernels.iter().enumerate() {
+            let Some(kernel) = kernel else { continue };
+            let of = &mut slot.delivered[field];
+            let to = of.device.as_mut().expect("a computed field has a buffer");
+            launch(&self.run, kernel, &slot.uploads[of.upload].device, to, &elements, draws)?;
+        }
+        slot.computed.record(&self.run).map_err(failed("record an event"))?;
+        if self.place == Place::Device {
+            return slot.ready.record(&self.run).map_err(failed("record an event"));
+        }
+        self.down.wait(&slot.computed).map_err(failed("order the streams"))?;
+        for of in &mut slot.delivered {
+            let bytes = elements.len() * of.row;
+            let device = of.device.as_ref().unwrap_or(&slot.uploads[of.upload].device);
+            let host = of.host.as_mut().expect("a batch for the host has room there");
+            self.down
+                .memcpy_dtoh(&device.slice(..bytes), host)
+                .map_err(failed("copy a batch to the host"))?;
+        }
+        slot.ready.record(&self.down).map_err(failed("record an event"))
+    }
+
+    /// Waits for all that is under way.
+    fn drain(&self) -> Result<()> {
+        for stream in [&self.up, &self.run, &self.down] {
+            stream.synchronize().map_err(failed("wait for the device"))?;
+        }
+        Ok(())
+    }
+
+    fn current(&self) -> &Slot {
+        &self.slots[self.next.saturating_sub(1) % SLOTS]
+    }
+}
+
+/// The kernels of all delivered fields with their source fields, and the fields.
+type Written = (Vec<(usize, Option<Kernel>)>, Arc<[FieldKind]>);
+
+fn write(spec: &PipelineSpec, data: &DataSet) -> Result<Written> {
+    let declined =
+        |what: &str| skip(format!("it makes each number by itself on the device: {what} is not for it"));
+    let structure = &spec.structure;
+    let whole = !structure.mixture.is_empty()
+        || structure.mixing.is_some()
+        || structure.cache
+        || structure.rebatch.is_some();
+    if whole {
+        return Err(declined(&structure.capabilities().join(", ")));
+    }
+    if spec.workers > 0 {
+        return Err(skip("it stages rows on the consumer's thread: workers are not for it".to_owned()));
+    }
+    let routes = spec.routes()?;
+    let write = |(number, route): (usize, &crate::workload::Route)| {
+        let name = format!("weighbridge_field_{number}");
+        let kernel = kernel::write(route, data, &name).map_err(|what| declined(&what))?;
+        let numbers = kernel.as_ref().map_or(0, |kernel| kernel.numbers);
+        if u32::try_from(numbers * spec.batch_size.min(spec.elements().len())).is_err() {
+            return Err(declined("a batch of more than 2^32 numbers"));
+        }
+        Ok((route.source, kernel))
+    };
+    let written = routes.iter().enumerate().map(write).collect::<Result<_>>()?;
+    Ok((written, routes.iter().map(|route| route.output.clone()).collect()))
+}
+
+#[expect(unsafe_code, reason = "the bindings' own events between streams are switched off by an unsafe call")]
+fn stop_tracking(ctx: &Arc<CudaContext>) {
+    // SAFETY: `issue` orders the streams that use a slot one after the other. A slot is used again when its batch was let
+    // go, and so was waited for; of a batch that was skipped nobody reads what a race leaves.
+    unsafe { ctx.disable_event_tracking() };
+}
+
+/// Loads the kernels of a pipeline as one module, and what they read.
+fn load(
+    ctx: &Arc<CudaContext>,
+    stream: &Arc<CudaStream>,
+    written: &[(usize, Option<Kernel>)],
+) -> Result<Vec<Option<Loaded>>> {
+    if written.iter().all(|(_, kernel)| kernel.is_none()) {
+        return Ok(written.iter().map(|_| None).collect());
+    }
+    let texts = written.iter().filter_map(|(_, kernel)| kernel.as_ref().map(|kernel| kernel.text.as_str()));
+    let text = HEAD.to_owned() + &texts.collect::<String>();
+    let module = ctx.load_module(text.into()).map_err(failed("load the kernels of the pipeline"))?;
+    let load = |(_, kernel): &(usize, Option<Kernel>)| {
+        let Some(kernel) = kernel else { return Ok(None) };
+        let function = module.load_function(&kernel.name).map_err(failed("find a kernel of the pipeline"))?;
+        let (mean, scale) = match &kernel.constants {
+            Some(constants) => (&constants.mean[..], &constants.scale[..]),
+            None => (&[0.0][..], &[0.0][..]),
+        };
+        let copy = |column: &[f32]| stream.clone_htod(column).map_err(failed("copy constants to the device"));
+        Ok(Some(Loaded { function, numbers: kernel.numbers, mean: copy(mean)?, scale: copy(scale)? }))
+    };
+    written.iter().map(load).collect()
+}
+
+/// Stages the rows of a batch and enqueues their copies.
+fn upload(
+    up: &Arc<CudaStream>,
+    slot: &mut Slot,
+    input: &mut Input,
+    sources: &[usize],
+    elements: &Range<usize>,
+) -> Result<()> {
+    for (field, of) in sources.iter().zip(&mut slot.uploads) {
+        let rows = input.rows(*field, elements.clone())?;
+        // Waits for the copy before from the same memory: three batches ago, so that there is nothing to wait for.
+        let staging = of.staging.as_mut_slice().map_err(failed("stage rows"))?;
+        staging[..rows.len()].copy_from_slice(rows);
+        up.memcpy_htod(&of.staging, &mut of.device).map_err(failed("copy rows to the device"))?;
+    }
+    slot.uploaded.record(up).map_err(failed("record an event"))
+}
+
+#[expect(unsafe_code, reason = "what a kernel reads and writes is known to its text alone")]
+fn launch(
+    run: &Arc<CudaStream>,
+    kernel: &Loaded,
+    from: &CudaSlice<u8>,
+    to: &mut CudaSlice<u8>,
+    elements: &Range<usize>,
+    draws: u64,
+) -> Result<()> {
+    let count = (elements.len() * kernel.numbers) as u32;
+    if count == 0 {
+        return Ok(());
+    }
+    let first = elements.start as u64;
+    let (from, _from) = from.device_ptr(run);
+    let (to, _to) = to.device_ptr_mut(run);
+    let (mean, _mean) = kernel.mean.device_ptr(run);
+    let (scale, _scale) = kernel.scale.device_ptr(run);
+    let mut launch = run.launch_builder(&kernel.function);
+    launch.arg(&from).arg(&to).arg(&count).arg(&first).arg(&draws).arg(&mean).arg(&scale);
+    let blocks = count.div_ceil(THREADS);
+    let shape = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: the parameters are those that every kernel of ours declares; it touches `count` numbers of `from` and
+    // `to`, which have room for a batch, and a column of constants.
+    unsafe { launch.launch(shape) }.map(drop).map_err(failed("launch a kernel of the pipeline"))
+}
+
+impl Epochs for Cursor {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.drain()?;
+        (self.epoch, self.next, self.issued) = (epoch, 0, 0);
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        if self.next >= self.batches.count() {
+            return Ok(false);
+        }
+        // The slot of the batch that was just let go takes the one that lies farthest ahead.
+        while self.issued < (self.next + SLOTS).min(self.batches.count()) {
+            self.issue(self.issued)?;
+            self.issued += 1;
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    fn ready(&mut self) -> Result<()> {
+        self.current().ready.synchronize().map_err(failed("wait for a batch"))
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        self.current()
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>> {
+        Ok(Saved { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<()> {
+        let saved = Saved::restore(saved, &self.spec)?;
+        self.begin(saved.epoch)?;
+        (self.next, self.issued) = (saved.next as usize, saved.next as usize);
+        Ok(())
+    }
+
+    fn executed(&self) -> Executed {
+        let synchronised = match self.place {
+            Place::Host => "an event behind the copy to the host",
+            Place::Device => "an event behind the kernels; the batch stays on the device",
+        };
+        Executed {
+            transforms: self.spec.work(),
+            ran_on: "cuda:0".into(),
+            synchronised: synchronised.into(),
+            delivery: Delivery::Owned, // a slot's buffers, the consumer's until it asks for the next one
+            workers: 0,
+        }
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        // Buffers go back when nothing uses them; an error here was told to whoever waited for a batch.
+        let _ = self.drain();
+    }
+}

@@ -1,0 +1,227 @@
+//! The loader on a device gives the bits of the reference, on the stand-in, which runs its kernels as they are written.
+
+#![cfg(target_os = "linux")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fake_gpu::{Held, Stand};
+use tempfile::TempDir;
+use weighbridge::Kept;
+use weighbridge_scenarios::adapters::native::{Reference, ReferenceCuda, ReferenceCudaOnDevice};
+use weighbridge_scenarios::contract::{Loader, for_each_batch};
+use weighbridge_scenarios::data::Cache;
+use weighbridge_scenarios::prelude::*;
+
+fn stand() -> Held {
+    Stand::load().expect("the stand-in is built with these tests").lock()
+}
+
+fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
+    let place = tempfile::tempdir().unwrap();
+    let data = Cache::at(place.path()).open(&spec.source).unwrap();
+    (place, Arc::new(data))
+}
+
+fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, number: u64) -> Vec<Kept> {
+    let mut batches = Vec::new();
+    let mut epochs = loader.open(spec, data).unwrap_or_else(|error| panic!("{error}"));
+    for_each_batch(&mut *epochs, number, &mut |batch| batches.push(batch.keep())).unwrap();
+    batches
+}
+
+/// Both loaders give what the reference gives.
+fn check(spec: &PipelineSpec) {
+    let (_place, data) = data(spec);
+    for number in [0, 3] {
+        let expected = epoch(&mut Reference, spec, &data, number);
+        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
+        for loader in loaders {
+            let found = epoch(loader, spec, &data, number);
+            assert_eq!(found.len(), expected.len(), "{:?}", spec.transforms);
+            for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                assert!(found == expected, "{:?}, epoch {number}, batch {place}", spec.transforms);
+            }
+        }
+    }
+}
+
+fn images() -> PipelineSpec {
+    PipelineSpec::new(DataSpec::images(23, 8, 3), 5)
+}
+
+fn rows() -> PipelineSpec {
+    PipelineSpec::new(DataSpec::normal("data", 50, vec![6, 7]), 8)
+}
+
+fn with(spec: PipelineSpec, transforms: &[Transform]) -> PipelineSpec {
+    transforms.iter().copied().fold(spec, PipelineSpec::map)
+}
+
+#[test]
+fn batches_are_those_of_the_reference_bit_for_bit() {
+    let _stand = stand();
+    let chain = [Normalize, Scale, Clip, Add, Multiply];
+    // CV-1, TAB-1, NLP-1, AUG-1, PC-1.
+    check(&with(images(), &[Normalize, CastToFloat32]));
+    check(&with(PipelineSpec::table(&Table::new(100, 10, 16)), &[Normalize]));
+    check(&PipelineSpec::new(DataSpec::tokens(30, 12), 8));
+    check(&with(images(), &[Normalize, GaussianNoise, RandomBrightness]));
+    for depth in [1, 2, 5, 20] {
+        let deep: Vec<_> = chain.into_iter().cycle().take(depth).collect();
+        check(&with(rows(), &deep));
+    }
+}
+
+#[test]
+fn every_transform_of_numbers_has_the_bits_of_its_formula() {
+    let _stand = stand();
+    for transform in [
+        Scale,
+        Clip,
+        Add,
+        Multiply,
+        CheapTransform,
+        LogTransform,
+        ExpensiveTransform,
+        GaussianNoise,
+        RandomScale,
+    ] {
+        check(&with(rows(), &[transform]));
+        check(&with(rows(), &[Normalize, transform, Add]));
+        check(&with(images(), &[CastToFloat32, transform]));
+    }
+    check(&with(PipelineSpec::new(DataSpec::tokens(30, 12), 8), &[CastToFloat32, LogTransform]));
+}
+
+#[test]
+fn a_transform_that_is_done_sometimes_is_done_for_the_same_elements() {
+    let _stand = stand();
+    check(&images().map(Normalize).sometimes(0.4, RandomBrightness).sometimes(0.7, GaussianNoise));
+}
+
+#[test]
+fn copies_and_kernels_of_different_batches_overlap() {
+    let stand = stand();
+    let spec = slow_rows();
+    let (_place, data) = data(&spec);
+    for key in ["up_rate", "down_rate", "device_rate"] {
+        stand.set(key, 1);
+    }
+    let mut loader = ReferenceCuda;
+    let mut epochs = loader.open(&spec, &data).unwrap();
+    let time = |epochs: &mut dyn Epochs| {
+        let start = stand.now();
+        for_each_batch(epochs, 0, &mut |_| {}).unwrap();
+        stand.now() - start
+    };
+    let took = time(&mut *epochs);
+    // What overlaps costs nothing: the kernels are the slowest part.
+    let (copy, kernel) = (32 << 10, 64 << 10);
+    let (overlapped, apart) = (copy + 8 * kernel + copy, 8 * (copy + kernel + copy));
+    assert!(took < overlapped + apart / 8, "{took} ns; without overlap {apart}, with {overlapped}");
+}
+
+/// 8 batches of 32 KiB: at a byte per nanosecond each copy takes 33 us, each kernel twice that.
+fn slow_rows() -> PipelineSpec {
+    with(PipelineSpec::new(DataSpec::normal("data", 64, vec![64, 16]), 8), &[Scale])
+}
+
+#[test]
+fn the_order_holds_whichever_part_is_slow() {
+    let stand = stand();
+    let spec = slow_rows();
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    for slow in ["up_rate", "down_rate", "device_rate"] {
+        stand.reset();
+        stand.set(slow, 1);
+        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
+        for loader in loaders {
+            assert!(epoch(loader, &spec, &data, 0) == expected, "{slow}");
+        }
+    }
+}
+
+#[test]
+fn a_consumer_that_skips_batches_is_given_the_right_one() {
+    let stand = stand();
+    let spec = slow_rows();
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    // The slots are used again while kernels of the batches that nobody waited for are still at work.
+    stand.set("device_rate", 1);
+    let mut loader = ReferenceCudaOnDevice;
+    let mut epochs = loader.open(&spec, &data).unwrap();
+    epochs.begin(0).unwrap();
+    for _ in 0..6 {
+        assert!(epochs.advance().unwrap());
+    }
+    epochs.ready().unwrap();
+    assert!(epochs.batch().keep() == expected[5]);
+}
+
+#[test]
+fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
+    let stand = stand();
+    let spec = with(PipelineSpec::new(DataSpec::normal("data", 8, vec![64, 16]), 8), &[Scale]);
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    // The one batch takes 33 us on its way back.
+    stand.set("down_rate", 1);
+    let mut loader = ReferenceCuda;
+    let mut epochs = loader.open(&spec, &data).unwrap();
+    epochs.begin(0).unwrap();
+    assert!(epochs.advance().unwrap());
+    let asked = stand.now();
+    epochs.ready().unwrap();
+    let waited = stand.now() - asked;
+    assert!(waited > 30_000, "{waited} ns");
+    assert!(epochs.batch().keep() == expected[0]);
+    // The consumer takes its time; the slot is its own until it asks for the next batch.
+    stand.advance(Duration::from_millis(50));
+    assert!(epochs.batch().keep() == expected[0]);
+}
+
+#[test]
+fn what_is_not_made_number_by_number_is_declined_by_its_name() {
+    let _stand = stand();
+    for (spec, name) in [
+        (with(images(), &[RandomResizedCrop]), "RandomResizedCrop"),
+        (with(images(), &[Normalize, ColorJitter]), "ColorJitter"),
+        (with(images(), &[RandomFlip, GaussianBlur]), "RandomFlip"),
+        (images().map(Normalize).workers(2), "workers"),
+    ] {
+        let (_place, data) = data(&spec);
+        let error = ReferenceCuda.open(&spec, &data).map(drop).unwrap_err();
+        assert!(error.is_skip() && error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn an_error_of_the_device_fails_the_batch_and_names_itself() {
+    let stand = stand();
+    let spec = with(images(), &[Normalize]);
+    let (_place, data) = data(&spec);
+    let mut loader = ReferenceCuda;
+    let mut epochs = loader.open(&spec, &data).unwrap();
+    stand.fault("kernel:2:700");
+    epochs.begin(0).unwrap();
+    let mut run = || {
+        while epochs.advance()? {
+            epochs.ready()?;
+        }
+        Ok::<_, weighbridge::Error>(())
+    };
+    let error = run().unwrap_err();
+    assert!(!error.is_skip() && error.to_string().contains("ILLEGAL_ADDRESS"), "{error}");
+}
+
+#[test]
+fn without_a_device_the_loader_is_skipped_with_the_reason() {
+    let stand = stand();
+    stand.set("devices", 0);
+    let (_place, data) = data(&images());
+    let error = ReferenceCuda.open(&images(), &data).map(drop).unwrap_err();
+    assert!(error.is_skip() && error.to_string().contains("no CUDA device ("), "{error}");
+}

@@ -1,0 +1,9 @@
+//! The CUDA path of the runtime on the stand-in driver, to the nanosecond of its virtual clock.
+
+mod bridge;
+mod errors;
+mod modes;
+mod mutants;
+mod runs;
+mod spin;
+mod work;

@@ -1,0 +1,208 @@
+//! Modes, audit and doubts through the real driver calls.
+
+use std::time::Duration;
+
+use weighbridge::gpu::{Doubt, OnDevice};
+use weighbridge::{Limits, Mode};
+
+use crate::spin::Spin;
+use crate::work::{bencher, private_stream, stand, synchronise};
+
+const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) };
+
+fn names(on: &OnDevice) -> Vec<&'static str> {
+    on.doubts.iter().map(Doubt::name).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Times a kernel of so many nanoseconds in this mode.
+fn time(mode: Mode, ns: u64) -> OnDevice {
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    device.mode(mode).time(|stream| spin.launch(stream.raw()?, ns)).unwrap();
+    *bencher.finish().unwrap().seen.device.unwrap()
+}
+
+#[test]
+pub fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
+    let _stand = stand();
+    for mode in Mode::ALL {
+        let on = time(mode, 2_000_000);
+        let took = median(on.times());
+        assert!((2_000_000.0..2_010_000.0).contains(&took), "{mode}: {took} {:#?}", on.calibration);
+        assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
+        assert!(on.info.stand_in, "{:?}", on.info);
+    }
+}
+
+#[test]
+pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
+    let _stand = stand();
+    for ns in [5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000] {
+        let on = time(Mode::Event, ns);
+        let took = median(on.device_times());
+        assert!(
+            (took / ns as f64 - 1.0).abs() < 0.02,
+            "{ns}: {took} {:?} {:?}",
+            on.calibration,
+            on.samples[0]
+        );
+    }
+}
+
+#[test]
+fn a_body_that_says_it_is_complete_and_is_not_fails() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let failed = device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap_err();
+    assert!(failed.to_string().contains("forgot to synchronise"), "{failed}");
+}
+
+#[test]
+fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        spin.launch(stream.raw()?, 100_000)?;
+        synchronise()
+    };
+    device.mode(Mode::Event).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    assert_eq!(names(&on), ["synchronises"]);
+    assert!(on.samples.iter().all(|sample| !sample.held));
+}
+
+#[test]
+pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
+    let _stand = stand();
+    let run = |mode| {
+        let bencher = bencher(LIMITS);
+        let device = bencher.device().unwrap();
+        let (spin, private) = (Spin::load(c"spin").unwrap(), private_stream());
+        let ran = device.mode(mode).time(|stream| {
+            spin.launch(stream.raw()?, 10_000)?;
+            spin.launch(private, 2_000_000)
+        });
+        (ran, bencher)
+    };
+    let (failed, _) = run(Mode::Event);
+    let failed = failed.unwrap_err();
+    assert!(failed.to_string().contains("hidden stream"), "{failed}");
+    let (ran, bencher) = run(Mode::Sync);
+    ran.unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    assert!(median(on.times()) >= 2_000_000.0, "{:?}", on.times());
+}
+
+#[test]
+fn streams_that_are_declared_overlap_and_have_one_time() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        spin.launch(stream.beside(0)?, 3_000_000)?;
+        spin.launch(stream.beside(1)?, 3_000_000)
+    };
+    device.mode(Mode::Event).streams(2).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let took = median(on.device_times());
+    assert!((3_000_000.0..3_020_000.0).contains(&took), "{took}");
+    let overlap = on.overlap.unwrap();
+    assert!((1.98..2.01).contains(&overlap), "{overlap}");
+    assert!(names(&on).is_empty(), "{:?}", on.doubts);
+}
+
+#[test]
+fn a_throttled_device_is_told_and_its_cycles_stay() {
+    let stand = stand();
+    let run = || {
+        let bencher = bencher(LIMITS);
+        let device = bencher.device().unwrap();
+        let cycles = Spin::load(c"cycles").unwrap();
+        device.mode(Mode::Event).time(|stream| cycles.launch(stream.raw()?, 2_000_000)).unwrap();
+        *bencher.finish().unwrap().seen.device.unwrap()
+    };
+    let plain = run();
+    stand.throttle(Duration::from_hours(1), 2.0, 0x48);
+    let slow = run();
+    assert_eq!((names(&plain), names(&slow)), (vec![], vec!["throttled"]));
+    let Doubt::Throttled { reasons, .. } = &slow.doubts[0] else { panic!("{:?}", slow.doubts) };
+    assert_eq!(reasons.join(", "), "hardware slowdown, hardware thermal slowdown");
+    let ratio = |of: fn(&OnDevice) -> Vec<f64>| median(of(&slow)) / median(of(&plain));
+    assert!((1.99..2.01).contains(&ratio(OnDevice::times)), "{}", ratio(OnDevice::times));
+    assert!((0.99..1.01).contains(&ratio(OnDevice::cycles)), "{}", ratio(OnDevice::cycles));
+}
+
+#[test]
+fn phases_are_timed_by_the_device_and_add_up_to_the_body() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        stream.phase("forward")?;
+        spin.launch(stream.raw()?, 100_000)?;
+        stream.phase("backward")?;
+        spin.launch(stream.raw()?, 300_000)
+    };
+    device.mode(Mode::Event).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let names: Vec<&str> = on.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["begin", "forward", "backward"]);
+    let sum: f64 = on.phases.iter().map(|phase| phase.each).sum();
+    let mean = on.device_times().iter().sum::<f64>() / on.samples.len() as f64;
+    assert!((sum - mean).abs() < 1.0, "{sum} {mean}");
+    assert!((on.phases[1].each / 100_000.0 - 1.0).abs() < 0.01, "{:?}", on.phases);
+    let shares: f64 = on.phase_shares().iter().map(|(_, share)| share).sum();
+    assert!((shares - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_held_window_has_under_a_microsecond_of_the_harness() {
+    let _stand = stand();
+    let on = time(Mode::Event, 50_000);
+    // A launch costs the host 2 us on the stand-in; the rest is the harness's.
+    assert!(
+        on.samples.iter().all(|sample| sample.held && sample.enqueue - 2_000 < 1_000),
+        "{:?}",
+        on.samples[0]
+    );
+}
+
+#[test]
+fn power_energy_and_memory_are_told_with_their_limits() {
+    let _stand = stand();
+    let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
+    let bencher = bencher(limits);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    bencher.elements(10);
+    device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let joules = on.energy.clone().unwrap().value().unwrap();
+    // 600 W over two milliseconds.
+    assert!((1.15..1.25).contains(&joules), "{joules}");
+    assert!(on.telemetry[1].power_watts.is_some() && on.telemetry[1].temperature.is_some());
+    assert!(!on.memory.is_empty() && on.memory[0].total == 16 << 30);
+    let copy = on.roofline("device copy").unwrap();
+    assert!(copy.limit().unwrap() > 1e12 && copy.drift().is_some(), "{copy:?}");
+}
+
+#[test]
+pub fn the_flush_of_mode_cold_is_in_no_window() {
+    let stand = stand();
+    stand.set("device_rate", 20); // 2 MiB are written: 105 us
+    let cold = time(Mode::Cold, 50_000);
+    let took = median(cold.device_times());
+    assert!((49_900.0..51_000.0).contains(&took), "{took}");
+}

@@ -1,0 +1,126 @@
+//! Whole runs on the stand-in: platform and backend, modes, failures, and that none of it can be judged by.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs the suite of `suite.rs` on the stand-in.
+fn run(data: &Path, flags: &[&str]) -> Output {
+    let links = data.join("links");
+    std::fs::create_dir_all(&links).unwrap();
+    fake_gpu::links(&links).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_gpu-suite"))
+        .args(["--bench", "--allow-debug", "--no-lock", "--set", "all", "--repeats", "2"])
+        .args(["--measurement-time", "0.02", "--data"])
+        .arg(data.join("data"))
+        .args(flags)
+        .env("LD_LIBRARY_PATH", &links)
+        .env("WEIGHBRIDGE_FAKE_GPU", "l2=1048576")
+        .output()
+        .unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+/// The record in the only file of this kind below the data.
+fn record(data: &Path, kind: &str, of: &str) -> Value {
+    let mut found = Vec::new();
+    let mut folders = vec![data.join("data")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(file) = serde_json::from_slice::<Value>(&std::fs::read(&path).unwrap())
+                && file["kind"] == kind
+                && path.to_string_lossy().contains(of)
+            {
+                found.push(file["record"].clone());
+            }
+        }
+    }
+    assert_eq!(found.len(), 1, "{kind} {of}");
+    found.remove(0)
+}
+
+#[test]
+fn a_run_on_the_device_records_platform_backend_mode_clock_and_calibration() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu"]);
+    let said = text(&ran);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains("FAKE DEVICE"), "{said}");
+    let manifest = record(folder.path(), "run", "run.json");
+    assert_eq!(
+        (&manifest["requested_platform"], &manifest["active_backend"]),
+        (&"gpu".into(), &"gpu".into())
+    );
+    assert_eq!(manifest["environment"]["machine"]["gpu"], "Stand-in (fake)");
+    let case = record(folder.path(), "case", "");
+    assert_eq!(case["headline"], "device_time");
+    let time =
+        case["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "device_time").unwrap();
+    let median = time["estimate"]["median"].as_f64().unwrap();
+    assert!((0.002..0.00201).contains(&median), "{median}");
+    let repeat = record(folder.path(), "repeat", ".1.json");
+    let seen = &repeat["repeat"]["outcome"]["measured"]["seen"]["device"];
+    assert_eq!((&seen["mode"], &seen["clock"]), (&"event".into(), &"CUDA events".into()));
+    assert!(seen["calibration"]["round_trip"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_mode_of_the_command_line_goes_over_the_scenarios() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--mode", "hot", "--repeats", "1"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran));
+    let repeat = record(folder.path(), "repeat", ".1.json");
+    assert_eq!(repeat["repeat"]["outcome"]["measured"]["seen"]["device"]["mode"], "hot");
+    let wrong = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--mode", "warm"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+    assert!(text(&wrong).contains("sync, event, cold, hot"), "{}", text(&wrong));
+}
+
+#[test]
+fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["--platform", "gpu", "--isolation", "run", "--order", "declared"]);
+    let said = text(&ran);
+    assert_eq!(ran.status.code(), Some(6), "{said}");
+    assert!(said.contains("cases=3 measured=1 failed=2"), "{said}");
+    assert!(said.contains("lost the device") && said.contains("(code 700)"), "{said}");
+    assert!(said.contains("forgot to synchronise"), "{said}");
+}
+
+#[test]
+fn a_run_on_the_stand_in_can_never_be_judged_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--save-baseline", "main"]);
+    let said = text(&ran);
+    assert_ne!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains("FAKE DEVICE"), "{said}");
+    assert!(!folder.path().join("data/baselines").exists(), "{said}");
+}
+
+#[test]
+fn without_a_device_the_platform_is_refused_with_the_reason_and_the_host_has_no_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = |flags: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_gpu-suite"))
+            .args(["--bench", "--allow-debug", "--no-lock", "SPIN-1", "--repeats", "1", "--data"])
+            .arg(folder.path())
+            .args(flags)
+            .env("LD_LIBRARY_PATH", folder.path())
+            .env("CUDA_VISIBLE_DEVICES", "") // where there is a driver, it shows nothing
+            .output()
+            .unwrap()
+    };
+    let absent = ran(&["--platform", "gpu"]);
+    assert_eq!(absent.status.code(), Some(4), "{}", text(&absent));
+    assert!(text(&absent).contains("platform gpu was asked for: no CUDA device ("), "{}", text(&absent));
+    let host = ran(&[]);
+    assert_eq!(host.status.code(), Some(0), "{}", text(&host));
+    assert!(text(&host).contains("skipped=1") && text(&host).contains("--platform gpu"), "{}", text(&host));
+}

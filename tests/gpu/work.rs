@@ -1,0 +1,30 @@
+//! What the tests hold: the stand-in, a bencher on it, streams that nobody declared.
+
+use std::ffi::c_void;
+
+use cudarc::driver::result;
+use fake_gpu::{Held, Stand};
+use weighbridge::{Bencher, Error, Limits, Platform, Purpose, Result, Settings};
+
+/// The stand-in, alone and as new.
+pub fn stand() -> Held {
+    let stand = Stand::load().expect("the stand-in is built beside the tests").lock();
+    stand.set("l2", 1 << 20); // its memory is the host's, and buffers go by the cache
+    stand
+}
+
+/// A bencher on the stand-in.
+pub fn bencher(limits: Limits) -> Bencher {
+    let device = crate::mutants::device();
+    Bencher::new(Settings { platform: Platform::Gpu, device, ..Settings::new(Purpose::Measure, limits) })
+}
+
+/// Waits for everything.
+pub fn synchronise() -> Result<()> {
+    result::ctx::synchronize().map_err(|error| Error::new(format!("failed to synchronise: {error:?}")))
+}
+
+/// A stream that nobody declared.
+pub fn private_stream() -> *mut c_void {
+    result::stream::create(result::stream::StreamKind::NonBlocking).unwrap().cast()
+}
