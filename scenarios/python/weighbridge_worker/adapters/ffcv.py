@@ -1,0 +1,163 @@
+"""FFCV: fields in one file that is mapped, decoded into batches by compiled code in a thread of its own.
+
+Idiomatic: `Loader(file, batch_size=..., order=..., pipelines={field: [decoder, operation, ...]})` and a loop over it.
+The file is written once by `DatasetWriter` with an `NDArrayField` per field, and kept. `Normalize` of images with three
+channels is FFCV's `NormalizeImage`, whose table gives the defined bits; all else is numpy in the loop, beside the
+thread that decodes. A batch of `NormalizeImage` lies in FFCV's ring of buffers, as its users have it.
+
+Tried: compiled operations for all steps, but FFCV compiles with `fastmath`, which turns a division into a
+multiplication and gives other bits; the steps in an operation that is not compiled (no quicker, since it runs in the
+thread that decodes); the iterator's `close` alone, which leaves that thread at work for up to half a second.
+
+Without workers there is one compiled thread, the least that FFCV has. `compile` is the first batch after the opening.
+Cannot: cache, regroup, or save its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import queue
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ffcv.fields
+import ffcv.fields.ndarray
+import ffcv.loader
+import ffcv.transforms
+import ffcv.traversal_order.base
+import ffcv.writer
+import numpy as np
+
+from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..data import Data
+from ..pipeline import Array, Batch, Indices, Pipeline, Program, Source
+
+PAGE = 8 << 20
+"""Bytes of a page of the file, which a whole element must fit."""
+
+
+class Elements:
+    """The data set as FFCV's writer takes it."""
+
+    def __init__(self, data: Data) -> None:
+        self.arrays = list(data.arrays().values())
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def __getitem__(self, index: int) -> tuple[Array, ...]:
+        return tuple(np.atleast_1d(array[index]) for array in self.arrays)
+
+
+def write(data: Data, folder: Path) -> None:
+    kinds = [source.kind for source in data.sources]
+    fields = {kind.name: ffcv.fields.NDArrayField(kind.dtype, kind.shape or (1,)) for kind in kinds}
+    page = max(PAGE, 1 << (sum(kind.size for kind in kinds) - 1).bit_length())
+    writer = ffcv.writer.DatasetWriter(str(folder / "elements.beton"), fields, page_size=page, num_workers=1)
+    writer.from_indexed_dataset(Elements(data))
+
+
+class Order(ffcv.traversal_order.base.TraversalOrder):
+    """The elements of an epoch."""
+
+    def __init__(self, pipeline: Pipeline, elements: int) -> None:
+        self.pipeline, self.elements, self.epoch = pipeline, elements, 0
+
+    def __call__(self, loader: Any) -> Order:
+        return self  # a loader calls the order that it is given
+
+    def sample_order(self, epoch: int) -> Indices:
+        pipeline = self.pipeline
+        order = pipeline.order(self.epoch, self.elements)
+        return np.arange(pipeline.first, pipeline.end) if order is None else order[pipeline.first : pipeline.end]
+
+
+def is_normalised_by_table(pipeline: Pipeline, source: Source) -> bool:
+    """Whether all that happens to a field is what `NormalizeImage` does."""
+    steps = [name for name in pipeline.transforms if name != "CastToFloat32"]
+    alone = not (pipeline.gates or pipeline.branches or pipeline.mixing)
+    kind = source.kind
+    return alone and steps == ["Normalize"] and kind.is_image and kind.dtype == np.uint8 and kind.shape[2] == 3
+
+
+class Ffcv(Loader):
+    def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
+        self.pipeline, self.data = pipeline, data
+        self.by_table = {source.kind.name for source in data.sources if is_normalised_by_table(pipeline, source)}
+        left = [source for source in data.sources if source.kind.name not in self.by_table]
+        output = tuple(kind for kind in pipeline.output if kind.name not in self.by_table)
+        self.program = Program(dataclasses.replace(pipeline, output=output), left) if left else None
+        self.order = Order(pipeline, data.elements)
+        self.threads = max(pipeline.workers, 1)
+        self.loader: Any = ffcv.loader.Loader(
+            str(folder / "elements.beton"),
+            batch_size=pipeline.batch_size,
+            num_workers=self.threads,
+            order=self.order,
+            drop_last=False,
+            pipelines={source.kind.name: self.operations(source) for source in data.sources},
+        )
+        self.iterator: Any = None
+
+    def operations(self, source: Source) -> list[Any]:
+        decode = [ffcv.fields.ndarray.NDArrayDecoder()]
+        if source.kind.name not in self.by_table:
+            return decode
+        return [*decode, ffcv.transforms.NormalizeImage(np.zeros(3), np.full(3, 255.0), np.float32)]
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.close()
+        self.order.epoch = epoch
+        return self.batches(epoch)
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        indices, start, names = self.order.sample_order(epoch), 0, self.data.names
+        self.iterator = iter(self.loader)
+        for arrays in self.iterator:
+            end = start + len(arrays[0])
+            made = {}
+            if self.program is not None:
+                fields = {
+                    source.kind.name: array.reshape(len(array), *source.kind.shape)
+                    for source, array in zip(self.data.sources, arrays, strict=True)
+                    if source.kind.name not in self.by_table
+                }
+                made = self.program.batch(fields, indices[start:end], epoch, self.pipeline.first + start)
+            made.update((name, arrays[names.index(name)]) for name in self.by_table)
+            yield {kind.name: made[kind.name] for kind in self.pipeline.output}
+            start = end
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, delivery="view" if self.by_table else "owned", workers=self.threads)
+
+    def close(self) -> None:
+        iterator, self.iterator = self.iterator, None
+        if iterator is not None:
+            iterator.iter_ixes = iter(())
+            while iterator.is_alive():
+                with contextlib.suppress(queue.Empty):
+                    iterator.output_queue.get(timeout=0.001)
+            iterator.close()
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
+    if pipeline.workers > (os.cpu_count() or 1):
+        raise Declined(f"{pipeline.workers} workers: compiled code has no more threads than there are processors")
+    if pipeline.access == "file-eager":
+        raise Declined("file-eager: the file is mapped, and its pages are read as they are needed")
+    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
+        if asked:
+            raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")
+    loader = Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
+    start = time.perf_counter_ns()
+    next(loader.begin(0), None)
+    loader.close()
+    place.compile = time.perf_counter_ns() - start
+    return loader
+
+
+ADAPTER = Adapter(framework="FFCV", distribution="ffcv", entry_point="ffcv.loader.Loader", open=open)
