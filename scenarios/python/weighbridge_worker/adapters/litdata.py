@@ -1,0 +1,143 @@
+"""LitData: samples in chunks that `optimize` writes, streamed into PyTorch's loader.
+
+Idiomatic: `optimize(fn, inputs, output_dir, chunk_bytes="64MB")` once, then `StreamingDataLoader(StreamingDataset(...),
+batch_size=B, collate_fn=...)`. A sample holds the raw bytes of its fields and its index, which random steps draw by;
+`collate_fn` joins them and does the steps on the batch, in the worker where there are workers. They persist, since an
+epoch would begin with new processes otherwise, and find the epoch in shared memory. The place is the loader's own
+(`state_dict`, `load_state_dict`).
+
+Tried: arrays as leaves, which are copied one by one and then stacked (slower than one join of bytes).
+
+With two workers and more each has its own part of the elements, so order and edges of batches are others: what looks at
+a whole batch (`DynamicPad`, mixing) is declined then. Cannot: mix parts by the defined draws
+(`CombinedStreamingDataset` draws by its own), cache, or regroup.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import litdata
+import numpy as np
+import torch
+
+from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..data import Data
+from ..pipeline import Batch, Pipeline, Program
+
+Sample = dict[str, Any]
+
+
+class Elements:
+    """What `optimize` writes for an index."""
+
+    def __init__(self, data: Data) -> None:
+        self.arrays = data.arrays()
+
+    def __call__(self, index: int) -> Sample:
+        return {"index": index, **{name: array[index].tobytes() for name, array in self.arrays.items()}}
+
+
+def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
+    """The elements of the pipeline's part of the data as chunks."""
+    os.environ["DATA_OPTIMIZER_CACHE_FOLDER"] = str(folder / "unfinished")
+    litdata.optimize(
+        Elements(data),
+        list(range(pipeline.first, pipeline.end)),
+        str(folder / "chunks"),
+        chunk_bytes="64MB",
+        num_workers=1,
+        keep_data_ordered=True,
+        start_method="fork",
+        verbose=False,
+    )
+
+
+class Steps:
+    """Samples put together, and all steps on the batch."""
+
+    def __init__(self, program: Program, data: Data) -> None:
+        self.program, self.kinds = program, [source.kind for source in data.sources]
+        self.epoch = multiprocessing.get_context("fork").Value("q", 0, lock=False)
+
+    def __call__(self, samples: Sequence[Sample]) -> dict[str, torch.Tensor]:
+        fields = {}
+        for kind in self.kinds:
+            joined = b"".join([sample[kind.name] for sample in samples])
+            fields[kind.name] = np.frombuffer(joined, kind.dtype).reshape(len(samples), *kind.shape)
+        indices = np.array([sample["index"] for sample in samples])
+        batch = self.program.batch(fields, indices, self.epoch.value, int(indices[0]))
+        return {name: torch.from_numpy(array) for name, array in batch.items()}
+
+
+class LitData(Loader):
+    def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
+        torch.set_num_threads(1)
+        self.pipeline, self.data = pipeline, data
+        self.steps = Steps(Program(pipeline, data.sources), data)
+        workers = pipeline.workers
+        self.loader: Any = litdata.StreamingDataLoader(
+            litdata.StreamingDataset(str(folder / "chunks"), shuffle=False, drop_last=False),
+            batch_size=pipeline.batch_size,
+            num_workers=workers,
+            collate_fn=self.steps,
+            persistent_workers=workers > 0,
+            multiprocessing_context="fork" if workers else None,
+        )
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.steps.epoch.value = epoch
+        self.loader.restore = False
+        return self.batches()
+
+    def batches(self) -> Iterator[Batch]:
+        return ({name: tensor.numpy() for name, tensor in batch.items()} for batch in iter(self.loader))
+
+    def executed(self) -> Executed:
+        workers = self.pipeline.workers
+        return Executed(self.pipeline.work, workers=workers, order="kept" if workers < 2 else "lost")
+
+    def save(self) -> bytes:
+        if self.pipeline.workers:
+            raise Declined("a place in an epoch of workers: they persist, and take a place when they are started alone")
+        state = {"data": self.data.digest, "epoch": self.steps.epoch.value, "loader": self.loader.state_dict()}
+        return json.dumps(state).encode()
+
+    def restore(self, state: bytes) -> Iterator[Batch]:
+        said = json.loads(state)
+        if said["data"] != self.data.digest:
+            raise ValueError("the place was saved over other data")
+        self.steps.epoch.value = said["epoch"]
+        if said["loader"]["num_samples_yielded"] >= self.pipeline.elements:
+            return iter(())
+        self.loader.load_state_dict(said["loader"])
+        return self.batches()
+
+    def close(self) -> None:
+        iterator = getattr(self.loader, "_iterator", None)
+        if iterator is not None:
+            iterator._shutdown_workers()  # there is no public way to end workers that persist
+        self.loader = None
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> LitData:
+    if pipeline.access == "file-eager":
+        raise Declined("file-eager: chunks are read as they are needed")
+    if pipeline.mixture:
+        raise Declined("mixture: `CombinedStreamingDataset` draws by a generator of its own, and gives other elements")
+    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
+        if asked:
+            raise Declined(f"{what}: a loader hands on batches as they are first put together, once")
+    for asked, what in ((pipeline.pads, "DynamicPad"), (pipeline.mixing is not None, "mixing")):
+        if asked and pipeline.workers > 1:
+            raise Declined(f"{what} with workers: each has its own part of the elements, so batches are others")
+    name = f"{pipeline.first}-{pipeline.end}"
+    return LitData(pipeline, data, place.converting(name, lambda folder: write(pipeline, data, folder)))
+
+
+ADAPTER = Adapter(framework="LitData", distribution="litdata", entry_point="litdata.StreamingDataLoader", open=open)
