@@ -115,6 +115,8 @@ fn add(page: &mut String, scenario: &Value, listing: &Value) {
     writeln!(page, "- Work must agree: {}", equivalence(&scenario["equivalence"])).expect(FITS);
     let adapters: BTreeSet<(u64, &str)> = list(&listing["adapters"])
         .filter(|adapter| adapter["contract"] == scenario["contract"])
+        // Those that stay in a process of their own are on a page of their own, with what each can do.
+        .filter(|adapter| adapter["resident"] != true)
         .map(|adapter| (adapter["tier"].as_u64().unwrap_or_default(), text(&adapter["name"])))
         .collect();
     let adapters: Vec<String> = adapters.iter().map(|(tier, name)| format!("{name} (tier {tier})")).collect();

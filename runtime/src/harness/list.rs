@@ -1,4 +1,5 @@
-//! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed.
+//! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed, but for resident
+//! ones: those are many, and a case of one that is absent is no case of this machine.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde::Serialize;
 
 use super::args::ListFormat;
 use crate::metric::{Direction, Metric};
-use crate::plan::{Plan, PlannedCase};
+use crate::plan::{Absent, Plan, PlannedCase};
 use crate::registry::{AdapterEntry, Axis, AxisValue, Equivalence, Point, Registry, ScenarioEntry};
 
 /// The listing of the plan's cases in this format.
@@ -50,6 +51,13 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
         scenarios.len(),
         plan.cases.len()
     ));
+    if !plan.absent.is_empty() {
+        text.push_str("adapters that are not installed:\n");
+    }
+    let width = plan.absent.iter().map(|absent| absent.adapter.len()).max().unwrap_or(0);
+    for Absent { adapter, reason, install } in &plan.absent {
+        text.push_str(&format!("  {adapter:width$}  {reason}; install it with `{install}`\n"));
+    }
     text
 }
 
@@ -110,6 +118,7 @@ struct ListedAdapter {
     tier: u8,
     contract: &'static str,
     description: &'static str,
+    resident: bool,
 }
 
 #[derive(Serialize)]
@@ -127,6 +136,7 @@ fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
         tier: adapter.tier,
         contract: adapter.contract.name,
         description: adapter.description,
+        resident: adapter.resident,
     };
     let case = |case: &'a PlannedCase| ListedCase {
         id: case.id.to_string(),

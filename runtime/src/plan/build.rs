@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ptr;
 
-use super::{CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
+use super::{Absent, CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
 use crate::bencher::Limits;
 use crate::registry::{
     AdapterEntry, Availability, Axis, AxisValue, Keep, Needs, Point, Registry, ScenarioEntry,
@@ -18,6 +18,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         profile: request.profile.name.clone(),
         cases: Vec::new(),
         skips: Vec::new(),
+        absent: Vec::new(),
         dropped: Vec::new(),
         left_out: Vec::new(),
         notes: Vec::new(),
@@ -260,6 +261,14 @@ fn add_point(
             continue;
         }
         match (&probed(probes, adapter, request.probe), &too_much) {
+            (Availability::Missing { reason, install }, _)
+                if adapter.resident && request.adapters.is_empty() =>
+            {
+                if !plan.absent.iter().any(|absent| absent.adapter == adapter.name) {
+                    let (reason, install) = (reason.clone(), install.clone());
+                    plan.absent.push(Absent { adapter: adapter.name, reason, install });
+                }
+            }
             (Availability::Missing { reason, install }, _) => {
                 plan.skips
                     .push(Skip { id, why: format!("not installed: {reason}; install it with `{install}`") });
@@ -287,7 +296,8 @@ fn probed(probes: &mut Probes, adapter: &'static AdapterEntry, ask: bool) -> Ava
     if let Some((_, said)) = probes.iter().find(|(asked, _)| ptr::eq(*asked, adapter)) {
         return said.clone();
     }
-    let said = match ask {
+    // Of resident adapters there are many, and few are installed: a listing asks them too.
+    let said = match ask || adapter.resident {
         true => adapter.availability(),
         false => Availability::Available { version: String::new() },
     };

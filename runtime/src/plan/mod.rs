@@ -17,6 +17,6 @@ pub use case::CaseId;
 pub use error::{Error, nearest};
 pub(crate) use filter::Filter;
 pub use param::Param;
-pub use planned::{Plan, PlannedCase, Skip};
+pub use planned::{Absent, Plan, PlannedCase, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
 pub use request::{Isolation, Order, Request};

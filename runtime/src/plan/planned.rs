@@ -60,6 +60,17 @@ pub struct Skip {
     pub why: String,
 }
 
+/// A resident adapter that is not installed, and that nobody named: its cases are no skips of this run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absent {
+    /// The adapter's name.
+    pub adapter: &'static str,
+    /// What is missing.
+    pub reason: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
 /// What will be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -69,6 +80,8 @@ pub struct Plan {
     pub cases: Vec<PlannedCase>,
     /// What is skipped, and why.
     pub skips: Vec<Skip>,
+    /// Resident adapters that are not installed, and that nobody named.
+    pub absent: Vec<Absent>,
     /// Points that a filter dropped, per scenario.
     pub dropped: Vec<(String, usize)>,
     /// Points that were left out, per scenario, and the flag that runs them.

@@ -74,6 +74,10 @@ pub fn skips(plan: &Plan) -> String {
     for skip in &plan.skips {
         line(&mut text, &format!("skipped: {}: {}", skip.id, skip.why));
     }
+    if !plan.absent.is_empty() {
+        let names: Vec<&str> = plan.absent.iter().map(|absent| absent.adapter).collect();
+        line(&mut text, &format!("not installed: {}; --list says how to install them", names.join(", ")));
+    }
     text
 }
 
@@ -101,8 +105,12 @@ mod tests {
 
     use super::*;
     use crate::bencher::Limits;
-    use crate::plan::{CaseId, Skip};
+    use crate::plan::{Absent, CaseId, Skip};
     use crate::registry::Point;
+
+    fn absent(adapter: &'static str) -> Absent {
+        Absent { adapter, reason: String::new(), install: String::new() }
+    }
 
     fn plan() -> Plan {
         let id =
@@ -111,6 +119,7 @@ mod tests {
             profile: "ci_cpu".into(),
             cases: Vec::new(),
             skips: vec![Skip { id, why: "not installed".into() }],
+            absent: ["Datarax", "SPDL"].map(absent).into(),
             dropped: vec![("CV-1".into(), 3)],
             left_out: vec![("PC-1".into(), 6, "--param PC-1.variant=all".into())],
             notes: vec!["a note".into()],
@@ -145,6 +154,7 @@ dropped by the filter of CV-1: 3 points
     fn a_dry_run_ends_with_skips_and_limits() {
         let expected = "\
 skipped: CV-2/Google Grain: not installed
+not installed: Datarax, SPDL; --list says how to install them
 limits: 5m00s a repeat, 8192 MiB of memory
 ";
         assert_eq!(details(&plan()), expected);

@@ -176,8 +176,13 @@ def test_each_cell_is_verified_or_declined(named, cell, request, tmp_path):
         wanted = set(elements(expected.begin(0)))
         if name not in INEXACT:
             assert all(row in wanted for held in ran["held"] for row in elements([worker.read(held)]))
+        # What an epoch that was left in its midst had under way does not come up in the next one.
+        wanted = expected.begin(0 if spec["cache"] else 1)
+        assert sorted(elements(worker.verify(1))) == sorted(elements(wanted))
         if opened["can_save"] and not other.get("cache"):
             check_resuming(worker, expected)
+    except pytest.skip.Exception:
+        raise
     except BaseException:
         if worker in alive:
             alive.remove(worker)

@@ -307,13 +307,18 @@ class Program:
     def finish(self, batch: Batch, lengths: Array | None, epoch: int, first: int) -> Batch:
         """What needs the whole batch: rows end after the longest one, and elements are mixed with each other."""
         if lengths is not None:
-            for way in self.ways:
-                if way.padded:
-                    rows, whole = batch[way.now.name], way.now.shape[0]
-                    n = min(-(-int(np.clip(lengths, 0, whole).max()) // 8) * 8, whole)
-                    batch[way.now.name] = np.ascontiguousarray(rows[:, :n])
+            batch = self.padded(batch, lengths)
         if self.pipeline.mixing:
             self._mix(batch, epoch, first)
+        return batch
+
+    def padded(self, batch: Batch, lengths: Array) -> Batch:
+        """Rows that `DynamicPad` pads end after the longest one."""
+        for way in self.ways:
+            if way.padded:
+                rows, whole = batch[way.now.name], way.now.shape[0]
+                n = min(-(-int(np.clip(lengths, 0, whole).max()) // 8) * 8, whole)
+                batch[way.now.name] = np.ascontiguousarray(rows[:, :n])
         return batch
 
     def sample(self, fields: Mapping[str, Array], index: int, epoch: int) -> Batch:

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Error, Kept, Result, Source, Ticket};
+use weighbridge::{Bencher, Count, Direction, Error, Kept, Result, Source, Ticket, Unit};
 
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
@@ -29,11 +29,16 @@ impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
         let mut epochs = loader.open(&spec, &data)?;
-        load_epochs(self, &mut *epochs, &data)
+        load_epochs(self, &mut *epochs, &data)?;
+        if let Some(took) = epochs.close()? {
+            self.metric("tear-down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
+        }
+        Ok(())
     }
 }
 
-/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket.
+/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket. A pipeline in another process
+/// times itself.
 ///
 /// # Errors
 /// What the stream says.
@@ -46,16 +51,23 @@ pub fn load_epochs(bencher: &Bencher, epochs: &mut dyn Epochs, data: &DataSet) -
         synchronised,
         delivery,
         workers,
+        entry_point: epochs.entry_point(),
         unequal: None,
     });
+    if let Some(remote) = epochs.remote()? {
+        return bencher.stream_remote(remote);
+    }
     bencher.stream(&mut Stream { epochs })
 }
 
-/// How long a whole epoch takes, from the first request to its end.
+/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
 ///
 /// # Errors
 /// What the pipeline says.
 pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
+    if let Some(took) = epochs.time(epoch)? {
+        return Ok(took);
+    }
     epochs.begin(epoch)?;
     let start = Instant::now();
     let mut next = |batch: &dyn Batch| {

@@ -1,8 +1,9 @@
 //! The loader contract: rows in, transformed batches out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use weighbridge::{Delivery, FieldKind, Kept, KeptField, Result, skip};
+use weighbridge::{Delivery, FieldKind, Kept, KeptField, Remote, Result, skip};
 
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -97,6 +98,38 @@ pub trait Epochs {
 
     /// What the pipeline really does, for the work ticket.
     fn executed(&self) -> Executed;
+
+    /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter itself.
+    fn entry_point(&self) -> Option<String> {
+        None
+    }
+
+    /// The pipeline as a stream that is timed where it runs, if that is another process: no clock here can time it.
+    ///
+    /// # Errors
+    /// A skip where the pipeline runs elsewhere and cannot be timed there as it is.
+    fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
+        Ok(None)
+    }
+
+    /// How long a whole epoch takes by the clock of the process that it runs in, from the first request to its end; `None`
+    /// where that is this one.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
+        let _ = epoch;
+        Ok(None)
+    }
+
+    /// Lets everything go that the pipeline has elsewhere. How long that took by the clock there; `None` where the pipeline
+    /// is here, and is just dropped.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn close(&mut self) -> Result<Option<Duration>> {
+        Ok(None)
+    }
 }
 
 /// Some elements, field by field.

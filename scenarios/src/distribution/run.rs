@@ -45,6 +45,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
         synchronised,
         delivery,
         workers: found.workers as u64 * workers.max(1),
+        entry_point: None,
         unequal: None,
     });
     let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);

@@ -34,6 +34,21 @@ fn absent() -> Availability {
 #[adapter(name = "Google Grain", probe = absent, crate = crate)]
 impl Loader for Absent {}
 
+trait Trainer {}
+
+#[derive(Default)]
+struct Here;
+
+#[adapter(name = "Here", resident = true, crate = crate)]
+impl Trainer for Here {}
+
+#[adapter(name = "Away", resident = true, probe = absent, crate = crate)]
+impl Trainer for Absent {}
+
+/// Steps.
+#[scenario(id = "TRAIN-1", sets = ["training"], crate = crate)]
+fn steps(_: &mut Bencher, _: &mut dyn Trainer, #[sweep(all, one = 1, two = 2)] _variant: u32) {}
+
 fn needs(_: &u32, batch: &u64) -> Needs {
     Needs { memory: batch << 20, batch: *batch }
 }
@@ -142,6 +157,18 @@ fn an_adapter_that_is_not_installed_is_skipped_with_the_command_that_installs_it
     );
     let unasked = planned(&Request { probe: false, ..request("ci_cpu") });
     assert!(unasked.skips.is_empty(), "a listing asks nobody");
+}
+
+#[test]
+fn a_resident_adapter_that_is_not_installed_is_told_once_and_is_skipped_where_it_is_named() {
+    let asked = Request { set: Some("training".into()), ..request("ci_cpu") };
+    for probe in [true, false] {
+        let plan = planned(&Request { probe, ..asked.clone() });
+        assert_eq!((plan.measured(), plan.skips.len(), plan.absent.len()), (2, 0, 1));
+        assert_eq!((plan.absent[0].adapter, &*plan.absent[0].reason), ("Away", "no module grain"));
+    }
+    let named = planned(&Request { adapters: vec!["Away".into()], ..asked });
+    assert_eq!((named.measured(), named.skips.len(), named.absent.len()), (0, 2, 0));
 }
 
 #[test]

@@ -14,6 +14,7 @@ struct Mock<'a> {
     answer: &'a dyn Fn(&str, u32) -> Option<Outcome>,
     round: HashMap<String, u32>,
     held: Vec<String>,
+    kept: Vec<bool>,
 }
 
 impl Executor for Mock<'_> {
@@ -26,6 +27,7 @@ impl Executor for Mock<'_> {
                 *round
             }
         };
+        self.kept.push(ask.keep);
         self.asked.push((ask.scenario.clone(), number));
         Ended {
             outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.held.clone())),
@@ -79,6 +81,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         profile: "test".into(),
         cases: ids.iter().map(case).collect(),
         skips: Vec::new(),
+        absent: Vec::new(),
         dropped: Vec::new(),
         left_out: Vec::new(),
         notes: Vec::new(),
@@ -100,7 +103,8 @@ fn run(
     finished: &[(CaseId, Repeat)],
     answer: &dyn Fn(&str, u32) -> Option<Outcome>,
 ) -> (Ending, Vec<(String, u32)>) {
-    let mut mock = Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new() };
+    let mut mock =
+        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
     let nowhere = |_: &CaseId| PathBuf::from("/nonexistent");
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
     let task =
@@ -245,6 +249,62 @@ fn elements_that_the_reference_never_delivered_fail_the_repeat() {
     assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
 }
 
+/// Cases `a` to `h`, of which some share a resident adapter.
+fn plan_with_residents(order: Order) -> Plan {
+    static ONE: crate::registry::AdapterEntry =
+        crate::registry::AdapterEntry { resident: true, ..adapter("one", 1) };
+    static OTHER: crate::registry::AdapterEntry =
+        crate::registry::AdapterEntry { resident: true, ..adapter("other", 1) };
+    let mut plan = plan(&["a", "b", "c", "d", "e", "f", "g", "h"], 3, order);
+    for (case, adapter) in [(1, &ONE), (3, &ONE), (6, &ONE), (2, &OTHER), (4, &OTHER)] {
+        plan.cases[case].adapter = Some(adapter);
+        plan.cases[case].id.adapter = Some(adapter.name.to_owned());
+    }
+    plan
+}
+
+#[test]
+fn the_cases_of_a_resident_adapter_follow_each_other_in_every_round() {
+    let declared = plan_with_residents(Order::Declared);
+    assert_eq!(declared.rounds()[1], [0, 1, 3, 6, 2, 4, 5, 7]);
+    let rounds = plan_with_residents(Order::Shuffled).rounds();
+    for round in &rounds[1..] {
+        for group in [vec![1, 3, 6], vec![2, 4]] {
+            let at: Vec<usize> = (0..8).filter(|at| group.contains(&round[*at])).collect();
+            assert_eq!(at.last().unwrap() - at[0] + 1, group.len(), "{round:?}");
+        }
+        let mut all = round.clone();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+    assert_ne!(rounds[1], rounds[2]);
+}
+
+#[test]
+fn a_resident_adapter_is_kept_until_its_last_case_of_the_round_that_has_not_failed() {
+    let mut plan = plan_with_residents(Order::Declared);
+    plan.repeats = 2;
+    let answer: &dyn Fn(&str, u32) -> Option<Outcome> =
+        &|id, _| Some(if id == "g" { failed() } else { measured() });
+    let mut mock =
+        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
+    go(&task(&plan, &[], &NEVER), &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
+    let asked: Vec<(&str, bool)> =
+        mock.asked.iter().map(|(id, _)| id.as_str()).zip(mock.kept.iter().copied()).collect();
+    let first = [
+        ("a", false),
+        ("b", true),
+        ("d", true),
+        ("g", false),
+        ("c", true),
+        ("e", false),
+        ("f", false),
+        ("h", false),
+    ];
+    assert_eq!(asked[..8], first);
+    assert_eq!(asked[8..11], [("a", false), ("b", true), ("d", false)], "`g` is not tried again");
+}
+
 const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry {
     crate::registry::AdapterEntry {
         name,
@@ -296,6 +356,7 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
         answer: &|_, _| Some(taking(1000)),
         round: HashMap::new(),
         held: Vec::new(),
+        kept: Vec::new(),
     };
     let mut numbers = Vec::new();
     let ending = go(&task(&plan, &finished, &NEVER), &mut mock, &mut |event| {

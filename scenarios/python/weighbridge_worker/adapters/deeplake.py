@@ -1,10 +1,10 @@
 """Deep Lake: columns in a dataset on disk, sliced.
 
-Idiomatic: `deeplake.open_read_only(path)` and `dataset[column][i:j]`, which gives a numpy array. The dataset is written
-once by `create`, `add_column`, `append`, `commit`, and kept.
+Idiomatic: `deeplake.open_read_only(path)` and `dataset[column][i:j]`, which gives a numpy array. The dataset is
+written once by `create`, `add_column`, `append`, `commit`, and kept.
 
-Tried: `dataset.batches(B)`, whose prefetching thread costs more than it saves on data in the page cache (0.6 to 0.9 of
-the speed of slices).
+Tried: `dataset.batches(B)`, whose prefetching thread costs more than it saves on data in the page cache (0.6 to 0.9
+of the speed of slices).
 
 The dataset object is kept alive beside its columns, which do not outlive it. Cannot: workers (its threads are the
 library's own, 25 at import), cache, regroup, or save a place, since a slice has none.

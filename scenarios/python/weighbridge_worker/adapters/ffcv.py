@@ -3,7 +3,8 @@
 Idiomatic: `Loader(file, batch_size=..., order=..., pipelines={field: [decoder, operation, ...]})` and a loop over it.
 The file is written once by `DatasetWriter` with an `NDArrayField` per field, and kept. `Normalize` of images with three
 channels is FFCV's `NormalizeImage`, whose table gives the defined bits; all else is numpy in the loop, beside the
-thread that decodes. A batch of `NormalizeImage` lies in FFCV's ring of buffers, as its users have it.
+thread that decodes. A batch of `NormalizeImage` lies in FFCV's ring of buffers, as its users have it. Data in memory
+are the system's cache of the file (`os_cache`), streamed data are read page by page by FFCV.
 
 Tried: compiled operations for all steps, but FFCV compiles with `fastmath`, which turns a division into a
 multiplication and gives other bits; the steps in an operation that is not compiled (no quicker, since it runs in the
@@ -98,6 +99,7 @@ class Ffcv(Loader):
             batch_size=pipeline.batch_size,
             num_workers=self.threads,
             order=self.order,
+            os_cache=pipeline.access == "memory",
             drop_last=False,
             pipelines={source.kind.name: self.operations(source) for source in data.sources},
         )
@@ -148,7 +150,7 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
     if pipeline.workers > (os.cpu_count() or 1):
         raise Declined(f"{pipeline.workers} workers: compiled code has no more threads than there are processors")
     if pipeline.access == "file-eager":
-        raise Declined("file-eager: the file is mapped, and its pages are read as they are needed")
+        raise Declined("file-eager: pages of the file are read as they are needed")
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")

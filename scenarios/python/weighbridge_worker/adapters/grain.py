@@ -1,8 +1,8 @@
 """Google Grain: `MapDataset` over a random-access source, steps by `map`, batches from an `IterDataset`.
 
 Idiomatic: `grain.MapDataset.source(...).map(...).to_iter_dataset(...)`, numpy inside. The source gives whole batches,
-since grain's unit is what a source's `__getitem__` gives and a slice of an array is no dearer than a row. State is the
-iterator's own (`get_state`, `set_state`), regrouping is grain's `RebatchIterDataset`.
+since grain's unit is what a source's `__getitem__` gives and a slice of an array is no dearer than a row. State is
+the iterator's own (`get_state`, `set_state`), regrouping is grain's `RebatchIterDataset`.
 
 Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a hundredth on table rows);
 `mp_prefetch`, which starts its processes anew for every iterator (2 to 7 s) and then copies batches between processes

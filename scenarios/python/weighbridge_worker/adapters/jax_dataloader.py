@@ -3,8 +3,8 @@
 Idiomatic: `jdl.DataLoader(dataset, backend="jax", batch_size=B)`, where `dataset[indices]` gives a whole batch. The
 dataset fetches and transforms with numpy: there is no other place for steps. Batches stay on the host.
 
-Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset here
-takes a slice where the indices follow each other, as they do without shuffling.)
+Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset
+here takes a slice where the indices follow each other, as they do without shuffling.)
 
 Cannot: workers (`num_workers` is taken and ignored by this backend), cache, regroup, or save its place.
 """

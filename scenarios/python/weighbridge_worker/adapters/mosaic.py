@@ -123,6 +123,6 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Mosaic:
 ADAPTER = Adapter(
     framework="MosaicML Streaming",
     distribution="mosaicml-streaming",
-    entry_point="streaming.StreamingDataLoader",
+    entry_point="streaming.StreamingDataset",
     open=open,
 )

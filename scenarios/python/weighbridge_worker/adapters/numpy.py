@@ -2,9 +2,9 @@
 
 Idiomatic: a loop over slices of arrays in memory, and one vectorised call per step on the whole batch.
 
-Tried: fetching row by row and stacking (0.03 to 0.7 of the speed), a table of the 256 values of `u8` (a quarter of the
-speed of a division), one output buffer for all batches (10 % quicker, but then a batch dies with the next request).
-Batches beyond a megabyte go through the steps in blocks that fit the cache.
+Tried: fetching row by row and stacking (0.03 to 0.7 of the speed), a table of the 256 values of `u8` (a quarter of
+the speed of a division), one output buffer for all batches (10 % quicker, but then a batch dies with the next
+request). Batches beyond a megabyte go through the steps in blocks that fit the cache.
 
 Cannot: workers. A thread pool around numpy is a framework of one's own.
 """

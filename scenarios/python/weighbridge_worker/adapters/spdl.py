@@ -1,10 +1,11 @@
 """SPDL: a pipeline of stages in an event loop, with a pool of threads for what is not asynchronous.
 
-Idiomatic: `PipelineBuilder().add_source(...).pipe(...).add_sink(...).build(num_threads=...)`: a source of what to load,
-stages that load it. One batch is one job, with numpy inside, which lets go of the interpreter's lock in its calls.
+Idiomatic: `PipelineBuilder().add_source(...).pipe(...).add_sink(...).build(num_threads=...)`: a source of what to
+load, stages that load it. One batch is one job, with numpy inside, which lets go of the interpreter's lock in its
+calls.
 
-Tried: one job per row (a tenth of the speed and less: the hand-over between loop, pool and queue is dearer than a row);
-the order of completion, which SPDL has by default (the same speed, and the order is lost).
+Tried: one job per row (a tenth of the speed and less: the hand-over between loop, pool and queue is dearer than a
+row); the order of completion, which SPDL has by default (the same speed, and the order is lost).
 
 Without workers there is one thread, the least that SPDL has. Cannot: cache, regroup, or save its place.
 """

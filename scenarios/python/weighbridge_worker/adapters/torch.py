@@ -1,9 +1,9 @@
 """PyTorch `DataLoader`: a map-style dataset, and batches by a sampler.
 
 Idiomatic: a `Dataset` whose `__getitem__` fetches, transforms with numpy and gives tensors, and `DataLoader(dataset,
-sampler=..., batch_size=None)`, which is what PyTorch documents for data that are quicker to read in batches than row by
-row. The epoch travels with the sampler's keys, so that workers that persist draw by it. `persistent_workers`, since an
-epoch would begin with new processes otherwise. One intra-op thread: teams of OpenMP spin while they wait.
+sampler=..., batch_size=None)`, which is what PyTorch documents for data that are quicker to read in batches than row
+by row. The epoch travels with the sampler's keys, so that workers that persist draw by it. `persistent_workers`,
+since an epoch would begin with new processes otherwise. One intra-op thread: teams of OpenMP spin while they wait.
 
 Tried: rows with the default `collate_fn` (half of the speed on small images, an eighth on table rows); the default
 number of intra-op threads (2 % of the speed where another process wants the processor).

@@ -1,14 +1,14 @@
 """WebDataset: tar shards, read from the first byte to the last, one file per field of a sample.
 
 Idiomatic: `wds.WebDataset(shards).batched(B).map(...)`. Samples hold raw bytes: putting a batch together is then one
-join and one `frombuffer`. The index of an element is the sample's `__key__`, which random steps draw by. The shards are
-written once by `ShardWriter`, and kept.
+join and one `frombuffer`. The index of an element is the sample's `__key__`, which random steps draw by. The shards
+are written once by `ShardWriter`, and kept.
 
 Tried: `.npy` files per field, as `.decode()` reads them (two thirds of the speed, 1.25 times the bytes).
 
 Cannot: workers, which are those of `torch.utils.data.DataLoader` (`wds.WebLoader`) and need torch, which is no
-dependency of WebDataset; go to an element by its index, so no mixture by weights; say where in a shard it stands, so no
-save.
+dependency of WebDataset; go to an element by its index, so no mixture by weights; say where in a shard it stands, so
+no save.
 """
 
 from __future__ import annotations
