@@ -58,7 +58,10 @@ def main() -> None:
         return
     adapter = hello(channel, heart, sys.argv[1])
     if adapter is not None:
-        Server(channel, heart, adapter).serve()
+        try:
+            Server(channel, heart, adapter).serve()
+        finally:
+            adapter.end()
     leave(0)
 
 

@@ -8,8 +8,8 @@ import importlib.util
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -90,6 +90,10 @@ class Loader(ABC):
         """Lets everything go: processes, threads, files outside `converted`, shared memory."""
 
 
+def nothing() -> None:
+    """What most adapters have to do at the end."""
+
+
 @dataclass(frozen=True)
 class Adapter:
     """One framework. Its file ends with `ADAPTER = Adapter(...)`."""
@@ -101,8 +105,8 @@ class Adapter:
     entry_point: str
     """The dotted name of the framework's own loader, which the adapter really calls."""
     open: Callable[[Pipeline, Data, Place], Loader]
-    configure: Mapping[str, Any] = field(default_factory=dict)
-    """What was pinned, for people to read."""
+    end: Callable[[], None] = nothing
+    """Lets go what was kept for all pipelines, before the worker ends."""
 
     @property
     def version(self) -> str:
