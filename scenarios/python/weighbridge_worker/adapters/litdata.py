@@ -77,6 +77,7 @@ class LitData(Loader):
         torch.set_num_threads(1)
         self.pipeline, self.data = pipeline, data
         self.steps = Steps(Program(pipeline, data.sources), data)
+        self.done = 0
         workers = pipeline.workers
         self.loader: Any = litdata.StreamingDataLoader(
             litdata.StreamingDataset(str(folder / "chunks"), shuffle=False, drop_last=False),
@@ -88,12 +89,16 @@ class LitData(Loader):
         )
 
     def begin(self, epoch: int) -> Iterator[Batch]:
-        self.steps.epoch.value = epoch
         self.loader.restore = False
-        return self.batches()
+        return self.batches(epoch, 0)
 
-    def batches(self) -> Iterator[Batch]:
-        return ({name: tensor.numpy() for name, tensor in batch.items()} for batch in iter(self.loader))
+    def batches(self, epoch: int, done: int) -> Iterator[Batch]:
+        self.steps.epoch.value, self.done = epoch, done
+        return map(self.handed_out, iter(self.loader))
+
+    def handed_out(self, batch: dict[str, torch.Tensor]) -> Batch:
+        self.done += 1
+        return {name: tensor.numpy() for name, tensor in batch.items()}
 
     def executed(self) -> Executed:
         workers = self.pipeline.workers
@@ -102,18 +107,20 @@ class LitData(Loader):
     def save(self) -> bytes:
         if self.pipeline.workers:
             raise Declined("a place in an epoch of workers: they persist, and take a place when they are started alone")
-        state = {"data": self.data.digest, "epoch": self.steps.epoch.value, "loader": self.loader.state_dict()}
-        return json.dumps(state).encode()
+        state = {"data": self.data.digest, "epoch": self.steps.epoch.value, "done": self.done}
+        return json.dumps({**state, "litdata": self.loader.state_dict()}).encode()
 
     def restore(self, state: bytes) -> Iterator[Batch]:
         said = json.loads(state)
         if said["data"] != self.data.digest:
             raise ValueError("the place was saved over other data")
-        self.steps.epoch.value = said["epoch"]
-        if said["loader"]["num_samples_yielded"] >= self.pipeline.elements:
+        # The loader takes no place before the first batch, and none after the last: it would begin anew.
+        if said["done"] == 0:
+            return self.begin(said["epoch"])
+        if said["done"] == self.pipeline.batches:
             return iter(())
-        self.loader.load_state_dict(said["loader"])
-        return self.batches()
+        self.loader.load_state_dict(said["litdata"])
+        return self.batches(said["epoch"], said["done"])
 
     def close(self) -> None:
         iterator = getattr(self.loader, "_iterator", None)

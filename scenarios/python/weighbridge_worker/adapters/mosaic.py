@@ -60,6 +60,7 @@ class Mosaic(Loader):
         torch.set_num_threads(1)
         self.pipeline, self.data = pipeline, data
         self.steps = Steps(Program(pipeline, data.sources), data)
+        self.done = 0
         workers = pipeline.workers
         self.dataset = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=pipeline.batch_size)
         self.loader: Any = streaming.StreamingDataLoader(
@@ -72,23 +73,31 @@ class Mosaic(Loader):
         )
 
     def begin(self, epoch: int) -> Iterator[Batch]:
-        self.steps.epoch.value = epoch
-        return ({name: tensor.numpy() for name, tensor in batch.items()} for batch in iter(self.loader))
+        return self.batches(epoch, 0)
+
+    def batches(self, epoch: int, done: int) -> Iterator[Batch]:
+        self.steps.epoch.value, self.done = epoch, done
+        return map(self.handed_out, iter(self.loader))
+
+    def handed_out(self, batch: dict[str, torch.Tensor]) -> Batch:
+        self.done += 1
+        return {name: tensor.numpy() for name, tensor in batch.items()}
 
     def executed(self) -> Executed:
         return Executed(self.pipeline.work, workers=self.pipeline.workers)
 
     def save(self) -> bytes:
-        state = {"data": self.data.digest, "epoch": self.steps.epoch.value, "mosaic": self.loader.state_dict()}
-        return json.dumps(state).encode()
+        state = {"data": self.data.digest, "epoch": self.steps.epoch.value, "done": self.done}
+        return json.dumps({**state, "mosaic": self.loader.state_dict()}).encode()
 
     def restore(self, state: bytes) -> Iterator[Batch]:
         said = json.loads(state)
         if said["data"] != self.data.digest:
             raise ValueError("the place was saved over other data")
-        # It counts epochs from the opening, and takes no place of one that is over.
-        self.loader.load_state_dict({**said["mosaic"], "epoch": int(self.dataset.next_epoch)})
-        return self.begin(said["epoch"])
+        if said["done"]:
+            # It counts epochs from the opening, and takes no place of one that is over.
+            self.loader.load_state_dict({**said["mosaic"], "epoch": int(self.dataset.next_epoch)})
+        return self.batches(said["epoch"], said["done"])
 
     def close(self) -> None:
         if self.loader._iterator is not None:
