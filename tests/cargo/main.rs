@@ -10,3 +10,4 @@ mod nextest;
 mod rebuild;
 mod store;
 mod versus;
+mod workers;

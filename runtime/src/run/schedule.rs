@@ -14,6 +14,7 @@ use super::repeat::read_hashes;
 use super::stop::Seen;
 use super::{Failure, How, Outcome, Repeat};
 use crate::bencher::{Phase, Purpose};
+use crate::metric::Observation;
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::registry::Equivalence;
 
@@ -244,7 +245,7 @@ impl Progress {
         outcome: Outcome,
         held: &[String],
     ) -> Outcome {
-        let Outcome::Measured { work: Some(work), .. } = &outcome else { return outcome };
+        let Outcome::Measured { work: Some(work), seen } = &outcome else { return outcome };
         let asked = case.scenario.equivalence() == Equivalence::Exact && work.ticket.unequal.is_none();
         let Some(reference) = task.plan.cases.iter().find(|other| case.compares_with(other)) else {
             return outcome;
@@ -263,15 +264,38 @@ impl Progress {
             u128::from_str_radix(hash, 16).is_ok_and(|hash| known.binary_search(&hash).is_ok())
         };
         let strangers = held.iter().filter(|hash| !is_known(hash)).count();
-        if strangers == 0 {
-            return outcome;
-        }
-        let detail = format!(
-            "{strangers} of {} elements that were looked at are not among the reference's",
-            held.len()
-        );
+        let again = if is_one_epoch(seen, known.len()) { repeated(held, known) } else { 0 };
+        let (count, detail) = match (strangers, again) {
+            (0, 0) => return outcome,
+            (0, again) => {
+                (again, "are there more often than in an epoch: it delivers the same elements again")
+            }
+            (strangers, _) => (strangers, "are not among the reference's"),
+        };
+        let detail = format!("{count} of {} elements that were looked at {detail}", held.len());
         Outcome::Failed(Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
     }
+}
+
+/// Whether each pass of a stream kept to one epoch of so many elements, so that none can come twice in it.
+fn is_one_epoch(seen: &Observation, elements: usize) -> bool {
+    let (passes, batches) =
+        (seen.passes.max(1), (seen.samples.len() as u64 * seen.iterations_per_sample).max(1));
+    // A batch as large as the mean, rounded up; the passes have the warm-up between them, and a batch more in the first.
+    let left_out = (seen.warmup.div_ceil(passes) + 1) * seen.elements.div_ceil(batches);
+    seen.elements.div_ceil(passes) + left_out <= elements as u64
+}
+
+/// How many of these hashes are there more often than among the known ones, which are sorted.
+fn repeated(held: &[String], known: &[u128]) -> usize {
+    let mut counts: HashMap<u128, usize> = HashMap::new();
+    for hash in held.iter().filter_map(|hash| u128::from_str_radix(hash, 16).ok()) {
+        *counts.entry(hash).or_default() += 1;
+    }
+    let in_epoch = |hash: &u128| {
+        known.partition_point(|known| known <= hash) - known.partition_point(|known| known < hash)
+    };
+    counts.iter().map(|(hash, count)| count.saturating_sub(in_epoch(hash))).sum()
 }
 
 #[cfg(test)]

@@ -74,6 +74,17 @@ class Loader(ABC):
     @abstractmethod
     def executed(self) -> Executed: ...
 
+    whole_pass = False
+    """Whether it runs many batches in one call: `scan` is what is timed then, and `begin` goes to the beginning."""
+
+    def prepare(self, batches: int) -> int:
+        """Compiles for the next `scan` of so many batches, with the clock stopped. Gives what that took."""
+        return 0
+
+    def scan(self, batches: int) -> list[Batch]:
+        """The next batches in one call: fewer at the end of the epoch, and none after it."""
+        raise NotImplementedError("`whole_pass` and `scan` go together")
+
     def save(self) -> bytes:
         """The place in the epoch: how many batches were handed out, and what else the rest depends on."""
         raise Declined("it cannot save its place in an epoch")

@@ -38,6 +38,7 @@ class Measured:
     stopped_others: int = 0
     processes: int = 1
     threads: int = 1
+    compile: int | None = None
     held: list[Batch] = field(default_factory=list)
 
     def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,6 +57,7 @@ class Measured:
             "stopped": {"wall": self.stopped_wall, "cpu": self.stopped_cpu, "others": self.stopped_others},
             "processes": self.processes,
             "threads": self.threads,
+            "compile": self.compile,
             "held": held,
         }
 
@@ -168,15 +170,53 @@ class Run:
         measured.bytes += size
         measured.passes += 1
 
+    def scan(self, batches: int, hold: Collection[int], timed: bool = True) -> None:
+        """One pass of a system that runs many batches in one call: one sample, or none where it warms up."""
+        measured, clock, loader = self.measured, self.clock, self.loader
+        done, rewound, sample = 0, False, 0
+        while done < batches:
+            took = loader.prepare(batches - done)
+            if took:
+                measured.compile = (measured.compile or 0) + took
+            start = clock.start() if timed else now()
+            made = loader.scan(batches - done)
+            weights = [weigh(batch) for batch in made]
+            end = now()
+            if timed:
+                clock.stop(end)
+            if not made:
+                self.rewind(rewound)
+                rewound = True
+                continue
+            rewound = False
+            if timed:
+                sample += end - start
+                measured.elements += sum(elements for elements, _ in weights)
+                measured.bytes += sum(size for _, size in weights)
+                measured.held += [kept(batch) for number, batch in enumerate(made, done) if number in hold]
+            else:
+                measured.warmup += len(made)
+            done += len(made)
+        if timed:
+            measured.samples.append(sample)
+            measured.wall += sample
+            measured.passes += 1
+
 
 def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int]) -> Measured:
     """Passes over epoch 0, each from its beginning, until the clock has run for `min_time`."""
     of = Run(loader)
     measured, held_at = of.measured, frozenset(hold)
     while True:
-        # The first batch of the pipeline is a figure of its own, so at least one is left out before it is measured.
-        iterator = of.warm_up(of.begin(), max(warmup, measured.first is None))
-        of.measure(iterator, batches, held_at if measured.passes == 0 else ())
+        iterator = of.begin()
+        hold_now = held_at if measured.passes == 0 else ()
+        if loader.whole_pass:
+            of.scan(max(warmup, measured.passes == 0), (), timed=False)
+            of.scan(batches, hold_now)
+        else:
+            # The first batch of the pipeline is a figure of its own: at least one is left out before it is measured.
+            iterator = of.warm_up(iterator, max(warmup, measured.first is None))
+            of.measure(iterator, batches, hold_now)
         if measured.wall >= min_time:
             of.clock.close()
             return measured

@@ -76,6 +76,7 @@ class Case:
             "processes": tree.processes,
             "threads": tree.threads,
             "can_save": self.loader.can_save,
+            "whole_pass": self.loader.whole_pass,
         }
         tree.close()
 

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::bencher::{Limits, Ticket, Work};
-use crate::metric::Observation;
 use crate::plan::{Isolation, Order};
 use crate::registry::{Contract, Keep, Location, Point, ScenarioEntry};
 
@@ -171,6 +170,7 @@ fn an_interrupted_repeat_is_told_to_nobody() {
         answer: &|id, _| (id == "a").then(measured),
         round: HashMap::new(),
         held: vec![],
+        kept: vec![],
     };
     let task = task(&plan, &[], &NEVER);
     let mut ended = 0;
@@ -189,7 +189,7 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
         interrupted.store(number == 2, Ordering::Relaxed);
         Some(measured())
     };
-    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![] };
+    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![], kept: vec![] };
     let task = task(&plan, &[], &interrupted);
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
     assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
@@ -198,8 +198,13 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
 #[test]
 fn an_error_of_the_sink_ends_the_run() {
     let plan = plan(&["a"], 2, Order::Declared);
-    let mut mock =
-        Mock { asked: vec![], answer: &|_, _| Some(measured()), round: HashMap::new(), held: vec![] };
+    let mut mock = Mock {
+        asked: vec![],
+        answer: &|_, _| Some(measured()),
+        round: HashMap::new(),
+        held: vec![],
+        kept: vec![],
+    };
     let task = task(&plan, &[], &NEVER);
     let ending = go(&task, &mut mock, &mut |event| match event {
         Event::RepeatEnded { .. } => Err("disk full"),
@@ -233,18 +238,32 @@ fn elements_that_the_reference_never_delivered_fail_the_repeat() {
         budget: None,
         interrupted: &NEVER,
     };
-    let check = |held: &[u128], ticket: Ticket| {
+    let saw = |held: &[u128], ticket: Ticket, seen: Observation| {
         let held: Vec<String> = held.iter().map(|hash| format!("{hash:032x}")).collect();
         let work = Work { ticket, ..Work::default() };
-        let outcome = Outcome::Measured { seen: Box::<Observation>::default(), work: Some(work) };
+        let outcome = Outcome::Measured { seen: Box::new(seen), work: Some(work) };
         Progress::new(&task).check_work(&task, &plan.cases[1], outcome, &held)
     };
+    let check = |held: &[u128], ticket: Ticket| saw(held, ticket, Observation::default());
     assert!(matches!(check(&[7, 5], Ticket::default()), Outcome::Measured { .. }));
     let Outcome::Failed(failure) = check(&[7, 6, 8], Ticket::default()) else {
         panic!("strangers must fail")
     };
     assert_eq!(failure.how, How::Work);
     assert!(failure.detail.starts_with("2 of 3 elements"), "{}", failure.detail);
+    // One pass of a batch of one, and the one before it: of an epoch of two none comes again.
+    let pass = |elements| Observation {
+        samples: vec![1; elements as usize],
+        iterations_per_sample: 1,
+        passes: 1,
+        elements,
+        ..Observation::default()
+    };
+    let Outcome::Failed(failure) = saw(&[7, 7], Ticket::default(), pass(1)) else { panic!("it came again") };
+    assert_eq!((failure.how, failure.detail.contains("1 of 2 elements")), (How::Work, true));
+    assert!(failure.detail.ends_with("delivers the same elements again"), "{}", failure.detail);
+    let around = saw(&[7, 7], Ticket::default(), pass(2));
+    assert!(matches!(around, Outcome::Measured { .. }), "the epoch was begun anew");
     let declared = Ticket { unequal: Some("crops otherwise".into()), ..Ticket::default() };
     assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
 }

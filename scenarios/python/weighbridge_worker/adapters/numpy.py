@@ -29,6 +29,7 @@ class NumPy(Loader):
         self.program = Program(pipeline, data.sources)
         self.reader = Reader(pipeline, data)
         self.cached: list[Batch] = []
+        self.kept_of = 0
         self.place = (0, 0)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
@@ -48,14 +49,14 @@ class NumPy(Loader):
     def made(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         if not self.pipeline.cache:
             yield from self.fresh(epoch, skip)
-        elif len(self.cached) == self.pipeline.batches:
-            for batch in self.cached:
-                yield {name: array.copy() for name, array in batch.items()}
-        else:
-            self.cached = []
-            for batch in self.fresh(epoch, 0):
-                self.cached.append({name: array.copy() for name, array in batch.items()})
-                yield batch
+            return
+        if not self.cached:
+            self.kept_of = epoch
+        for batch in self.cached:
+            yield {name: array.copy() for name, array in batch.items()}
+        for batch in self.fresh(self.kept_of, len(self.cached)):
+            self.cached.append({name: array.copy() for name, array in batch.items()})
+            yield batch
 
     def fresh(self, epoch: int, skip: int) -> Iterator[Batch]:
         for number in range(skip, len(self.reader)):

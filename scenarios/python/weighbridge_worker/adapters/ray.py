@@ -1,15 +1,15 @@
 """Ray Data: blocks in an object store, mapped in batches by tasks, and handed out by `iter_batches`.
 
 Idiomatic: `ray.data.from_arrow(...).map_batches(f, batch_format="numpy").iter_batches(batch_size=B,
-batch_format="numpy")`. Blocks are Arrow tables of tensors with a whole number of batches each, so that a batch is never
-put together from two of them; the element's index is a column. Blocks come in their order (`preserve_order`), which Ray
-does not keep otherwise.
+batch_format="numpy")`. Blocks are Arrow tables of tensors with a whole number of batches each, so that a batch is
+never put together from two of them; the element's index is a column. Blocks come in their order (`preserve_order`),
+which Ray does not keep otherwise.
 
 Tried: two CPUs instead of one (half of the speed on two cores, with a consumer that wants one of them).
 
 A cluster of 7 to 10 processes of its own, started for the first pipeline and kept for the next one of as many CPUs:
-never the cluster of somebody else (`address="local"`). One CPU without workers, the least that Ray has. Cannot: cache,
-regroup, or save its place.
+never the cluster of somebody else (`address="local"`). One CPU without workers, the least that Ray has. Cannot:
+cache, regroup, or save its place.
 """
 
 from __future__ import annotations

@@ -1,0 +1,244 @@
+//! Workers in a run: an honest one beside the reference, every way to misbehave, every way to cheat.
+//!
+//! The workers are in Python. Where there is none, these tests say so and look at nothing.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::external::{Bench, Ran};
+
+/// Whether there is a Python; says so if there is none.
+fn python() -> bool {
+    let there = Command::new("python3").arg("--version").output().is_ok_and(|said| said.status.success());
+    if !there {
+        eprintln!("not looked at: there is no python3, which the workers of this test need");
+    }
+    there
+}
+
+/// Runs the adapter `Far` with these faults, one case each, in this order.
+fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> Ran {
+    let param = format!("fault={}", faults.join(","));
+    let args = ["--param", &param, "--adapter", "Far", "--repeats", "1", "--quick", "--order", "declared"];
+    bench.run(&[&args[..], more].concat())
+}
+
+/// The record of a case.
+fn record(bench: &Bench, fault: &str) -> Value {
+    let file = bench.only_run().join(format!("cases/feed_1@{}@far.json", fault.replace('-', "_")));
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| {
+        let there: Vec<_> = fs::read_dir(bench.only_run().join("cases")).unwrap().flatten().collect();
+        panic!("{}: {error}; there are {there:?}", file.display())
+    });
+    serde_json::from_str::<Value>(&text).unwrap()["record"].clone()
+}
+
+/// The failure of a case: how, in which phase, and its words.
+fn failure(bench: &Bench, fault: &str) -> (String, String, String) {
+    let record = record(bench, fault);
+    let failures = record["repeats"].as_array().unwrap().iter();
+    let failure = failures.map(|repeat| &repeat["outcome"]["failed"]).find(|failure| failure.is_object());
+    let failure = failure.unwrap_or_else(|| panic!("{fault} did not fail: {}", record["status"]));
+    let text = |key: &str| failure[key].as_str().map_or(failure[key].to_string(), str::to_owned);
+    (text("how"), text("phase"), text("detail"))
+}
+
+/// A case fails so, and the honest one after it is measured and agrees.
+#[track_caller]
+fn check(fault: &str, how: &str, words: &[&str]) {
+    check_within(fault, how, words, &[]);
+}
+
+#[track_caller]
+fn check_within(fault: &str, how: &str, words: &[&str], more: &[&str]) {
+    if !python() {
+        return;
+    }
+    let bench = Bench::new("workers");
+    let ran = run(&bench, &[fault, "honest"], more);
+    assert_eq!(ran.code, Some(6), "{fault}: {}", ran.all());
+    let (found, _, detail) = failure(&bench, fault);
+    assert_eq!(found, how, "{fault}: {detail}");
+    for word in words {
+        assert!(detail.contains(word), "{fault}: {detail}");
+    }
+    let honest = record(&bench, "honest");
+    assert_eq!(honest["status"], "measured", "{fault}: {honest:#}");
+    assert_eq!(honest["agreement"], "agrees", "{fault}: {honest:#}");
+    assert_nothing_is_left(&bench);
+}
+
+/// No process and no folder of the run.
+#[track_caller]
+fn assert_nothing_is_left(bench: &Bench) {
+    let left = carriers(bench);
+    assert!(left.is_empty(), "{left:?}");
+    let scratch = bench.only_run().join("scratch");
+    let there: Vec<_> = fs::read_dir(scratch).into_iter().flatten().flatten().collect();
+    assert!(there.is_empty(), "{there:?}");
+}
+
+/// Processes whose environment names the data directory of this bench: all that it has started.
+fn carriers(bench: &Bench) -> Vec<String> {
+    let kept = format!("WEIGHBRIDGE_KEPT={}", bench.data().display());
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let found = processes.filter(|process| {
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(&kept)
+    });
+    found.map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_worker_written_from_the_page_alone_is_verified_and_measured_in_one_process_for_all_its_cases() {
+    if !python() {
+        return;
+    }
+    let bench = Bench::new("workers");
+    let ran = run(&bench, &["honest", "again"], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let honest = record(&bench, "honest");
+    assert_eq!(honest["agreement"], "agrees", "{honest:#}");
+    let of = |record: &Value, name: &str| {
+        let metrics = record["metrics"].as_array().unwrap().clone();
+        metrics.into_iter().find(|metric| metric["name"] == name).unwrap_or_default()
+    };
+    for name in ["throughput", "import", "set-up", "restart", "first_item"] {
+        assert!(of(&honest, name)["values"][0]["value"].is_number(), "{name}: {honest:#}");
+    }
+    assert!(of(&honest, "compile").is_null(), "what there is not has no value");
+    // The start of a repeat tells whether the worker was there already: only the first case of a round starts one.
+    assert_eq!(record(&bench, "again")["agreement"], "agrees");
+    assert_nothing_is_left(&bench);
+}
+
+#[test]
+fn what_a_worker_prints_is_no_message_and_disturbs_nobody() {
+    if !python() {
+        return;
+    }
+    for fault in ["prints", "floods-stderr", "beats-while-it-imports"] {
+        let bench = Bench::new("workers");
+        let ran = run(&bench, &[fault], &["--timeout", "2"]);
+        assert_eq!(ran.code, Some(0), "{fault}: {}", ran.all());
+        assert_eq!(record(&bench, fault)["agreement"], "agrees", "{fault}");
+        if fault == "prints" {
+            let logs = fs::read_dir(bench.only_run().join("logs")).unwrap().flatten();
+            let kept = logs.map(|log| fs::read_to_string(log.path()).unwrap());
+            assert!(kept.into_iter().any(|log| log.contains("a progress bar: 100 %")));
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_hangs_is_given_up_when_it_has_been_silent_for_too_long() {
+    let late: &[&str] = &["--timeout", "3"];
+    check_within("hangs-at-import", "timeout", &["said nothing for 3s while starting"], late);
+    check_within("hangs-in-set-up", "timeout", &["while opening a pipeline"], late);
+    let words = ["while running the measured loop", "its last words:\nabout to hang"];
+    check_within("hangs-in-a-batch", "timeout", &words, late);
+    check_within("stops-within-a-frame", "timeout", &["said nothing"], late);
+}
+
+#[test]
+fn a_worker_that_ends_is_told_with_its_last_words() {
+    check("exits-at-start", "{\"exit\":3}", &["exited with code 3", "no licence was found"]);
+    check("forks-and-dies", "{\"exit\":7}", &["while running the measured loop"]);
+    check("is-killed", "{\"signal\":\"SIGKILL\"}", &["was ended by SIGKILL"]);
+    check("misses-a-library", "error", &["could not start", "No module named 'no_such'"]);
+    check("is-not-there", "protocol", &["failed to start the worker /no/such/program"]);
+    check("fails", "error", &["out of cheese"]);
+}
+
+#[test]
+fn a_worker_that_breaks_the_protocol_is_ended() {
+    check("speaks-version-2", "protocol", &["speaks version 2 of the protocol, the harness 1"]);
+    check("answers-another-thing", "protocol", &["said `timed` in the place of `batch` or `end`"]);
+    check("says-more", "protocol", &["said `begun`", "nobody had asked for"]);
+    check("says-garbage", "protocol", &["no message of the protocol", "a frame of 1819043176 bytes"]);
+    check("is-a-shell", "protocol", &["no message of the protocol", "what is this"]);
+}
+
+#[test]
+fn what_a_worker_declines_is_a_skip_with_its_reason() {
+    if !python() {
+        return;
+    }
+    let bench = Bench::new("workers");
+    let ran = run(&bench, &["declines", "honest"], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert_eq!(record(&bench, "declines")["status"]["skipped"], "Blur: there is no operator for it");
+    assert_eq!(record(&bench, "honest")["agreement"], "agrees");
+}
+
+#[test]
+fn what_a_worker_leaves_behind_is_gone_with_its_process() {
+    if !python() {
+        return;
+    }
+    for fault in ["leaves-children", "leaves-shared-memory"] {
+        let bench = Bench::new("workers");
+        let ran = run(&bench, &[fault, "honest"], &[]);
+        assert_eq!(ran.code, Some(0), "{fault}: {}", ran.all());
+        assert_nothing_is_left(&bench);
+    }
+    let shared: Vec<_> = fs::read_dir("/dev/shm").into_iter().flatten().flatten().collect();
+    let ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("wb_test_");
+    assert!(!shared.iter().any(ours), "{shared:?}");
+}
+
+#[test]
+fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
+    if !python() {
+        return;
+    }
+    let bench = Bench::new("workers");
+    let args = ["--param", "fault=leaves-children,hangs-in-a-batch", "--adapter", "Far", "--quick"];
+    let mut command = bench.command(&[&args[..], &["--order", "declared", "--timeout", "60"]].concat());
+    let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait = |what: &str, done: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !done() {
+            assert!(Instant::now() < deadline, "{what}: {:?}", carriers(&bench));
+            std::thread::yield_now();
+        }
+    };
+    wait("children were started", &|| carriers(&bench).iter().any(|line| line.contains("987.25")));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let killed = Instant::now();
+    wait("they are gone", &|| carriers(&bench).is_empty());
+    assert!(killed.elapsed() < Duration::from_secs(10));
+}
+
+/// A cheat is caught, and its words name what it does; the honest twin, which runs after it, passes.
+#[test]
+fn every_sin_is_caught_by_what_it_does() {
+    check("claims-time", "clock", &["claims", "of measured time, but"]);
+    check("works-while-stopped", "clock", &["prepares batches while the clock is stopped"]);
+    check("same-batch-again", "work", &["delivers the same elements again"]);
+    check("float16", "protocol", &["it delivers `pair` as f16; types are u8"]);
+    check("lazy-handle", "protocol", &["lie from byte 1099511627776 of the exchange file"]);
+    for (sin, words) in [
+        ("drops-the-last", &["elements: 640, the reference has 650"][..]),
+        ("pads-and-counts", &["elements: 656, the reference has 650"]),
+        ("swaps-channels", &["digest of all elements:"]),
+        ("one-field-of-two", &["fields: [pair: u8 [2]], the reference has [number: i64 [], pair: u8 [2]]"]),
+    ] {
+        if !python() {
+            return;
+        }
+        let bench = Bench::new("workers");
+        let ran = run(&bench, &[sin, "honest"], &[]);
+        assert_eq!(ran.code, Some(6), "{sin}: {}", ran.all());
+        let record = record(&bench, sin);
+        let told = record["agreement"]["differs"].to_string() + &record["status"].to_string();
+        for word in words {
+            assert!(told.contains(word), "{sin}: {told}");
+        }
+        assert_eq!(self::record(&bench, "honest")["agreement"], "agrees", "{sin}");
+    }
+}

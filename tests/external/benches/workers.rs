@@ -1,0 +1,182 @@
+//! A contract whose systems run in processes of their own: a reference here, and a worker that may misbehave.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use weighbridge::prelude::*;
+use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::{Availability, Count, Dtype, FieldKind, Kept, KeptField, Source, Ticket};
+
+const ELEMENTS: usize = 650;
+const BATCH: usize = 16;
+
+/// A system that hands out two fields in batches of 16.
+trait Feeder {
+    fn feed(&mut self, bencher: &Bencher, data: &Data, fault: &str) -> Result<()>;
+}
+
+/// Two fields as files: `pair`, two bytes that differ, and `number`.
+struct Data {
+    pairs: Vec<u8>,
+    numbers: Vec<u8>,
+    folder: PathBuf,
+}
+
+impl Data {
+    fn make(bencher: &Bencher) -> Result<Self> {
+        let folder = bencher.scratch()?;
+        let pairs: Vec<u8> = (0..ELEMENTS).flat_map(|at| [at as u8, (at >> 8) as u8 | 0x80]).collect();
+        let numbers: Vec<u8> = (0..ELEMENTS as i64).flat_map(|at| (at * 7919).to_le_bytes()).collect();
+        fs::write(folder.join("pair"), &pairs)?;
+        fs::write(folder.join("number"), &numbers)?;
+        Ok(Self { pairs, numbers, folder })
+    }
+}
+
+fn ticket() -> Ticket {
+    Ticket { input: Some("numbered".into()), ran_on: "cpu".into(), ..Ticket::default() }
+}
+
+#[derive(Default)]
+struct Here;
+
+/// Slices of memory.
+#[adapter(name = "Here", tier = 0)]
+impl Feeder for Here {
+    fn feed(&mut self, bencher: &Bencher, data: &Data, _fault: &str) -> Result<()> {
+        bencher.work(ticket());
+        bencher.stream(&mut Slices { data, at: 0, elements: 0 })
+    }
+}
+
+struct Slices<'a> {
+    data: &'a Data,
+    at: usize,
+    elements: usize,
+}
+
+impl Source for Slices<'_> {
+    fn rewind(&mut self) -> Result<()> {
+        (self.at, self.elements) = (0, 0);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<Count>> {
+        self.at += self.elements;
+        self.elements = BATCH.min(ELEMENTS - self.at);
+        let count = Count { elements: self.elements as u64, bytes: 10 * self.elements as u64 };
+        Ok((self.elements > 0).then_some(count))
+    }
+
+    fn keep(&mut self) -> Result<Kept> {
+        let of = |bytes: &[u8], row: usize| bytes[self.at * row..(self.at + self.elements) * row].to_vec();
+        let field = |name: &str, dtype, shape: &[usize], bytes| KeptField {
+            name: name.into(),
+            dtype,
+            shape: shape.into(),
+            bytes,
+        };
+        let pair = field("pair", Dtype::U8, &[2], of(&self.data.pairs, 2));
+        let number = field("number", Dtype::I64, &[], of(&self.data.numbers, 8));
+        Ok(Kept { elements: self.elements, fields: vec![pair, number] })
+    }
+}
+
+/// The worker stays for all cases of a round.
+#[derive(Default)]
+struct Far(Option<Worker>);
+
+fn python() -> Availability {
+    match std::process::Command::new("python3").arg("--version").output() {
+        Ok(said) if said.status.success() => Availability::Available { version: "1".into() },
+        _ => Availability::Missing { reason: "no python3".into(), install: "apt-get install python3".into() },
+    }
+}
+
+#[derive(Serialize)]
+struct Parts {
+    data: Files,
+    pipeline: Pipeline,
+}
+
+#[derive(Serialize)]
+struct Files {
+    elements: usize,
+    digest: &'static str,
+    fields: Vec<File>,
+}
+
+#[derive(Serialize)]
+struct File {
+    #[serde(flatten)]
+    kind: FieldKind,
+    path: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Pipeline {
+    first: usize,
+    end: usize,
+    batch_size: usize,
+    transforms: Vec<String>,
+    asks: Vec<String>,
+    fault: String,
+    name: u32,
+}
+
+/// A worker in plain Python.
+#[adapter(name = "Far", resident = true, probe = python)]
+impl Feeder for Far {
+    fn feed(&mut self, bencher: &Bencher, data: &Data, fault: &str) -> Result<()> {
+        if !self.0.as_ref().is_some_and(Worker::is_alive) {
+            self.0 = None;
+            self.0 = Some(Worker::start(&command(fault))?);
+        }
+        let worker = self.0.as_mut().ok_or("it was started above").map_err(weighbridge::Error::new)?;
+        let file = |name: &str, dtype, shape: &[usize]| File {
+            kind: FieldKind { name: name.into(), dtype, shape: shape.into() },
+            path: data.folder.join(name),
+        };
+        let fields = vec![file("pair", Dtype::U8, &[2]), file("number", Dtype::I64, &[])];
+        let parts = Parts {
+            data: Files { elements: ELEMENTS, digest: "numbered", fields },
+            pipeline: Pipeline {
+                first: 0,
+                end: ELEMENTS,
+                batch_size: BATCH,
+                transforms: Vec::new(),
+                asks: Vec::new(),
+                fault: fault.into(),
+                name: std::process::id(),
+            },
+        };
+        worker.open(Task { contract: "feeder", device: "cpu", converted: "far" }, &parts)?;
+        bencher.work(ticket());
+        bencher.stream_remote(worker)?;
+        worker.close().map(drop)
+    }
+}
+
+fn command(fault: &str) -> Command {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workers");
+    match fault {
+        "is-not-there" => Command::new("/no/such/program"),
+        "is-a-shell" => Command::new("sh").arg("-c").arg("echo what is this; printf 'no frame at all' >&0"),
+        "honest" => Command::new("python3").arg(folder.join("tiny.py")),
+        fault => Command::new("python3").arg(folder.join("misbehaving.py")).arg(fault),
+    }
+}
+
+/// Feeds.
+#[scenario(id = "FEED-1", category = "Feeding", equivalence = exact)]
+fn feed(
+    bencher: &mut Bencher,
+    feeder: &mut dyn Feeder,
+    #[sweep("honest", "again")] fault: &'static str,
+) -> Result<()> {
+    let data = Data::make(bencher)?;
+    feeder.feed(bencher, &data, fault)
+}
+
+weighbridge::main!();

@@ -1,0 +1,152 @@
+"""The tiny worker with one fault or one sin: the first argument says at the start, the pipeline says for one case."""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import tiny
+
+FOREVER = ["sh", "-c", "sleep 987.25"]
+
+
+def at_start(fault, worker):
+    if fault == "hangs-at-import":
+        time.sleep(1000)
+    if fault == "misses-a-library":
+        worker.channel.send("failed", detail="Traceback\nModuleNotFoundError: No module named 'no_such'")
+        sys.exit()
+    if fault == "speaks-version-2":
+        worker.channel.send(
+            "hello", protocol=2, framework="", version="", module="", language="", **{"import": 0}
+        )
+    if fault == "exits-at-start":
+        print("no licence was found", file=sys.stderr)
+        sys.exit(3)
+    if fault == "beats-while-it-imports":
+        for _ in range(8):
+            worker.channel.send("beat", doing="importing much")
+            time.sleep(0.4)
+
+
+class Sinner(tiny.Loader):
+    """Hands out what it should not."""
+
+    def __init__(self, said, sin):
+        super().__init__(said)
+        self.sin, self.timed = sin, False
+        if sin == "one-field-of-two":
+            self.fields = self.fields[:1]
+
+    def next(self):
+        if self.sin == "same-batch-again" and self.timed:
+            self.at = self.first
+        batch = super().next()
+        if batch is None:
+            return None
+        elements, parts = batch
+        if self.sin == "drops-the-last" and self.at == self.end and elements < self.size:
+            return None
+        if self.sin == "pads-and-counts" and elements < self.size:
+            rows = [field.row for field in self.fields]
+            parts = [part + bytes((self.size - elements) * row) for part, row in zip(parts, rows)]
+            elements = self.size
+        if self.sin == "swaps-channels":
+            parts = [bytes(part[at ^ 1] for at in range(len(part))) for part in parts]
+        return elements, parts
+
+
+class Misbehaving(tiny.Worker):
+    fault = ""
+
+    def open(self, said):
+        self.fault = said["pipeline"]["fault"]
+        if self.fault == "floods-stderr":
+            sys.stderr.write("x" * 79 + "\n")
+            for _ in range(4000):
+                sys.stderr.write("flood " * 500 + "\n")
+        if self.fault == "prints":
+            print("a progress bar: 100 %", flush=True)
+            os.write(1, b"{}" * 100)
+        if self.fault == "hangs-in-set-up":
+            time.sleep(1000)
+        if self.fault == "leaves-children":
+            for session in (False, True):
+                subprocess.Popen(FOREVER, start_new_session=session, close_fds=False)
+        if self.fault == "leaves-shared-memory":
+            with open(f"/dev/shm/wb_test_{said['pipeline']['name']}", "wb") as file:
+                file.write(bytes(1 << 20))
+        if self.fault == "declines":
+            raise ValueError("unreachable")
+        return Sinner(said, self.fault)
+
+    def on_open(self, said):
+        if said["pipeline"]["fault"] == "declines":
+            return self.channel.send("declined", why="Blur: there is no operator for it")
+        super().on_open(said)
+        if self.fault == "says-more":
+            self.channel.send("begun")
+
+    def on_verify(self, said):
+        if self.fault == "answers-another-thing":
+            return self.channel.send("timed", wall=1, elements=1, bytes=1, batches=1)
+        if self.fault == "fails":
+            raise RuntimeError("out of cheese")
+        super().on_verify(said)
+
+    def put(self, batch, offset=0):
+        said, offset = super().put(batch, offset)
+        if self.fault == "float16":
+            said["fields"][0]["dtype"] = "f16"
+        if self.fault == "lazy-handle":
+            said["fields"][0]["offset"] = 1 << 40
+        return said, offset
+
+    def on_run(self, said):
+        if self.fault == "hangs-in-a-batch":
+            print("about to hang", file=sys.stderr, flush=True)
+            time.sleep(1000)
+        if self.fault == "says-garbage":
+            self.channel.end.sendall(b"hello, I am no frame")
+            time.sleep(1000)
+        if self.fault == "stops-within-a-frame":
+            self.channel.end.sendall(struct.pack("<I", 100) + b'{"ran"')
+            time.sleep(1000)
+        if self.fault == "forks-and-dies":
+            if os.fork() == 0:
+                os.setsid()
+                os.execvp(FOREVER[0], FOREVER)
+            os._exit(7)
+        if self.fault == "is-killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "claims-time":
+            self.channel.send = self.claiming(self.channel.send)
+        if self.fault == "works-while-stopped":
+            self.channel.send = self.working(self.channel.send)
+        self.loader.timed = True
+        super().on_run(said)
+
+    def claiming(self, send):
+        def changed(name, **message):
+            message["samples"] = [sample + 3_600_000_000_000 for sample in message["samples"]]
+            message["wall"] = sum(message["samples"])
+            send(name, **message)
+
+        return changed
+
+    def working(self, send):
+        def changed(name, **message):
+            message["usage"]["cpu"] = 300_000_000
+            message["stopped"].update(cpu=400_000_000, others=390_000_000)
+            send(name, **message)
+
+        return changed
+
+
+if __name__ == "__main__":
+    worker = Misbehaving()
+    at_start(sys.argv[1] if len(sys.argv) > 1 else "", worker)
+    worker.hello()
+    worker.serve()
