@@ -78,9 +78,9 @@ pub mod prelude {
 pub mod data {
     pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
     pub use crate::compare::{
-        Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, Mark, Method, MetricChange, Policy, Processes, Promoted, Refusal, Rounds, Row, Tendency,
-        Tolerance, Verdict, decide, judge,
+        Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
+        GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,
+        Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge, rank,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
@@ -91,7 +91,7 @@ pub mod data {
         Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
-    pub use crate::report::quantity;
+    pub use crate::report::{machine, quantity};
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::stats::{
         Change, ChangePoint, change_points, clopper_pearson, median, quantile, robust_spread,

@@ -42,6 +42,17 @@ fn the_page_of_the_catalogue_is_what_the_suite_lists() {
 }
 
 #[test]
+fn every_framework_of_the_table_is_registered_by_its_exact_name_and_tier() {
+    let ran = suite(&["--list", "--format", "json"]);
+    let listing: serde_json::Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+    let adapters = listing["adapters"].as_array().expect("there are adapters");
+    for peer in weighbridge_scenarios::adapters::python::PEERS {
+        let found = adapters.iter().find(|adapter| adapter["name"] == peer.name);
+        assert_eq!(found.map(|found| &found["tier"]), Some(&peer.tier.into()), "{}", peer.name);
+    }
+}
+
+#[test]
 fn pc_1_plans_seven_depths_for_each_adapter() {
     let plan = suite(&["PC-1", "--param", "variant=all"]).stdout;
     for depth in [1, 2, 5, 10, 20, 50, 100] {

@@ -9,6 +9,7 @@ use weighbridge::data::Layout;
 use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
 use crate::compare_baseline;
 use crate::lock;
+use crate::peers;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
@@ -34,6 +35,8 @@ enum Does {
     Judge(Exit),
     /// Checks the committed list of ids, where there is one.
     Lock,
+    /// Installs and checks the light Python frameworks, where they can be had in time.
+    Peers,
 }
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
@@ -92,6 +95,7 @@ fn steps(place: &Place) -> Vec<Step> {
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
+        Step { name: "peers", does: Does::Peers },
     ];
     let has_lock = lock::path(place).exists();
     all.into_iter().filter(|step| has_lock || !matches!(step.does, Does::Lock)).collect()
@@ -109,6 +113,9 @@ impl Step {
                 format!("{}cargo {}", variables.collect::<String>(), words.join(" "))
             }
             Does::Lock => "cargo xtask lock --check".to_owned(),
+            Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
+                            cargo xtask peers check  # in five minutes, else skipped"
+                .to_owned(),
             Does::Judge(end) => format!(
                 "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  \
                  # exits {}",
@@ -134,6 +141,7 @@ impl Step {
                 said.print();
                 Ok(if said.exit == Exit::Fine { Ok(()) } else { Err("found ids missing".to_owned()) })
             }
+            Does::Peers => peers::light(place),
             Does::Judge(end) => {
                 let said = compare_baseline::run(&judging(), place)?;
                 said.print();
@@ -185,7 +193,9 @@ mod tests {
              {data}  # exits 0\n\
              slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --repeats 6 --data {data}\n\
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
-             {data}  # exits 3\n"
+             {data}  # exits 3\n\
+             peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
+             peers check  # in five minutes, else skipped\n"
         );
         assert_eq!(said.text, expected);
     }

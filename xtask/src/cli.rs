@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// List, verify and find the real data sets.
     #[command(name = "data")]
     RealData(Data),
+    /// Write a report on a run.
+    Report(Report),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
@@ -296,6 +298,39 @@ pub(crate) enum DataAction {
     },
 }
 
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(subcommand)]
+    pub(crate) what: ReportKind,
+}
+
+/// What can be reported on.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReportKind {
+    /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
+    Comparison(ReportComparison),
+}
+
+/// Arguments of `report comparison`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportComparison {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// The adapter whose strengths and gaps these are [default: `Datarax`, or the reference where that was not measured].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: Option<String>,
+    /// Compare it with these alone (repeat for more) [default: for a framework all other frameworks].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rival: Vec<String>,
+    /// Write it to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
 /// Arguments of `coverage`.
 #[derive(Debug, Args)]
 pub(crate) struct Coverage {
@@ -376,7 +411,7 @@ pub(crate) struct Ci {
     /// Print the steps and run none.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`.
+    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `peers`.
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
 }

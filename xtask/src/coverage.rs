@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::Exit;
 
 use crate::cli;
-use crate::dry::{self, Coverage, Covered, Standing};
+use crate::dry::{self, Asked, Coverage, Covered, Standing};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -40,7 +40,10 @@ pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
     let adapters: Vec<&str> = args.adapter.iter().map(String::as_str).collect();
     let found = match args.render {
         true => Coverage::new(),
-        false => dry::run(place, &adapters, &[])?,
+        false => {
+            let what = Asked { adapters: &adapters, scenarios: &[], set: "all", home: None };
+            dry::run(place, what)?
+        }
     };
     let (new, away) = merge(&known, found);
     let page = page(&new);
@@ -101,7 +104,7 @@ fn merge(known: &Coverage, found: Coverage) -> (Coverage, String) {
     let mut away = String::new();
     for (name, covered) in found {
         if covered.variants.values().all(|standing| matches!(standing, Standing::Skipped(_))) {
-            let why = covered.variants.values().find_map(reason).unwrap_or_default();
+            let why = covered.variants.values().find_map(reason).unwrap_or("not installed");
             let kept = if known.contains_key(&name) { "what was known of it is kept" } else { "left out" };
             writeln!(away, "not tried: {name}: {why} ({kept})").expect(FITS);
             continue;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -45,11 +46,25 @@ pub(crate) struct Covered {
 /// By adapter.
 pub(crate) type Coverage = BTreeMap<String, Covered>;
 
-/// Runs ten batches of every variant with these adapters (all, if none is named) and these scenarios (likewise).
+/// What is to be tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    /// These adapters; all, if none is named.
+    pub(crate) adapters: &'a [&'a str],
+    /// These scenarios; all of the set, if none is named.
+    pub(crate) scenarios: &'a [String],
+    /// Scenarios of this set.
+    pub(crate) set: &'a str,
+    /// Where Python frameworks are installed, where that is not the usual place.
+    pub(crate) home: Option<&'a Path>,
+}
+
+/// Runs ten batches of every variant.
 ///
 /// # Errors
 /// When a bench program does not build or does not come to its end. A case that fails is no error.
-pub(crate) fn run(place: &Place, adapters: &[&str], scenarios: &[String]) -> Result<Coverage> {
+pub(crate) fn run(place: &Place, what: Asked<'_>) -> Result<Coverage> {
+    let Asked { adapters, scenarios, set, home } = what;
     // A directory of its own, made anew: nobody compares with these runs.
     let data = place.layout.data().join("check");
     match fs::remove_dir_all(&data) {
@@ -60,7 +75,7 @@ pub(crate) fn run(place: &Place, adapters: &[&str], scenarios: &[String]) -> Res
     }
     let mut coverage = Coverage::new();
     for program in programs::build(&place.root, None, &[])? {
-        let listing = asked(&program, &["--list", "--format", "json", "--set", "all"])?;
+        let listing = listed(&program, set)?;
         let listing: Value = serde_json::from_str(&listing)
             .with_context(|| format!("failed to read what {} lists", program.suite))?;
         let tiers = tiers(&listing);
@@ -68,7 +83,10 @@ pub(crate) fn run(place: &Place, adapters: &[&str], scenarios: &[String]) -> Res
             continue;
         }
         let mut command = Command::new(&program.path);
-        command.current_dir(&program.directory).args(["--bench", "--profile", "check", "--set", "all"]);
+        command.current_dir(&program.directory).args(["--bench", "--profile", "check", "--set", set]);
+        if let Some(home) = home {
+            command.env("WEIGHBRIDGE_PEERS", home);
+        }
         command.args(params(&listing, scenarios)).arg("--data").arg(&data);
         command.args(adapters.iter().flat_map(|name| ["--adapter", *name]));
         command.args(scenarios.iter().flat_map(|id| ["--scenario", id.as_str()]));
@@ -82,13 +100,20 @@ pub(crate) fn run(place: &Place, adapters: &[&str], scenarios: &[String]) -> Res
         if let Some(manifest) = runs.list()?.runs.iter().find(|run| run.suite == program.suite) {
             gather(&runs.load(&manifest.id)?, &tiers, &mut coverage);
         }
+        // What is not installed has no case at all unless it is named.
+        for (name, tier) in
+            tiers.iter().filter(|(name, _)| adapters.is_empty() || adapters.contains(&name.as_str()))
+        {
+            coverage.entry(name.clone()).or_insert_with(|| Covered { tier: *tier, ..Covered::default() });
+        }
     }
     Ok(coverage)
 }
 
-fn asked(program: &Program, arguments: &[&str]) -> Result<String> {
+fn listed(program: &Program, set: &str) -> Result<String> {
     let mut command = Command::new(&program.path);
-    command.current_dir(&program.directory).args(arguments).stdin(Stdio::null());
+    command.current_dir(&program.directory).args(["--list", "--format", "json", "--set", set]);
+    command.stdin(Stdio::null());
     let asked = command.output().with_context(|| format!("failed to start {}", program.suite))?;
     if !asked.status.success() {
         bail!("failed to list {}: {}", program.suite, String::from_utf8_lossy(&asked.stderr).trim());
@@ -160,9 +185,9 @@ fn standing(case: &CaseRecord) -> Standing {
     }
 }
 
-/// Whether a skip is for want of real data, which says nothing of the adapter.
+/// Whether a skip is for want of real data or of memory, which says nothing of the adapter.
 fn is_of_the_machine(why: &str) -> bool {
-    why.contains("--data-root") || why.contains("WEIGHBRIDGE_DATA_ROOT")
+    why.contains("--data-root") || (why.contains("MiB of memory") && why.contains("profile `"))
 }
 
 /// The first line, cut where it gets long: a page is no log.

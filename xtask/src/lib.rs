@@ -29,6 +29,7 @@ mod pick;
 mod place;
 mod plot;
 mod programs;
+mod report;
 mod runs;
 mod said;
 mod show;
@@ -89,6 +90,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Calibrate(args) => calibrate::run(&args, &place),
         Command::Catalogue(args) => catalogue::run(&args, &place),
         Command::RealData(args) => data::run(&args),
+        Command::Report(args) => report::run(&args, &place),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),

@@ -5,6 +5,7 @@
 //! file is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
 //! have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine one.
 
+mod across;
 mod change;
 mod comparison;
 mod duel;
@@ -18,6 +19,7 @@ mod tolerance;
 mod values;
 mod verdict;
 
+pub use across::{Class, Place, Ratio, STRONGER, WEAKER, rank};
 pub use change::{MetricChange, Tendency};
 pub use comparison::{
     CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Processes, Promoted, Refusal, Row,

@@ -4,11 +4,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Direction, Error, Kept, Result, Source, Ticket, Unit};
+use weighbridge::{Bencher, Count, Direction, Kept, Result, Source, Ticket, Unit};
 
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
-use crate::workload::PipelineSpec;
+use crate::workload::{PipelineSpec, cut};
 
 /// Batches that a smoke run has.
 const SMOKE_BATCHES: usize = 2;
@@ -84,10 +84,6 @@ pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Cuts the data of every pipeline to so many batches, so that a look at what a loader can do takes no longer than it must.
-/// A run keeps it among the variables of its environment.
-const CUT: &str = "WEIGHBRIDGE_CUT";
-
 /// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run, and over as many as
 /// `WEIGHBRIDGE_CUT` says.
 ///
@@ -96,17 +92,10 @@ const CUT: &str = "WEIGHBRIDGE_CUT";
 /// `WEIGHBRIDGE_CUT` that is no number.
 pub fn open_data(bencher: &Bencher, spec: &PipelineSpec) -> Result<(PipelineSpec, Arc<DataSet>)> {
     spec.check()?;
-    let cut = std::env::var_os(CUT).map(|text| cut(&text.to_string_lossy())).transpose()?;
-    let cut = if bencher.is_smoke() { Some(SMOKE_BATCHES) } else { cut };
+    let cut = if bencher.is_smoke() { Some(SMOKE_BATCHES) } else { cut()? };
     let spec = cut.map_or_else(|| spec.clone(), |batches| spec.clone().cut_to(batches));
     let data = Cache::from_env().open(&spec.source)?;
     Ok((spec, Arc::new(data)))
-}
-
-fn cut(text: &str) -> Result<usize> {
-    let batches = text.parse().ok().filter(|batches| *batches > 0);
-    batches
-        .ok_or_else(|| Error::new(format!("{CUT} is `{text}`: give a number of batches, or leave it unset")))
 }
 
 /// Goes through one epoch in the way that the pipeline has, batch by batch or in one pass.
@@ -168,17 +157,4 @@ impl Source for Stream<'_> {
 fn count(batch: &dyn Batch) -> Count {
     let batch = black_box(batch);
     Count { elements: batch.elements() as u64, bytes: batch.size() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_is_a_number_of_batches() {
-        assert_eq!(cut("10").expect("a number"), 10);
-        for wrong in ["", "0", "-1", "ten"] {
-            assert!(cut(wrong).expect_err(wrong).to_string().contains("WEIGHBRIDGE_CUT"));
-        }
-    }
 }

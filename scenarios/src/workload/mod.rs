@@ -3,6 +3,7 @@
 //!
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
+mod cut;
 mod draw;
 mod route;
 mod spec;
@@ -10,6 +11,7 @@ mod structure;
 mod transform;
 mod variants;
 
+pub use cut::cut;
 pub use draw::{Draw, Draws};
 pub use route::{Route, Touch};
 pub use spec::{Access, PipelineSpec, Shard};

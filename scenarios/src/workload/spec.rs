@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use weighbridge::{Dtype, Error, FieldKind, Needs, Result};
 
+use super::cut::cut;
 use super::route::{self, Route};
 use super::{Gate, Merge, Mixing, Structure, Transform};
 use crate::data::{DataSpec, Origin};
@@ -241,6 +242,13 @@ impl PipelineSpec {
     /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
     /// batches that the harness holds back to verify, and the process itself.
     pub fn needs(&self) -> Needs {
+        match cut() {
+            Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
+            _ => self.whole_needs(), // a mistake is told when a pipeline is opened
+        }
+    }
+
+    fn whole_needs(&self) -> Needs {
         // What is refused when it is opened needs nothing.
         let routes = self.routes().unwrap_or_default();
         let output: usize = routes.iter().map(|route| size(&route.output)).sum();

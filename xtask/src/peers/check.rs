@@ -9,7 +9,7 @@ use weighbridge::data::Exit;
 use weighbridge_scenarios::adapters::python::Peer;
 
 use crate::coverage::{reason, sign};
-use crate::dry::{self, Coverage, Standing};
+use crate::dry::{self, Asked, Coverage, Standing};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -25,7 +25,13 @@ const QUIET: [(&str, &str); 7] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-pub(super) fn run(peers: &[&Peer], scenarios: &[String], home: &Path, place: &Place) -> Result<Said> {
+pub(super) fn run(
+    peers: &[&Peer],
+    scenarios: &[String],
+    set: &str,
+    home: &Path,
+    place: &Place,
+) -> Result<Said> {
     let mut said = Said::fine("");
     let mut table =
         Table::new(["name", "version", "import>", "yes>", "other>", "no>", "broke>", "not tried>"]);
@@ -46,7 +52,11 @@ pub(super) fn run(peers: &[&Peer], scenarios: &[String], home: &Path, place: &Pl
         }
     }
     let names: Vec<&str> = usable.iter().map(|(peer, _)| peer.name).collect();
-    let coverage = if names.is_empty() { Coverage::new() } else { dry::run(place, &names, scenarios)? };
+    let coverage = if names.is_empty() {
+        Coverage::new()
+    } else {
+        dry::run(place, Asked { adapters: &names, scenarios, set, home: Some(home) })?
+    };
     let mut reasons = String::new();
     for (peer, seconds) in usable {
         let covered = coverage.get(peer.name).cloned().unwrap_or_default();
@@ -105,7 +115,7 @@ mod tests {
     fn what_is_not_installed_is_said_with_the_command_and_nothing_is_run() {
         let (peers, home) = (tempfile::tempdir().expect("a folder"), home());
         let grain = python::find("grain").expect("known");
-        let said = run(&[grain], &[], peers.path(), &home.place).expect("said");
+        let said = run(&[grain], &[], "all", peers.path(), &home.place).expect("said");
         assert_eq!(said.exit, Exit::NothingToJudge);
         assert_eq!(said.remarks, ["Google Grain: not installed: cargo xtask peers install grain"]);
         assert_eq!(said.text, "");

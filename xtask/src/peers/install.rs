@@ -17,16 +17,15 @@ use super::uv::Uv;
 use crate::said::Said;
 use crate::stop;
 
-pub(super) fn run(peers: &[&Peer], python: Option<&str>, again: bool, home: &Path) -> Result<Said> {
+pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, home: &Path) -> Result<Said> {
     if let Some(python) = python.filter(|python| !PYTHONS.contains(python)) {
         return Err(stop::unknown("Python", python, PYTHONS));
     }
-    let uv = Uv::find()?;
     let mut said = Said::fine("");
     for (at, peer) in peers.iter().enumerate() {
         eprint!("[{}/{}] {}: ", at + 1, peers.len(), peer.name);
         let start = Instant::now();
-        match one(&uv, peer, python, again, home) {
+        match one(uv, peer, python, again, home) {
             Ok(Some(installed)) => {
                 let size = installed.size.map_or_else(String::new, |size| {
                     format!(", {}", quantity::show(size as f64, &Unit::BYTES))
@@ -74,19 +73,24 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
     let folder = peer.folder(home);
     remove(&folder)?;
     fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
-    let range = format!(">={},<3.{}", PYTHONS[0], PYTHONS.len() + 11);
-    let venv = folder.join("venv");
-    let made = ["venv".as_ref(), "--python".as_ref(), python.unwrap_or(&range).as_ref(), venv.as_os_str()];
-    uv.run(&folder, made)?.map_err(anyhow::Error::msg).context("failed to make a virtual environment")?;
-    let interpreter = peer.python(home);
-    let sync = ["pip".as_ref(), "sync".as_ref(), "--require-hashes".as_ref(), "--python".as_ref()];
-    let sync = sync.into_iter().chain([interpreter.as_os_str(), file.as_os_str()]);
-    uv.run(&folder, sync)?.map_err(anyhow::Error::msg).context("failed to install its packages")?;
-    let (version, python) = versions(&interpreter, peer.package)?;
+    environment(uv, &folder, python, &file)?;
+    let (version, python) = versions(&peer.python(home), peer.package)?;
     let mut installed = Installed::new(peer, version, python, &requirements);
     installed.size = Some(size(&folder));
     write(&peer.installed_file(home), &installed)?;
     Ok(Some(installed))
+}
+
+/// Makes `venv` in a folder, with exactly the packages of a requirement file.
+pub(super) fn environment(uv: &Uv, folder: &Path, python: Option<&str>, file: &Path) -> Result<()> {
+    let range = format!(">={},<3.{}", PYTHONS[0], PYTHONS.len() + 11);
+    let venv = folder.join("venv");
+    let made = ["venv".as_ref(), "--python".as_ref(), python.unwrap_or(&range).as_ref(), venv.as_os_str()];
+    uv.run(folder, made)?.map_err(anyhow::Error::msg).context("failed to make a virtual environment")?;
+    let interpreter = venv.join("bin").join("python");
+    let sync = ["pip".as_ref(), "sync".as_ref(), "--require-hashes".as_ref(), "--python".as_ref()];
+    let sync = sync.into_iter().chain([interpreter.as_os_str(), file.as_os_str()]);
+    uv.run(folder, sync)?.map_err(anyhow::Error::msg).context("failed to install its packages")
 }
 
 /// Removes an environment: first what says that it is one.
@@ -146,7 +150,9 @@ mod tests {
 
     #[test]
     fn a_strange_python_is_a_mistake_before_anything_is_done() {
-        let error = run(&[], Some("3.9"), false, Path::new("/nowhere")).expect_err("refused").to_string();
+        let error = run(&Uv::at("/uv"), &[], Some("3.9"), false, Path::new("/nowhere"))
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains("there is no Python `3.9`"), "{error}");
     }
 

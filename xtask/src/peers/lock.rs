@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use weighbridge::data::Exit;
-use weighbridge_scenarios::adapters::python::{PYTHONS, Peer, requirements};
+use weighbridge_scenarios::adapters::python::{PYTHONS, requirements};
 
 use super::uv::Uv;
 use crate::said::Said;
@@ -12,30 +12,31 @@ use crate::said::Said;
 /// The largest file that is worth a commit.
 const MOST: u64 = 1 << 20;
 
-pub(super) fn run(peers: &[&Peer], upgrade: bool) -> Result<Said> {
+/// The requirement files of these short names.
+pub(super) fn run(shorts: impl Iterator<Item = &'static str>, upgrade: bool) -> Result<Said> {
     let uv = Uv::find()?;
     let mut said = Said::fine("");
-    for (at, peer) in peers.iter().enumerate() {
-        eprintln!("[{}/{}] {}", at + 1, peers.len(), peer.name);
-        let file = peer.requirement_file();
+    for short in shorts {
+        eprintln!("{short}");
+        let file = requirements().join(format!("{short}.txt"));
         let before = fs::read(&file).unwrap_or_default(); // there may be none yet
-        if let Err(why) = uv.run(&requirements(), arguments(peer, upgrade))? {
-            said.remarks.push(format!("error: {}: failed to resolve its packages: {why}", peer.name));
+        if let Err(why) = uv.run(&requirements(), arguments(short, upgrade))? {
+            said.remarks.push(format!("error: {short}: failed to resolve its packages: {why}"));
             said.exit = Exit::Failed;
             continue;
         }
         let after = fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?;
         let state = if before == after { "is as it was" } else { "is new" };
-        said.text.push_str(&format!("{}.txt {state} ({} bytes)\n", peer.environment, after.len()));
+        said.text.push_str(&format!("{short}.txt {state} ({} bytes)\n", after.len()));
         if after.len() as u64 > MOST {
-            said.remarks.push(format!("warning: {}.txt is larger than 1 MiB", peer.environment));
+            said.remarks.push(format!("warning: {short}.txt is larger than 1 MiB"));
         }
     }
     Ok(said)
 }
 
 /// One version of a package for all Pythons (`fewest`), so that a figure does not depend on which one is there.
-fn arguments(peer: &Peer, upgrade: bool) -> Vec<String> {
+fn arguments(short: &str, upgrade: bool) -> Vec<String> {
     let fixed = [
         "pip",
         "compile",
@@ -51,7 +52,7 @@ fn arguments(peer: &Peer, upgrade: bool) -> Vec<String> {
     ];
     let mut arguments: Vec<String> = fixed.iter().map(|&word| word.to_owned()).collect();
     arguments.extend(upgrade.then(|| "--upgrade".to_owned()));
-    let file = |extension: &str| format!("{}.{extension}", peer.environment);
+    let file = |extension: &str| format!("{short}.{extension}");
     arguments.extend([file("in"), "--output-file".to_owned(), file("txt")]);
     arguments
 }
@@ -59,14 +60,12 @@ fn arguments(peer: &Peer, upgrade: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn every_package_is_locked_with_hashes_for_all_pythons() {
-        let scan = python::find("datarax_scan").expect("known");
-        let line = arguments(scan, true).join(" ");
+        let line = arguments("datarax", true).join(" ");
         assert!(line.contains("--universal") && line.contains("--generate-hashes"), "{line}");
         assert!(line.ends_with("--upgrade datarax.in --output-file datarax.txt"), "{line}");
-        assert!(!arguments(scan, false).iter().any(|word| word == "--upgrade"));
+        assert!(!arguments("datarax", false).iter().any(|word| word == "--upgrade"));
     }
 }

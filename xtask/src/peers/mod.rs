@@ -2,6 +2,7 @@
 
 mod check;
 mod install;
+mod light;
 mod list;
 mod lock;
 mod remove;
@@ -9,9 +10,12 @@ mod uv;
 
 use std::path::PathBuf;
 
+pub(crate) use self::light::light;
+
 use anyhow::Result;
 use weighbridge_scenarios::adapters::python::{self, PEERS, Peer};
 
+use self::uv::Uv;
 use crate::cli::{Peers, PeersAction, Which};
 use crate::place::Place;
 use crate::said::Said;
@@ -22,13 +26,18 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
     match &args.action {
         PeersAction::List => Ok(list::run(&home()?, place)),
         PeersAction::Install { which, python, again } => {
-            install::run(&environments(&chosen(which)?), python.as_deref(), *again, &home()?)
+            install::run(&Uv::find()?, &environments(&chosen(which)?), python.as_deref(), *again, &home()?)
         }
-        PeersAction::Check { which, scenario } => check::run(&chosen(which)?, scenario, &home()?, place),
+        PeersAction::Check { which, scenario } => {
+            check::run(&chosen(which)?, scenario, "all", &home()?, place)
+        }
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
         PeersAction::Lock { names, upgrade } => {
-            let which = Which { names: names.clone(), all: names.is_empty() };
-            lock::run(&environments(&chosen(&which)?), *upgrade)
+            let named: Vec<String> = names.iter().filter(|name| *name != light::TOOLS).cloned().collect();
+            let which = Which { all: names.is_empty(), names: named };
+            let peers = environments(&chosen(&which)?);
+            let tools = (which.all || which.names.len() < names.len()).then_some(light::TOOLS);
+            lock::run(peers.iter().map(|peer| peer.short).chain(tools), *upgrade)
         }
     }
 }

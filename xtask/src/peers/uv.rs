@@ -1,8 +1,10 @@
 //! `uv`, which makes the environments.
 
 use std::ffi::OsStr;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -13,7 +15,14 @@ const TAIL: usize = 15;
 
 /// The program, as it was found.
 #[derive(Clone, Debug)]
-pub(super) struct Uv(PathBuf);
+pub(super) struct Uv {
+    program: PathBuf,
+    /// When it is ended.
+    until: Option<Instant>,
+}
+
+/// How often an end is looked for: far more often than people would notice.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Uv {
     /// The one on the search path.
@@ -24,12 +33,22 @@ impl Uv {
     fn find_on(path: Option<&OsStr>) -> Result<Self> {
         let folders = path.into_iter().flat_map(std::env::split_paths);
         let found = folders.map(|folder| folder.join("uv")).find(|program| program.is_file());
-        found.map(Self).ok_or_else(|| {
+        found.map(Self::at).ok_or_else(|| {
             stop::usage(
                 "`uv` is not on the search path: install it with `pip install uv` or `pipx install uv` \
                  (https://docs.astral.sh/uv/)",
             )
         })
+    }
+
+    /// The one that lies there.
+    pub(super) fn at(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), until: None }
+    }
+
+    /// The same, ended when this time is up.
+    pub(super) fn until(self, end: Instant) -> Self {
+        Self { until: Some(end), ..self }
     }
 
     /// Runs it and waits. The inner error is the end of what it wrote.
@@ -38,16 +57,34 @@ impl Uv {
         folder: &Path,
         arguments: impl IntoIterator<Item = T>,
     ) -> Result<Result<(), String>> {
-        let mut command = Command::new(&self.0);
+        let mut command = Command::new(&self.program);
         command.current_dir(folder).args(arguments).stdin(Stdio::null());
         // Nothing of an environment that happens to be active may be taken for ours.
         command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env("UV_NO_PROGRESS", "1");
-        let ended = command.output().with_context(|| format!("failed to start `{}`", self.0.display()))?;
-        if ended.status.success() {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let failed = || format!("failed to start `{}`", self.program.display());
+        let mut child = command.spawn().with_context(failed)?;
+        let mut stderr = child.stderr.take().context("its stderr is a pipe")?;
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            drop(stderr.read_to_end(&mut said)); // what was read is what there is to show
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        let status = loop {
+            if let Some(status) = child.try_wait().with_context(failed)? {
+                break status;
+            }
+            if self.until.is_some_and(|end| Instant::now() >= end) {
+                child.kill().and_then(|()| child.wait()).context("failed to end uv")?;
+                return Ok(Err("uv was ended: its time was up".to_owned()));
+            }
+            std::thread::sleep(LOOK);
+        };
+        if status.success() {
             return Ok(Ok(()));
         }
-        let said = String::from_utf8_lossy(&ended.stderr);
-        Ok(Err(format!("uv ended with {}\n{}", ended.status, tail(&said))))
+        let said = said.join().unwrap_or_default();
+        Ok(Err(format!("uv ended with {status}\n{}", tail(&said))))
     }
 }
 
@@ -70,6 +107,17 @@ mod tests {
         std::fs::write(place.path().join("uv"), "").expect("written");
         assert!(Uv::find_on(Some(place.path().as_os_str())).is_ok());
         assert!(Uv::find_on(None).is_err());
+    }
+
+    #[test]
+    fn what_fails_says_the_end_of_its_output_and_what_takes_too_long_is_ended() {
+        let (shell, here) = (Uv::at("/bin/sh"), Path::new("/"));
+        assert_eq!(shell.run(here, ["-c", "echo fine >&2"]).expect("started"), Ok(()));
+        let why = shell.run(here, ["-c", "echo no such package >&2; exit 2"]).expect("started");
+        assert!(why.is_err_and(|why| why.contains("exit status: 2") && why.contains("  no such package\n")));
+        let ended = shell.until(Instant::now()).run(here, ["-c", "exec sleep 600"]).expect("started");
+        assert!(ended.is_err_and(|why| why.contains("time was up")));
+        assert!(Uv::at("/nowhere/uv").run(here, ["x"]).is_err());
     }
 
     #[test]

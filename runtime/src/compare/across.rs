@@ -1,0 +1,211 @@
+//! Systems side by side in one run: which of two leads by what factor, who stands on which place, who is a tie.
+
+use serde::{Deserialize, Serialize};
+
+use super::Effect;
+use crate::metric::{Direction, Reading};
+use crate::record::{CaseRecord, MetricRecord};
+use crate::stats;
+
+/// From this ratio on a system is stronger than the best of the others.
+pub const STRONGER: f64 = 1.2;
+/// Below this ratio there is a gap to the best of the others.
+pub const WEAKER: f64 = 0.8;
+
+/// By what factor one system leads another: above 1 it is better, whichever way the metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The estimate: of all pairs of a value of the one and a value of the other, the median ratio (Hodges and Lehmann); with
+    /// too few values for an interval the ratio of the medians.
+    pub estimate: f64,
+    /// Lower and upper bound at 95 %; `None` where there are fewer than four values on a side.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How a system stands to the best of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// It leads by more than [`STRONGER`].
+    Strength,
+    /// Neither leads by much, or nobody can say who leads.
+    Parity,
+    /// It has less than [`WEAKER`] of what the best other one has.
+    Gap,
+}
+
+impl Ratio {
+    /// By what factor `ours` leads `theirs`. `None` where they are not the same metric, where the metric has no better
+    /// side, and where a value is missing, zero or no number on one side.
+    pub fn between(ours: &MetricRecord, theirs: &MetricRecord) -> Option<Self> {
+        let same = ours.name == theirs.name && ours.unit == theirs.unit && ours.direction == theirs.direction;
+        if !same {
+            return None;
+        }
+        let (ours, theirs) = (costs(ours)?, costs(theirs)?);
+        let ratio = match Effect::of(&theirs, &ours) {
+            // An effect says by how much we are worse.
+            Some(effect) => Self {
+                estimate: 1.0 / (1.0 + effect.estimate),
+                interval: Some((1.0 / (1.0 + effect.high), 1.0 / (1.0 + effect.low))),
+            },
+            None => Self { estimate: (stats::median(&theirs) - stats::median(&ours)).exp(), interval: None },
+        };
+        ratio.estimate.is_finite().then_some(ratio)
+    }
+
+    /// Whether nobody can say who leads: the interval has 1 in it.
+    pub fn is_tie(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
+    }
+
+    /// How we stand. A tie is parity, however far off the estimate.
+    pub fn class(&self) -> Class {
+        match self.estimate {
+            _ if self.is_tie() => Class::Parity,
+            ratio if ratio > STRONGER => Class::Strength,
+            ratio if ratio < WEAKER => Class::Gap,
+            _ => Class::Parity,
+        }
+    }
+
+    /// Whether all of the interval is of the estimate's class. Without an interval nothing is certain.
+    pub fn is_certain(&self) -> bool {
+        let class = |ratio| Self { estimate: ratio, interval: None }.class();
+        self.interval.is_some_and(|(low, high)| class(low) == self.class() && class(high) == self.class())
+    }
+}
+
+/// Values as costs: logarithms, turned so that more is worse. `None` without values, without a better side, and for a value
+/// that has no logarithm.
+fn costs(metric: &MetricRecord) -> Option<Vec<f64>> {
+    let sign = match metric.direction {
+        Direction::Higher => -1.0,
+        Direction::Lower => 1.0,
+        Direction::Information => return None,
+    };
+    let values = metric.values.iter().filter_map(Reading::value);
+    let costs: Vec<f64> = values.map(|value| sign * value.ln()).collect();
+    (!costs.is_empty() && costs.iter().all(|cost| cost.is_finite())).then_some(costs)
+}
+
+/// A system's place among those of one scenario and point.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Its case.
+    pub case: &'a CaseRecord,
+    /// What it is ranked by.
+    pub metric: &'a MetricRecord,
+    /// Its place, from 1. Those that cannot be told from the best are all first; else equals share no place.
+    pub rank: usize,
+    /// By what factor it leads the best: at most about 1, and 1 for the best itself.
+    pub ratio: Ratio,
+}
+
+/// Ranks cases of one scenario and point by a metric, the best median first. Only cases that may be ranked
+/// ([`CaseRecord::ranked`]) and have the metric are in it; none where the metric has no better side.
+pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Place<'a>> {
+    let mut found: Vec<(f64, &CaseRecord, &MetricRecord)> = Vec::new();
+    for case in cases.iter().filter(|case| case.ranked()) {
+        if let Some(metric) = case.metric(metric)
+            && let Some(costs) = costs(metric)
+        {
+            found.push((stats::median(&costs), case, metric));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((_, _, best)) = found.first().copied() else { return Vec::new() };
+    let mut places: Vec<Place<'a>> = Vec::new();
+    for (at, (_, case, metric)) in found.into_iter().enumerate() {
+        let Some(ratio) = Ratio::between(metric, best) else { continue };
+        let ratio = if at == 0 { Ratio { estimate: 1.0, interval: None } } else { ratio };
+        // A place is shared with the best alone: "cannot be told from" does not carry over from one to the next.
+        let rank = if at == 0 || ratio.is_tie() { 1 } else { at + 1 };
+        places.push(Place { case, metric, rank, ratio });
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Unit;
+    use crate::record::Estimate;
+
+    const SPREAD: [f64; 7] = [1.00, 1.02, 0.98, 1.01, 0.99, 1.03, 1.005];
+
+    fn metric(direction: Direction, values: &[f64]) -> MetricRecord {
+        MetricRecord {
+            name: "throughput".into(),
+            unit: Unit::ELEMENTS_PER_SECOND,
+            direction,
+            values: values.iter().map(|value| Reading::Value(*value)).collect(),
+            estimate: Estimate::of(values),
+        }
+    }
+
+    fn ratio(direction: Direction, factor: f64) -> Ratio {
+        let (ours, theirs) =
+            (metric(direction, &SPREAD.map(|value| value * factor)), metric(direction, &SPREAD));
+        Ratio::between(&ours, &theirs).expect("both have values")
+    }
+
+    #[test]
+    fn more_of_a_rate_and_less_of_a_time_lead() {
+        for (direction, factor) in [(Direction::Higher, 2.0), (Direction::Lower, 0.5)] {
+            let ratio = ratio(direction, factor);
+            let (low, high) = ratio.interval.expect("seven values");
+            assert!((ratio.estimate - 2.0).abs() < 1e-9 && low > 1.9 && high < 2.1, "{ratio:?}");
+            assert!(ratio.class() == Class::Strength && ratio.is_certain() && !ratio.is_tie());
+        }
+    }
+
+    #[test]
+    fn swapping_the_systems_turns_the_ratio_round() {
+        let (one, other) = (ratio(Direction::Higher, 1.5), ratio(Direction::Higher, 1.0 / 1.5));
+        assert!((one.estimate * other.estimate - 1.0).abs() < 1e-9);
+        let ((low, _), (_, high)) = (one.interval.expect("it has one"), other.interval.expect("it has one"));
+        assert!((low * high - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_bounds_are_a_fifth_and_a_tie_is_parity() {
+        for (factor, class) in
+            [(1.3, Class::Strength), (1.15, Class::Parity), (0.85, Class::Parity), (0.7, Class::Gap)]
+        {
+            let ratio = ratio(Direction::Higher, factor);
+            assert!(ratio.class() == class && ratio.is_certain(), "{factor}: {ratio:?}");
+        }
+        assert!(ratio(Direction::Higher, 1.0).is_tie());
+        let wide = Ratio { estimate: 1.4, interval: Some((0.9, 2.1)) };
+        assert!(wide.is_tie() && wide.class() == Class::Parity && !wide.is_certain());
+        let near = Ratio { estimate: 1.22, interval: Some((1.18, 1.3)) };
+        assert!(near.class() == Class::Strength && !near.is_certain());
+    }
+
+    #[test]
+    fn few_values_have_a_ratio_without_an_interval() {
+        let (ours, theirs) = (metric(Direction::Higher, &[3.0; 3]), metric(Direction::Higher, &[2.0; 3]));
+        let ratio = Ratio::between(&ours, &theirs).expect("both have values");
+        assert!((ratio.estimate - 1.5).abs() < 1e-12 && ratio.interval.is_none());
+        assert!(ratio.class() == Class::Strength && !ratio.is_certain() && !ratio.is_tie());
+    }
+
+    #[test]
+    fn what_has_no_better_side_no_value_or_another_name_has_no_ratio() {
+        let plain = metric(Direction::Higher, &SPREAD);
+        for other in [
+            metric(Direction::Information, &SPREAD),
+            metric(Direction::Lower, &SPREAD),
+            metric(Direction::Higher, &[]),
+            metric(Direction::Higher, &[0.0, 1.0]),
+            metric(Direction::Higher, &[f64::NAN]),
+            MetricRecord { name: "latency_p50".into(), ..plain.clone() },
+        ] {
+            assert_eq!(Ratio::between(&plain, &other), None);
+            assert_eq!(Ratio::between(&other, &plain), None);
+        }
+        let information = metric(Direction::Information, &SPREAD);
+        assert_eq!(Ratio::between(&information, &information), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! What continuous integration does of the peers: the light ones, where they can be had in time.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use weighbridge::data::Exit;
+use weighbridge_scenarios::adapters::python::{Peer, find, requirements};
+
+use super::uv::Uv;
+use super::{check, install};
+use crate::place::Place;
+use crate::said::Said;
+
+/// Peers that are well under a gigabyte together.
+const LIGHT: [&str; 5] = ["numpy", "grain", "webdataset", "spdl", "deeplake"];
+/// How long installing them may take.
+const LIMIT: Duration = Duration::from_mins(5);
+/// The requirement file of what checks the worker itself.
+pub(super) const TOOLS: &str = "tools";
+/// The set that they are checked on.
+const SET: &str = "gate";
+
+/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. The inner error
+/// says why it failed; what could not be installed in time is said and is no failure.
+pub(crate) fn light(place: &Place) -> Result<Result<(), String>> {
+    let Ok(uv) = Uv::find() else {
+        eprintln!("skipped: `uv` is not on the search path");
+        return Ok(Ok(()));
+    };
+    let uv = uv.until(Instant::now() + LIMIT);
+    let home = place.layout.data().join("peers");
+    let peers: Vec<&Peer> = LIGHT.iter().filter_map(|short| find(short)).collect();
+    let installed = install::run(&uv, &peers, None, false, &home)?;
+    let tools = home.join(TOOLS);
+    let tools_installed = installed.exit == Exit::Fine && {
+        install::remove(&tools)?;
+        std::fs::create_dir_all(&tools).with_context(|| format!("failed to make `{}`", tools.display()))?;
+        let made = install::environment(&uv, &tools, None, &requirements().join(format!("{TOOLS}.txt")));
+        made.inspect_err(|error| eprintln!("{error:#}")).is_ok()
+    };
+    if !tools_installed {
+        installed.print();
+        eprintln!("skipped: the light peers cannot be installed here within five minutes");
+        return Ok(Ok(()));
+    }
+    if let Err(why) = worker(&tools.join("venv").join("bin"), &home)? {
+        return Ok(Err(why));
+    }
+    let said: Said = check::run(&peers, &[], SET, &home, place)?;
+    said.print();
+    Ok(if said.exit == Exit::Fine { Ok(()) } else { Err("found peers that break".to_owned()) })
+}
+
+/// The worker's own checks and tests.
+fn worker(tools: &Path, home: &Path) -> Result<Result<(), String>> {
+    let package = requirements().join("..");
+    let lines: [(&str, &[&str]); 2] = [
+        ("ruff", &["check", "--no-cache", "."]),
+        ("python", &["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]),
+    ];
+    for (program, arguments) in lines {
+        let mut command = Command::new(tools.join(program));
+        command.current_dir(&package).args(arguments).env("WEIGHBRIDGE_PEERS", home);
+        let ended = command.env("PYTHONDONTWRITEBYTECODE", "1").status();
+        let ended = ended.with_context(|| format!("failed to start {program}"))?;
+        if !ended.success() {
+            return Ok(Err(format!("failed: {program}: {ended}")));
+        }
+    }
+    Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_light_peers_are_known_and_their_tools_are_locked() {
+        assert!(LIGHT.iter().all(|short| find(short).is_some_and(|peer| peer.short == *short)));
+        let tools =
+            std::fs::read_to_string(requirements().join(format!("{TOOLS}.txt"))).expect("it is committed");
+        assert!(["numpy==", "pytest==", "ruff=="].iter().all(|pin| tools.contains(pin)), "{tools}");
+    }
+}

@@ -1,0 +1,243 @@
+//! The whole page from records that are made here, against the page that was read and approved.
+//!
+//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-xtask` writes the page anew: read the
+//! difference before it is committed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use weighbridge::Delivery;
+use weighbridge::data::{
+    Agreement, AxisValue, CaseRecord, CaseStatus, Direction, Environment, Estimate, MetricRecord, Process,
+    Reading, RunRecord, Ticket, Unit, Work,
+};
+
+use super::comparison::page;
+use crate::fixtures;
+
+/// A verified case whose batch of `elements` takes `batch` seconds.
+struct Measured<'a> {
+    variant: &'a str,
+    adapter: &'a str,
+    batch: f64,
+    elements: f64,
+}
+
+/// Seven factors around 1, in another order for each salt, so that no two systems are alike.
+fn spread(salt: usize) -> Vec<f64> {
+    let factors = [0.99, 1.01, 1.0, 0.985, 1.015, 0.995, 1.005];
+    (0..7).map(|at| factors[(at * 3 + salt) % 7]).collect()
+}
+
+fn metric(name: &str, unit: Unit, direction: Direction, values: Vec<f64>) -> MetricRecord {
+    MetricRecord {
+        name: name.to_owned(),
+        unit,
+        direction,
+        estimate: Estimate::of(&values),
+        values: values.into_iter().map(Reading::Value).collect(),
+    }
+}
+
+impl Measured<'_> {
+    fn record(&self) -> CaseRecord {
+        let (scenario, variant) = self.variant.split_once('/').expect("scenario/variant");
+        let peer = weighbridge_scenarios::adapters::python::find(self.adapter);
+        let times: Vec<f64> = spread(self.adapter.len()).iter().map(|factor| factor * self.batch).collect();
+        let over = |value: f64| times.iter().map(|time| value / time).collect::<Vec<_>>();
+        let seconds = |name: &str, factor: f64| {
+            let values = times.iter().map(|time| time * factor).collect();
+            metric(name, Unit::SECONDS, Direction::Lower, values)
+        };
+        let count = |name: &str, unit, value: f64| metric(name, unit, Direction::Information, vec![value; 7]);
+        let mut case = fixtures::case(scenario, self.adapter, &fixtures::around(1.0));
+        let value = AxisValue { axis: "variant".into(), text: variant.into(), labelled: true, debug: None };
+        case.id.point.0 = vec![value];
+        case.tier = Some(peer.map_or(0, |peer| peer.tier));
+        case.version = peer.map(|_| "1.2.3".to_owned());
+        case.agreement = if peer.is_some() { Agreement::Agrees } else { Agreement::Reference };
+        case.metrics = vec![
+            metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, over(self.elements)),
+            metric(
+                "throughput_bytes",
+                Unit::BYTES_PER_SECOND,
+                Direction::Higher,
+                over(self.elements * 400.0),
+            ),
+            seconds("wall_time", 1.0),
+            seconds("latency_p50", 1.0),
+            seconds("cpu_time", 0.98),
+            seconds("first_item", 5.0),
+            metric("peak_memory", Unit::BYTES, Direction::Lower, fixtures::around(64.0 * 1024.0 * 1024.0)),
+            count("minor_faults", Unit::COUNT, 10.0),
+            count("run_queue_share", Unit::RATIO, 0.01),
+        ];
+        if peer.is_some() {
+            case.metrics.push(metric("import", Unit::SECONDS, Direction::Lower, fixtures::around(1.5)));
+        }
+        case.processes = vec![Process { iterations: 1000, ..Process::default() }; 7];
+        let ticket = Ticket {
+            transforms: vec!["Normalize".into()],
+            ran_on: "cpu".into(),
+            synchronised: "on return".into(),
+            ..Ticket::default()
+        };
+        case.work = Some(Work { ticket, ..Work::default() });
+        case
+    }
+}
+
+fn plain(variant: &str, adapter: &str, batch: f64) -> CaseRecord {
+    Measured { variant, adapter, batch, elements: 64.0 }.record()
+}
+
+/// Datarax has 180 µs a batch and twice the fastest one's work, Grain 20 µs and 1.5 times, Deep Lake 10 µs and 1.2 times.
+fn records() -> RunRecord {
+    let mut cases = Vec::new();
+    for (variant, work) in
+        [("NLP-1/small", 1e-6), ("TAB-1/small", 4e-6), ("CV-1/small", 60e-6), ("HCV-1/imagenet_small", 2e-3)]
+    {
+        cases.push(plain(variant, "Reference", work));
+        cases.push(plain(variant, "Datarax", 180e-6 + 2.0 * work));
+        cases.push(plain(variant, "Google Grain", 20e-6 + 1.5 * work));
+        cases.push(plain(variant, "Deep Lake", 10e-6 + 1.2 * work));
+        cases.push(plain(variant, "NumPy", 2e-6 + work));
+    }
+    let mut scan = plain("NLP-1/small", "Datarax-scan", 8e-6);
+    scan.metrics.retain(|metric| !["wall_time", "latency_p50", "cpu_time"].contains(&metric.name.as_str()));
+    scan.metrics.push(metric("compile", Unit::SECONDS, Direction::Lower, fixtures::around(0.15)));
+    cases.push(scan);
+    // A strength, a tie, parity, and a gap between a view and a copy.
+    cases.push(plain("AUG-1/small", "Reference", 200e-6));
+    cases.push(plain("AUG-1/small", "Datarax", 400e-6));
+    cases.push(plain("AUG-1/small", "Google Grain", 1e-3));
+    cases.push(plain("MM-1/default", "Datarax", 300e-6));
+    cases.push(plain("MM-1/default", "Google Grain", 301e-6));
+    cases.push(plain("MM-1/default", "Deep Lake", 302e-6));
+    cases.push(plain("TAB-2/default", "Datarax", 300e-6));
+    cases.push(plain("TAB-2/default", "Google Grain", 330e-6));
+    cases.push(plain("IO-1/memory_source", "Datarax", 300e-6));
+    let mut view = plain("IO-1/memory_source", "Google Grain", 100e-6);
+    if let Some(work) = &mut view.work {
+        work.ticket.delivery = Delivery::View;
+    }
+    cases.push(view);
+    // Nobody else, other work, a decline, a failure, another setting of workers.
+    cases.push(plain("HPC-1/ssl_small", "Datarax", 1e-3));
+    let mut wraps = plain("HPC-1/ssl_small", "Google Grain", 1e-4);
+    wraps.agreement = Agreement::Differs(vec!["elements: 10048, the reference has 10000".into()]);
+    cases.push(wraps);
+    let mut declines = plain("HPC-1/ssl_small", "Deep Lake", 1.0);
+    declines.status = CaseStatus::Skipped("RandomResizedCrop: no operator of it is exact".into());
+    cases.push(declines);
+    let mut breaks = plain("AUG-1/small", "Deep Lake", 1.0);
+    breaks.status = CaseStatus::Failed("exit 1: the worker ended\nTraceback".into());
+    cases.push(breaks);
+    for (workers, batch) in [("0", 20e-6), ("2", 500e-6)] {
+        let mut case = plain("PR-1/small", "Google Grain", batch);
+        let value = AxisValue { axis: "workers".into(), text: workers.into(), labelled: false, debug: None };
+        case.id.point.0.push(value);
+        cases.push(case);
+    }
+    let mut run = fixtures::run(1_000, cases);
+    let text = |facts: &[(&str, &str)]| -> BTreeMap<String, String> {
+        facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    run.manifest.environment = Environment {
+        machine: text(&[("cpu model", "Abacus 9"), ("cores", "2"), ("memory", "24 GiB")]),
+        software: text(&[("commit", "0123abc"), ("kernel", "6.1")]),
+        moment: text(&[("load average", "0.10 0.20 0.30")]),
+        ..Environment::default()
+    };
+    run
+}
+
+#[test]
+fn the_page_is_the_one_that_was_approved_and_the_same_each_time() {
+    let run = records();
+    let (made, remark) = page(&run, None, &[]).expect("there is a subject");
+    assert_eq!(remark, None);
+    assert_eq!(made, page(&run, Some("Datarax"), &[]).expect("the same").0);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/golden.md");
+    if std::env::var_os("WEIGHBRIDGE_BLESS").is_some() {
+        std::fs::write(&file, &made).expect("writable");
+    }
+    let approved = std::fs::read_to_string(&file).expect("it is committed");
+    for (at, (made, approved)) in made.lines().zip(approved.lines()).enumerate() {
+        assert_eq!(made, approved, "line {}", at + 1);
+    }
+    assert_eq!(made.lines().count(), approved.lines().count());
+}
+
+#[test]
+fn a_gap_is_labelled_by_what_was_measured_and_not_by_its_name() {
+    let line = |run: &RunRecord, variant: &str| {
+        let (page, _) = page(run, None, &[]).expect("there is a subject");
+        let line = page.lines().find(|line| line.starts_with(&format!("- {variant}: **")));
+        line.unwrap_or_else(|| panic!("{variant}: {page}")).to_owned()
+    };
+    let mut run = records();
+    assert!(line(&run, "NLP-1/small").contains("**iteration-bound**"));
+    assert!(line(&run, "HCV-1/imagenet_small").contains("**unexplained**: a batch takes"));
+    assert!(line(&run, "IO-1/memory_source").contains("**unequal-work**"));
+    assert!(line(&run, "HPC-1/ssl_small").contains("**no-peer**"));
+    // The same variant on a device.
+    for case in &mut run.cases {
+        if case.id.to_string() == "NLP-1/small/Datarax"
+            && let Some(work) = &mut case.work
+        {
+            work.ticket.ran_on = "cuda:0".into();
+        }
+    }
+    assert!(line(&run, "NLP-1/small").contains("**host-versus-device**: Datarax ran on `cuda:0`"));
+    // Of one variant alone nothing can be told.
+    run.cases.retain(|case| case.id.scenario == "TAB-1");
+    assert!(line(&run, "TAB-1/small").contains("too few variants"));
+}
+
+#[test]
+fn the_backlog_has_the_largest_gap_first_with_its_severity() {
+    let (page, _) = page(&records(), None, &[]).expect("there is a subject");
+    let backlog =
+        page.split("## Backlog").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("it is there");
+    let rows: Vec<&str> = backlog
+        .lines()
+        .filter(|line| line.starts_with("| action") || line.starts_with("| warning"))
+        .collect();
+    assert!(rows[0].contains("NLP-1/small") && rows[0].starts_with("| action"), "{rows:?}");
+    assert!(rows.last().is_some_and(|row| row.starts_with("| warning") && row.contains("HCV-1")), "{rows:?}");
+}
+
+#[test]
+fn other_work_is_told_apart_and_wins_nothing() {
+    let (page, _) = page(&records(), None, &[]).expect("there is a subject");
+    assert!(page.contains("- HPC-1/ssl_small/Google Grain: elements: 10048, the reference has 10000\n"));
+    let ranking =
+        page.split("### HPC-1/ssl_small").nth(1).and_then(|rest| rest.split("###").next()).expect("ranked");
+    assert!(ranking.contains("Datarax") && !ranking.contains("Google Grain"), "{ranking}");
+}
+
+#[test]
+fn a_tie_is_called_a_tie_and_few_repeats_are_said() {
+    let mut run = records();
+    let line = |run: &RunRecord| {
+        let (page, _) = page(run, None, &[]).expect("there is a subject");
+        page.lines().find(|line| line.starts_with("| MM-1/default")).expect("it is there").to_owned()
+    };
+    assert!(line(&run).ends_with("| a tie |"), "{}", line(&run));
+    for metric in run.cases.iter_mut().flat_map(|case| &mut case.metrics) {
+        metric.values.truncate(3);
+    }
+    assert!(line(&run).ends_with("| too few repeats for an interval |"), "{}", line(&run));
+}
+
+#[test]
+fn a_misspelt_subject_gets_the_nearest_and_a_run_without_the_usual_one_takes_the_reference() {
+    let mut run = records();
+    let error = page(&run, Some("Dataraks"), &[]).expect_err("misspelt").to_string();
+    assert!(error.contains("did you mean `Datarax`?"), "{error}");
+    run.cases.retain(|case| case.id.adapter.as_deref() != Some("Datarax"));
+    let (page, remark) = page(&run, None, &[]).expect("the reference is there");
+    assert!(page.starts_with("# Reference beside "), "{page}");
+    assert!(remark.is_some_and(|remark| remark.contains("--subject")));
+}

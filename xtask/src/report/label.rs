@@ -1,0 +1,118 @@
+//! What kind of gap it is, by what was measured.
+
+use weighbridge::Delivery;
+use weighbridge::data::{CaseRecord, Ticket, Unit, quantity};
+
+use super::field::{Duel, Field, name};
+use super::spent::{Fit, Spent, fastest};
+
+/// What kind of gap it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One of them runs on a device.
+    HostVersusDevice,
+    /// The tickets differ in what is handed over.
+    UnequalWork,
+    /// Most of it is there however little a batch holds.
+    IterationBound,
+    /// What was measured does not tell.
+    Unexplained,
+}
+
+/// A kind with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) kind: Kind,
+    /// In a sentence without a full stop.
+    pub(super) evidence: String,
+}
+
+/// From this share on a part of the gap is most of it.
+const MOST: f64 = 0.5;
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::HostVersusDevice => "host-versus-device",
+            Self::UnequalWork => "unequal-work",
+            Self::IterationBound => "iteration-bound",
+            Self::Unexplained => "unexplained",
+        }
+    }
+}
+
+/// The label of a gap. The tickets are looked at first: where they differ, times explain nothing.
+pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
+    if let Some(label) = tickets(duel.ours, duel.rival) {
+        return label;
+    }
+    let evidence = |kind, evidence| Label { kind, evidence };
+    let (ours, theirs) = (Spent::of(duel.ours).wall, Spent::of(duel.rival).wall);
+    let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group)) else {
+        return evidence(Kind::Unexplained, "there are no times of single batches".to_owned());
+    };
+    let excess = ours - theirs;
+    let fits = Fit::of(field, name(duel.ours)).zip(Fit::of(field, name(duel.rival)));
+    let Some((fit, other)) = fits else {
+        let text = format!(
+            "a batch takes {} against {}; too few variants were measured to tell what of it is fixed",
+            time(ours),
+            time(theirs)
+        );
+        return evidence(Kind::Unexplained, text);
+    };
+    // What is fixed of a batch cannot be more than the batch.
+    let fixed = fit.fixed.min(ours) - other.fixed.min(theirs);
+    if excess > 0.0 && fixed >= MOST * excess {
+        let text = format!(
+            "of {} more for each batch, {} are there however little it holds: {} fixed against {} (over {} variants)",
+            time(excess),
+            time(fixed.min(excess)),
+            time(fit.fixed.min(ours)),
+            time(other.fixed.min(theirs)),
+            fit.variants
+        );
+        return evidence(Kind::IterationBound, text);
+    }
+    let text = format!(
+        "a batch takes {} against {}, and {best} needs {} for it: the gap grows with the work ({:.1} times the \
+         reference against {:.1})",
+        time(ours),
+        time(theirs),
+        time(least),
+        fit.factor,
+        other.factor
+    );
+    evidence(Kind::Unexplained, text)
+}
+
+/// What the tickets say, where they do not say the same.
+fn tickets(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
+    let ticket = |case: &CaseRecord| case.work.as_ref().map(|work| work.ticket.clone());
+    let (ours_ticket, theirs_ticket) = ticket(ours).zip(ticket(theirs))?;
+    let (us, them) = (name(ours), name(theirs));
+    if ours_ticket.ran_on != theirs_ticket.ran_on {
+        let evidence = format!("{us} ran on `{}`, {them} on `{}`", ours_ticket.ran_on, theirs_ticket.ran_on);
+        return Some(Label { kind: Kind::HostVersusDevice, evidence });
+    }
+    let found = asymmetry(&ours_ticket, &theirs_ticket)?;
+    Some(Label { kind: Kind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
+}
+
+/// What one of two did more than the other, in words for each.
+fn asymmetry(ours: &Ticket, theirs: &Ticket) -> Option<(String, String)> {
+    if ours.transforms != theirs.transforms {
+        let list = |ticket: &Ticket| format!("executed [{}]", ticket.transforms.join(", "));
+        return Some((list(ours), list(theirs)));
+    }
+    let words = |delivery| match delivery {
+        Delivery::Owned => "hands over buffers that hold",
+        Delivery::View => "hands out views of memory that it keeps",
+    };
+    (ours.delivery != theirs.delivery).then(|| (words(ours.delivery).into(), words(theirs.delivery).into()))
+}
+
+/// A time as people read it.
+pub(super) fn time(seconds: f64) -> String {
+    quantity::show(seconds, &Unit::SECONDS)
+}

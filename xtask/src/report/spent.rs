@@ -1,0 +1,150 @@
+//! What a batch costs, read off a record: the evidence that labels and advice go by.
+
+use weighbridge::data::{CaseRecord, Reading, quantile};
+
+use super::field::{Field, Group, name};
+
+/// What one batch of a case costs; what was not measured is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    /// Wall time, in seconds.
+    pub(super) wall: Option<f64>,
+    /// CPU time of all its processes, in seconds.
+    pub(super) cpu: Option<f64>,
+    /// Bytes delivered.
+    pub(super) bytes: Option<f64>,
+    /// Page faults served without the disk.
+    pub(super) faults: Option<f64>,
+    /// Share of its time that it waited for a processor.
+    pub(super) waiting: Option<f64>,
+    /// Beginning an epoch anew, in seconds.
+    pub(super) restart: Option<f64>,
+}
+
+impl Spent {
+    pub(super) fn of(case: &CaseRecord) -> Self {
+        let wall = median(case, "wall_time");
+        let batches: Vec<f64> = case.processes.iter().map(|process| process.iterations as f64).collect();
+        let batches = (!batches.is_empty()).then(|| quantile(&batches, 0.5)).filter(|batches| *batches > 0.0);
+        Self {
+            wall,
+            cpu: median(case, "cpu_time"),
+            bytes: median(case, "throughput_bytes").zip(wall).map(|(rate, time)| rate * time),
+            faults: median(case, "minor_faults").zip(batches).map(|(faults, batches)| faults / batches),
+            waiting: median(case, "run_queue_share"),
+            restart: median(case, "restart"),
+        }
+    }
+}
+
+/// The median of a metric over the repeats.
+pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
+    let metric = case.metric(metric)?;
+    metric.estimate.map(|estimate| estimate.median).or_else(|| {
+        // A metric of few repeats may have values and no estimate.
+        let values: Vec<f64> = metric.values.iter().filter_map(Reading::value).collect();
+        (!values.is_empty()).then(|| quantile(&values, 0.5))
+    })
+}
+
+/// An adapter's cost of a batch as a fixed part and a part that grows with the work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fit {
+    /// What a batch costs however little there is in it, in seconds.
+    pub(super) fixed: f64,
+    /// How often the time that the other one needs for the same batch is needed on top.
+    pub(super) factor: f64,
+    /// Variants behind it.
+    pub(super) variants: usize,
+}
+
+/// Fewer variants make no line.
+const LEAST: usize = 3;
+/// The heaviest batch must be so much heavier than the lightest.
+const SPREAD: f64 = 4.0;
+
+impl Fit {
+    /// The line through the adapter's variants of this run. The work of a batch is what the reference needs for it, or, where
+    /// that was measured for too few, what the fastest other system needs: that has the transforms in it, which bytes have
+    /// not. The slope is the median of the slopes of all pairs and the fixed part the median of what is left (Theil 1950, Sen
+    /// 1968), so one odd variant moves neither.
+    pub(super) fn of(field: &Field<'_>, adapter: &str) -> Option<Self> {
+        let by = |work: fn(&Group<'_>, &str) -> Option<f64>| {
+            let point =
+                |group: &Group<'_>| Some((work(group, adapter)?, Spent::of(group.ranked(adapter)?).wall?));
+            Self::through(&field.groups.iter().filter_map(point).collect::<Vec<_>>())
+        };
+        by(reference).or_else(|| by(others))
+    }
+
+    fn through(points: &[(f64, f64)]) -> Option<Self> {
+        let works = points.iter().map(|(work, _)| *work);
+        let (least, most) = (works.clone().fold(f64::INFINITY, f64::min), works.fold(0.0, f64::max));
+        if points.len() < LEAST || most < SPREAD * least {
+            return None;
+        }
+        let mut slopes = Vec::new();
+        for (at, (work, time)) in points.iter().enumerate() {
+            for (other_work, other_time) in &points[at + 1..] {
+                if work.total_cmp(other_work).is_ne() {
+                    slopes.push((other_time - time) / (other_work - work));
+                }
+            }
+        }
+        let factor = quantile(&slopes, 0.5).max(0.0);
+        let rest: Vec<f64> = points.iter().map(|(work, time)| time - factor * work).collect();
+        let fixed = quantile(&rest, 0.5).max(0.0);
+        (factor.is_finite() && fixed.is_finite()).then_some(Self { fixed, factor, variants: points.len() })
+    }
+}
+
+/// What the batch of a group takes the reference, where that is not the adapter itself, in seconds.
+fn reference(group: &Group<'_>, adapter: &str) -> Option<f64> {
+    let case =
+        group.cases.iter().find(|case| case.tier == Some(0) && case.ranked() && name(case) != adapter)?;
+    Spent::of(case).wall
+}
+
+/// What it takes the fastest other system.
+fn others(group: &Group<'_>, adapter: &str) -> Option<f64> {
+    let others = group.cases.iter().filter(|case| case.ranked() && name(case) != adapter);
+    others.filter_map(|case| Spent::of(case).wall).reduce(f64::min)
+}
+
+/// The fastest verified system of a group, and its time of a batch in seconds.
+pub(super) fn fastest<'a>(group: &Group<'a>) -> Option<(&'a str, f64)> {
+    let ranked = group.cases.iter().copied().filter(|case| case.ranked());
+    let times = ranked.filter_map(|case| Some((name(case), Spent::of(case).wall?)));
+    times.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_fixed_part_and_its_slope_and_one_odd_point_moves_neither() {
+        let mut points: Vec<(f64, f64)> =
+            [1e-6, 5e-6, 2e-5, 1e-4, 4e-4].iter().map(|work| (*work, 190e-6 + 3.0 * work)).collect();
+        let close = |fit: Fit| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
+        assert!(close(Fit::through(&points).expect("five points")));
+        points.push((5e-5, 9e-3));
+        let fit = Fit::through(&points).expect("six points");
+        assert!((fit.fixed - 190e-6).abs() < 2e-5 && (fit.factor - 3.0).abs() < 0.5, "{fit:?}");
+    }
+
+    #[test]
+    fn few_variants_or_variants_of_one_weight_make_no_line() {
+        assert_eq!(Fit::through(&[(1e-6, 1e-5), (1e-4, 1e-3)]), None);
+        assert_eq!(Fit::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)]), None);
+        assert_eq!(Fit::through(&[]), None);
+    }
+
+    #[test]
+    fn nothing_is_negative() {
+        let fit = Fit::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)]).expect("three points");
+        assert!(fit.fixed >= 0.0 && fit.factor > 0.0, "{fit:?}");
+        let falling = Fit::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)]).expect("three points");
+        assert!(falling.factor.abs() < 1e-12);
+    }
+}
