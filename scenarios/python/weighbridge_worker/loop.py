@@ -33,7 +33,7 @@ class Measured:
     passes: int = 0
     ran_out: bool = False
     usage: Usage = field(default_factory=Usage)
-    stopped_wall: int = 0
+    stopped_wall: int = 0  # without the warm-up, which is asked for
     stopped_cpu: int = 0
     stopped_others: int = 0
     processes: int = 1
@@ -82,6 +82,12 @@ class Clock:
             self._measured.stopped_others += max(0, (all_cpu - cpu) - (thread - own))
         return start
 
+    def leave_out(self) -> None:
+        """What follows is asked for, but left out: it is neither measured nor time that the clock stands idle."""
+        if self._stood is not None:
+            self.start()
+            self._stood = None
+
     def stop(self, end: int) -> None:
         """Stops the clock, which ran until the stamp `end`."""
         thread = time.thread_time_ns()
@@ -114,6 +120,8 @@ class Run:
     def warm_up(self, iterator: Iterator[Batch], count: int) -> Iterator[Batch]:
         """Goes through so many batches, which are left out."""
         measured, rewound = self.measured, False
+        if count:
+            self.clock.leave_out()
         while count:
             start = now()
             batch = next(iterator, None)
@@ -174,6 +182,8 @@ class Run:
         """One pass of a system that runs many batches in one call: one sample, or none where it warms up."""
         measured, clock, loader = self.measured, self.clock, self.loader
         done, rewound, sample = 0, False, 0
+        if not timed:
+            clock.leave_out()
         while done < batches:
             took = loader.prepare(batches - done)
             if took:
