@@ -44,7 +44,7 @@ class Seen:
             self.failed = message["detail"]
         else:
             self.got = elements(worker.verify(0)) if self.readable() else []
-            said, self.ran = worker.ask("run", warmup=1, batches=20, min_time=1_000, hold=[0, 3, 11])
+            said, self.ran = worker.ask("run", warmup=1, batches=20, min_time=200_000, hold=[0, 3, 11])
             assert said == "ran", self.ran
             if self.readable():
                 self.held = elements([worker.read(held) for held in self.ran["held"]])

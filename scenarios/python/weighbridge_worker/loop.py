@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
+
+from numpy import ndarray
 
 from .adapter import Loader
 from .exchange import kept, weigh
@@ -147,33 +150,37 @@ class Run:
         """One pass over so many batches."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
         done, rewound, elements, size = 0, False, 0, 0
+        stamped, add, numpys = now, samples.append, ndarray  # names that are looked up at once
+        held_at = sorted(position for position in hold if position < batches)
         start = last = clock.start()
         while done < batches:
+            # Up to the next batch that is held, so that nothing between two stamps looks for it.
+            goal = held_at[0] + 1 if held_at else batches
+            before = len(samples)
             # The timed region: ask, see that it is there, stamp. The stamp that ends this batch starts the next.
-            batch = next(iterator, None)
-            if batch is None:
-                # The end of the data is no batch: the clock stops at the last stamp.
-                measured.wall += last - start
-                clock.stop(last)
-                iterator, rewound = self.rewind(rewound), True
-                start = last = clock.start()
-                continue
-            count, weight = weigh(batch)
-            stamp = now()
-            samples.append(stamp - last)
-            last = stamp
-            elements += count
-            size += weight
-            rewound = False
-            if done in hold:
+            for batch in islice(iterator, goal - done):
+                for array in batch.values():
+                    if type(array) is not numpys:
+                        weigh(batch)  # which says what it is
+                    size += array.nbytes
+                elements += len(array)
+                stamp = stamped()
+                add(stamp - last)
+                last = stamp
+            measured.wall += last - start
+            clock.stop(last)
+            taken = len(samples) - before
+            done += taken
+            if done < goal:
+                # The end of the data is no batch: the clock has stopped at the last stamp.
+                iterator, rewound = self.rewind(rewound and not taken), True
+            elif held_at:
                 # Copied between two stamps, with the clock stopped.
-                measured.wall += last - start
-                clock.stop(last)
                 measured.held.append(kept(batch))
+                held_at.pop(0)
+                rewound = False
+            if done < batches:
                 start = last = clock.start()
-            done += 1
-        measured.wall += last - start
-        clock.stop(last)
         measured.elements += elements
         measured.bytes += size
         measured.passes += 1
