@@ -13,7 +13,7 @@ from numpy import ndarray
 from .adapter import Loader
 from .exchange import kept, weigh
 from .pipeline import Batch
-from .usage import Tree, Usage
+from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
 
@@ -95,7 +95,8 @@ class Clock:
         """Stops the clock, which ran until the stamp `end`."""
         thread = time.thread_time_ns()
         own = self._tree.own()
-        used = self._tree.others() + own
+        others = self._tree.others()
+        used = own if others is NOTHING else others + own
         measured = self._measured
         measured.usage = measured.usage + (used - self._ran_from)
         measured.processes = max(measured.processes, self._tree.processes)
