@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Direction, Error, Kept, Result, Source, Ticket, Unit};
+use weighbridge::{Bencher, Count, Direction, Kept, Result, Source, Ticket, Unit};
 
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
