@@ -28,7 +28,7 @@ fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> Ran {
 
 /// The record of a case.
 fn record(bench: &Bench, fault: &str) -> Value {
-    let file = bench.only_run().join(format!("cases/feed_1@{}@far.json", fault.replace('-', "_")));
+    let file = bench.only_run().join(format!("cases/feed_1@fault={}@far.json", fault.replace('-', "_")));
     let text = fs::read_to_string(&file).unwrap_or_else(|error| {
         let there: Vec<_> = fs::read_dir(bench.only_run().join("cases")).unwrap().flatten().collect();
         panic!("{}: {error}; there are {there:?}", file.display())
@@ -38,10 +38,15 @@ fn record(bench: &Bench, fault: &str) -> Value {
 
 /// The failure of a case: how, in which phase, and its words.
 fn failure(bench: &Bench, fault: &str) -> (String, String, String) {
-    let record = record(bench, fault);
-    let failures = record["repeats"].as_array().unwrap().iter();
-    let failure = failures.map(|repeat| &repeat["outcome"]["failed"]).find(|failure| failure.is_object());
-    let failure = failure.unwrap_or_else(|| panic!("{fault} did not fail: {}", record["status"]));
+    let repeat = |number: u32| {
+        let name = format!("repeats/feed_1@fault={}@far.{number}.json", fault.replace('-', "_"));
+        let text = fs::read_to_string(bench.only_run().join(name)).ok()?;
+        let repeat: Value = serde_json::from_str(&text).unwrap();
+        Some(repeat["record"]["repeat"]["outcome"]["failed"].clone())
+    };
+    let failure = (0..2).filter_map(repeat).find(Value::is_object);
+    let failure =
+        failure.unwrap_or_else(|| panic!("{fault} did not fail: {}", record(bench, fault)["status"]));
     let text = |key: &str| failure[key].as_str().map_or(failure[key].to_string(), str::to_owned);
     (text("how"), text("phase"), text("detail"))
 }

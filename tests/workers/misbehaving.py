@@ -121,25 +121,29 @@ class Misbehaving(tiny.Worker):
             os._exit(7)
         if self.fault == "is-killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.fault == "claims-time":
-            self.channel.send = self.claiming(self.channel.send)
-        if self.fault == "works-while-stopped":
-            self.channel.send = self.working(self.channel.send)
         self.loader.timed = True
+        send = self.channel.send
+        if self.fault == "claims-time":
+            self.channel.send = self.claiming(send)
+        if self.fault == "works-while-stopped":
+            self.channel.send = self.working(send)
         super().on_run(said)
+        self.channel.send = send
 
     def claiming(self, send):
         def changed(name, **message):
-            message["samples"] = [sample + 3_600_000_000_000 for sample in message["samples"]]
-            message["wall"] = sum(message["samples"])
+            if name == "ran":
+                message["samples"] = [sample + 3_600_000_000_000 for sample in message["samples"]]
+                message["wall"] = sum(message["samples"])
             send(name, **message)
 
         return changed
 
     def working(self, send):
         def changed(name, **message):
-            message["usage"]["cpu"] = 300_000_000
-            message["stopped"].update(cpu=400_000_000, others=390_000_000)
+            if name == "ran":
+                message["usage"]["cpu"] = 300_000_000
+                message["stopped"].update(cpu=400_000_000, others=390_000_000)
             send(name, **message)
 
         return changed

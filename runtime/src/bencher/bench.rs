@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::region::Regions;
 use super::{Content, Error, Kept, Limits, Pace, PerIteration, Phase, Purpose, Result, Ticket, Work};
 use crate::device::{Clock, peak_memory};
-use crate::metric::{Custom, Direction, Observation, Reading, Unit};
+use crate::metric::{Custom, Direction, ELSEWHERE, Observation, Reading, Unit};
 
 /// What one repeat is asked to do.
 pub struct Settings {
@@ -214,9 +214,7 @@ impl Bencher {
         }
         seen.regions = regions;
         seen.peak_memory = Some(match peak_memory() {
-            _ if remote => {
-                Reading::absent("it ran in another process, whose memory was not seen from outside")
-            }
+            _ if remote => Reading::absent(ELSEWHERE),
             Ok(bytes) => Reading::Value(bytes as f64),
             Err(error) => Reading::absent(format!("VmHWM cannot be read: {error}")),
         });

@@ -60,6 +60,8 @@ pub struct Ran {
     pub processes: Option<u64>,
     /// The most threads that were seen.
     pub threads: Option<u64>,
+    /// What was compiled for this run alone, with the clock stopped.
+    pub compile: Option<u64>,
     /// The batches that were held back, in the order of their positions.
     pub held: Vec<Kept>,
 }
@@ -172,6 +174,10 @@ impl Bencher {
 
     fn hand_in_costs(&self, costs: Costs, ran: &Ran) {
         let Costs { import, convert, set_up, compile } = costs;
+        let compile = match (compile, ran.compile) {
+            (Some(once), Some(run)) => Some(once + run),
+            (once, run) => once.or(run),
+        };
         let once = [("import", import), ("convert", convert), ("set-up", set_up), ("compile", compile)];
         let times = once.into_iter().filter_map(|(name, time)| Some((name, time?)));
         for (name, time) in times.chain(ran.restarts.iter().map(|time| ("restart", *time))) {

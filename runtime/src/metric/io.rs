@@ -1,5 +1,6 @@
 //! Bytes that system calls read and wrote over the measured windows.
 
+use super::observation::ELSEWHERE;
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::Moved;
 
@@ -22,8 +23,6 @@ pub(super) const WRITTEN: Metric = Metric {
 };
 
 fn moved(seen: &Observation, field: fn(Moved) -> u64) -> Reading {
-    seen.usage.moved.map_or_else(
-        || Reading::absent("/proc/self/io cannot be read"),
-        |moved| Reading::Value(field(moved) as f64),
-    )
+    let why = if seen.ran_elsewhere() { ELSEWHERE } else { "/proc/self/io cannot be read" };
+    seen.usage.moved.map_or_else(|| Reading::absent(why), |moved| Reading::Value(field(moved) as f64))
 }

@@ -26,6 +26,7 @@ mod yardstick;
 pub use block::Block;
 pub use course::Course;
 pub use hardware::Hardware;
+pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};

@@ -123,11 +123,19 @@ impl Observation {
         Duration::from_nanos(self.wall)
     }
 
+    /// Whether the samples come from another process, so that what this one counts of itself is nothing of theirs.
+    pub fn ran_elsewhere(&self) -> bool {
+        self.peak_memory.as_ref().and_then(Reading::why) == Some(ELSEWHERE)
+    }
+
     /// Iterations (or items) that the samples cover.
     pub fn iterations(&self) -> u64 {
         self.samples.len() as u64 * self.iterations_per_sample
     }
 }
+
+/// Why a metric of this process has no value when the samples come from another one.
+pub(crate) const ELSEWHERE: &str = "it ran in another process";
 
 /// Why a metric over samples has no value when there are none.
 pub(super) const NO_SAMPLES: &str = "the scenario took no samples";

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MetricRecord;
-use crate::metric::{Course, Reading};
+use crate::metric::{Course, ELSEWHERE, Reading};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -240,5 +240,6 @@ pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
     let collected = ["peak_memory", "memory_change", "bytes_read", "bytes_written"].contains(&name);
     let (absent, of) = (reasons.len(), metric.values.len());
     let why = (*reasons.first()?).clone();
-    (absent < of || collected).then(|| Warning::Missing { metric: metric.name.clone(), absent, of, why })
+    let missed = collected && why != ELSEWHERE;
+    (absent < of || missed).then(|| Warning::Missing { metric: metric.name.clone(), absent, of, why })
 }

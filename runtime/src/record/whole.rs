@@ -67,7 +67,8 @@ fn facts(case: &PlannedCase) -> CaseFacts {
         tier: case.adapter.map(|adapter| adapter.tier),
         version: case.version.clone(),
         equivalence: case.scenario.equivalence(),
-        memory: case.memory,
+        // What a scenario needs is told of loaders in this process; a system in another one brings its own.
+        memory: case.memory.filter(|_| !case.adapter.is_some_and(|adapter| adapter.resident)),
         headline: None,
     }
 }

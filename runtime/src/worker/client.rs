@@ -16,7 +16,7 @@ use crate::bencher::{Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result,
 
 /// A system under test in a process of its own, which has said who it is.
 ///
-/// It opens one pipeline at a time. After an error that ended it, [`Worker::is_alive`] says so, and all that it is asked
+/// It opens one pipeline at a time. After an error that ended it, [`Worker::is_ready`] says so, and all that it is asked
 /// fails. Dropping it ends its process and all that it started.
 #[derive(Debug)]
 pub struct Worker {
@@ -82,9 +82,11 @@ impl Worker {
         &self.hello
     }
 
-    /// Whether it can be asked anything more.
-    pub fn is_alive(&self) -> bool {
-        self.alive
+    /// Whether another pipeline can be opened. What an earlier one has left open is closed; a worker that cannot do that is
+    /// not to be used again, which is no fault of the pipeline that comes next.
+    pub fn is_ready(&mut self) -> bool {
+        let closed = self.close();
+        self.alive && closed.is_ok()
     }
 
     /// Opens a pipeline. `parts` become entries of the message: what the contract says. A pipeline that is still open is
@@ -329,6 +331,7 @@ impl Remote for Worker {
             stopped: Stopped { wall: ran.stopped.wall, cpu: ran.stopped.cpu, others: ran.stopped.others },
             processes: ran.processes,
             threads: ran.threads,
+            compile: ran.compile,
             held,
         })
     }

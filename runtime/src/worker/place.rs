@@ -23,6 +23,8 @@ const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     mark: String,
+    /// Whether nobody else cleans it up.
+    own: bool,
     kept: Option<PathBuf>,
     silence: Duration,
 }
@@ -35,7 +37,7 @@ impl Place {
         // Fresh from the operating system: process ids come again.
         let drawn = RandomState::new().hash_one(count) as u32;
         let mark = format!("{:x}-{drawn:x}", std::process::id());
-        Self { mark, kept: None, silence }
+        Self { mark, own: false, kept: None, silence }
     }
 
     /// The place that this process was started with; in a process that nobody started so, one of its own.
@@ -43,8 +45,11 @@ impl Place {
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let silence = text(SILENCE).and_then(|text| text.parse().ok());
         let silence = silence.map_or(DEFAULT_SILENCE, Duration::from_millis);
-        let fresh = Self::new(silence);
-        Self { mark: text(MARK).unwrap_or(fresh.mark), kept: text(KEPT).map(PathBuf::from), silence }
+        let (own, mark) = match text(MARK) {
+            Some(mark) => (false, mark),
+            None => (true, Self::new(silence).mark),
+        };
+        Self { mark, own, kept: text(KEPT).map(PathBuf::from), silence }
     }
 
     /// The variables that hand it to a process.
@@ -90,6 +95,13 @@ impl Place {
     /// Kills all processes with this mark, but the caller.
     pub(crate) fn end_survivors(&self) {
         survivors::end(&format!("{MARK}={}", self.mark));
+    }
+
+    /// Removes the temporary folder, if nobody else does.
+    pub(super) fn remove_if_own(&self) {
+        if self.own {
+            self.remove_temporary();
+        }
     }
 
     /// Removes the temporary folder.

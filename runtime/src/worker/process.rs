@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Between two looks whether it has.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Looks whether all is read that a worker has printed before it ended.
+const LOOKS: u32 = 100;
 
 /// How many lines of its output go into an error.
 const LINES: usize = 8;
@@ -266,6 +270,7 @@ impl Drop for Process {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.wait();
         self.kill();
+        self.place.remove_if_own();
     }
 }
 
@@ -285,7 +290,11 @@ fn adopt_orphans() {
 
 /// What a worker prints: handed on to our own standard error, where the parent keeps it, and its end kept here.
 #[derive(Clone, Debug, Default)]
-struct Output(Arc<Mutex<VecDeque<u8>>>);
+struct Output {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    /// Pipes that somebody may still write to.
+    open: Arc<AtomicUsize>,
+}
 
 /// How many bytes are kept.
 const KEPT: usize = 8 << 10;
@@ -293,7 +302,8 @@ const KEPT: usize = 8 << 10;
 impl Output {
     /// Empties a pipe for as long as somebody writes to it, so that nobody who writes much has to wait.
     fn drain(&self, mut pipe: impl Read + Send + 'static) {
-        let kept = self.0.clone();
+        let (kept, open) = (self.kept.clone(), self.open.clone());
+        open.fetch_add(1, Ordering::Relaxed);
         std::thread::spawn(move || {
             let mut buffer = vec![0; 64 << 10];
             loop {
@@ -309,12 +319,21 @@ impl Output {
                     }
                 }
             }
+            open.fetch_sub(1, Ordering::Release);
         });
     }
 
-    /// The last lines, as a part of an error; nothing if there are none.
+    /// The last lines of a worker that has ended, as a part of an error; nothing if there are none. A pipe that somebody
+    /// else still holds open is not waited for long.
     fn last_words(&self) -> String {
-        let bytes: Vec<u8> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        for _ in 0..LOOKS {
+            if self.open.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let bytes: Vec<u8> =
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.is_empty() {

@@ -212,6 +212,8 @@ pub(super) struct Ran {
     pub(super) processes: Option<u64>,
     pub(super) threads: Option<u64>,
     #[serde(default)]
+    pub(super) compile: Option<u64>,
+    #[serde(default)]
     pub(super) held: Vec<Batch>,
 }
 

@@ -129,7 +129,7 @@ struct Pipeline {
 #[adapter(name = "Far", resident = true, probe = python)]
 impl Feeder for Far {
     fn feed(&mut self, bencher: &Bencher, data: &Data, fault: &str) -> Result<()> {
-        if !self.0.as_ref().is_some_and(Worker::is_alive) {
+        if !self.0.as_mut().is_some_and(Worker::is_ready) {
             self.0 = None;
             self.0 = Some(Worker::start(&command(fault))?);
         }

@@ -49,7 +49,7 @@ impl Framework {
     /// Opens a pipeline, and starts the worker if none is there.
     pub(super) fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let parts = Parts::of(spec, data)?;
-        if !self.worker.as_ref().is_some_and(Worker::is_alive) {
+        if !self.worker.as_mut().is_some_and(Worker::is_ready) {
             self.worker = None; // what is left of one that broke is ended before another is started
             let worker = Worker::start(&self.command()?)?;
             if worker.hello().framework != self.peer.name {
@@ -463,5 +463,114 @@ impl Batch for Current {
 
     fn bytes(&self, field: usize) -> &[u8] {
         &self.kept.fields[field].bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::super::PEERS;
+    use super::*;
+    use crate::data::{Cache, DataSpec};
+
+    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO };
+
+    fn images() -> PipelineSpec {
+        PipelineSpec::new(DataSpec::images(1000, 8, 3), 64)
+            .map(Transform::Normalize)
+            .map(Transform::CastToFloat32)
+    }
+
+    /// The keys of an object on the page that workers are written from.
+    fn on_the_page(part: &str) -> Vec<String> {
+        let page = include_str!("../../../../docs/worker-protocol.md");
+        let open = page.split("{\"open\": ").nth(1).expect("the page has the message");
+        let mut open = serde_json::Deserializer::from_str(open).into_iter::<Value>();
+        let open = open.next().expect("a value").expect("JSON");
+        keys(open.pointer(part).expect(part))
+    }
+
+    fn keys(value: &Value) -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_pipeline_is_told_as_the_page_has_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let spec = images();
+        let data = Cache::at(place.path()).open(&spec.source).expect("made");
+        let parts = Parts::of(&spec, &data).expect("possible");
+        let told = serde_json::to_value(&parts).expect("JSON");
+        for part in ["/data", "/data/fields/0", "/pipeline", "/pipeline/output/0"] {
+            assert_eq!(keys(told.pointer(part).expect(part)), on_the_page(part), "{part}");
+        }
+        let field = &told["data"]["fields"][0];
+        assert_eq!((&field["dtype"], &field["mean"]), (&Value::from("u8"), &Value::Null));
+        assert_eq!(told["pipeline"]["work"], Value::from(vec!["Normalize", "CastToFloat32"]));
+        assert_eq!(told["pipeline"]["output"][0]["dtype"], "f32");
+    }
+
+    #[test]
+    fn every_framework_of_the_table_is_registered_under_its_name_and_tier() {
+        for peer in PEERS {
+            let file = format!("src/adapters/python/{}.rs", peer.short);
+            let text =
+                std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file)).expect(&file);
+            let attribute = format!("name = \"{}\", tier = {}, resident = true", peer.name, peer.tier);
+            assert!(text.contains(&attribute), "{file} has no {attribute}");
+            assert!(text.contains(&format!("SHORT: &str = \"{}\"", peer.short)), "{file}");
+        }
+    }
+
+    fn ran(elements: u64) -> Ran {
+        let samples = vec![1_000_000; 10];
+        Ran { elements, wall: samples.iter().sum(), samples, passes: 1, ..Ran::default() }
+    }
+
+    fn refused(spec: &PipelineSpec, order: Order, ran: &Ran) -> String {
+        let expected = Expected::of(spec, order).expect("possible");
+        let error = expected.check(ran, LIMITS).expect_err("it is wrong");
+        assert_eq!(error.kind(), &ErrorKind::Work);
+        error.to_string()
+    }
+
+    #[test]
+    fn real_elements_alone_count() {
+        let expected = |spec: &PipelineSpec, order| Expected::of(spec, order).expect("possible");
+        expected(&images(), Order::Kept).check(&ran(640), LIMITS).expect("ten whole batches");
+        // 1000 elements are 15 whole batches and 40: after 8 of warm-up, 7 whole ones and the short one are left.
+        let late = Limits { warmup: 8, batches: 8, ..LIMITS };
+        expected(&images(), Order::Kept).check(&ran(7 * 64 + 40), late).expect("the last is short");
+        let said = refused(&images(), Order::Kept, &ran(650));
+        assert!(said.contains("counted 650 elements") && said.contains("640 at most"), "{said}");
+        let said = refused(&images(), Order::Kept, &ran(576));
+        assert!(said.contains("which hold 640: padding"), "{said}");
+        for order in [Order::Lost, Order::Kept] {
+            let around = Ran { ran_out: true, ..ran(576) };
+            expected(&images(), order).check(&around, LIMITS).expect("where the epoch ended is not known");
+        }
+        assert!(refused(&images(), Order::Lost, &ran(641)).contains("640 at most"));
+    }
+
+    #[test]
+    fn an_epoch_that_is_there_when_the_set_up_is_over_was_prepared_in_it() {
+        let spec = PipelineSpec::new(DataSpec::images(5_000, 32, 3), 64)
+            .map(Transform::Normalize)
+            .map(Transform::CastToFloat32);
+        let expected = Expected::of(&spec, Order::Kept).expect("possible");
+        let bytes = expected.bytes;
+        let check = |grown, set_up| {
+            let costs = Costs { set_up: Some(set_up), ..Costs::default() };
+            expected.check_set_up(&ran(640), Some(grown), costs)
+        };
+        let epoch = 10_000_000 * 5_000 / 640;
+        let said = check(bytes, 10 * epoch).expect_err("prepared").to_string();
+        assert!(said.contains("prepares its batches in set-up") && said.contains("58 MiB"), "{said}");
+        check(expected.source, 10 * epoch).expect("a copy of the data set");
+        check(bytes, epoch).expect("an epoch takes as long: nothing is spared");
+        let plain = Expected { transforms: false, ..expected };
+        let costs = Costs { set_up: Some(10 * epoch), ..Costs::default() };
+        plain.check_set_up(&ran(640), Some(bytes), costs).expect("there is nothing to prepare");
     }
 }
