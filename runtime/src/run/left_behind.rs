@@ -67,7 +67,7 @@ mod tests {
         let held = fs::File::create(&open).unwrap();
         fs::write(&closed, "x").unwrap();
         let hour = Duration::from_hours(1);
-        assert_eq!(abandoned(folder.path(), SystemTime::now() - hour), [closed.clone()]);
+        assert_eq!(abandoned(folder.path(), SystemTime::now() - hour), std::slice::from_ref(&closed));
         assert!(abandoned(folder.path(), SystemTime::now() + hour).is_empty());
         drop(held);
         let mut both = abandoned(folder.path(), SystemTime::now() - hour);

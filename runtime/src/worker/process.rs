@@ -115,10 +115,9 @@ impl Process {
             return Err(self.unasked(&say));
         }
         match send(&mut self.socket, ask) {
-            Ok(()) => self.listen(),
             Err(error) if is_timeout(&error) => Err(self.silent()),
             // A death is noticed, and told better, when it is listened to.
-            Err(_) => self.listen(),
+            Ok(()) | Err(_) => self.listen(),
         }
     }
 

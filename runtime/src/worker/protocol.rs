@@ -196,6 +196,7 @@ pub(super) struct Field {
 
 /// What a worker measured. Times in nanoseconds; `None` for what cannot be had.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "`ran_out` is a word of its own")]
 pub(super) struct Ran {
     pub(super) samples: Vec<u64>,
     pub(super) elements: u64,
