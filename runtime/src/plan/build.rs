@@ -317,8 +317,10 @@ fn too_much(plan: &Plan, request: &Request, needs: Needs) -> Option<String> {
         ));
     }
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-    (needs.memory > plan.memory).then(|| {
-        let (needed, limit) = (mebibytes(needs.memory), mebibytes(plan.memory));
+    let largest = request.profile.largest.map(|largest| largest.bytes(request.available_memory));
+    let limit = plan.memory.min(largest.unwrap_or(u64::MAX));
+    (needs.memory > limit).then(|| {
+        let (needed, limit) = (mebibytes(needs.memory), mebibytes(limit));
         format!(
             "it needs about {needed} MiB of memory, and profile `{}` allows {limit} MiB here",
             plan.profile

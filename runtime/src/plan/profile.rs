@@ -27,6 +27,8 @@ pub struct Profile {
     pub max_batch_size: u64,
     /// How much memory a repeat's processes may have.
     pub memory: MemoryLimit,
+    /// Points that need more memory are skipped; `None` where those alone are that need more than there may be.
+    pub largest: Option<MemoryLimit>,
     /// Measured repeats of each case.
     pub repeats: u32,
     /// The set of scenarios that runs when nothing is named.
@@ -83,6 +85,7 @@ struct Written {
     timeout: Option<u64>,
     max_batch_size: Option<u64>,
     memory: Option<String>,
+    largest: Option<String>,
     repeats: Option<u32>,
     set: Option<String>,
     include: Option<Vec<String>>,
@@ -173,6 +176,7 @@ impl Written {
             timeout: self.timeout.or(parent.timeout),
             max_batch_size: self.max_batch_size.or(parent.max_batch_size),
             memory: self.memory.or(parent.memory),
+            largest: self.largest.or(parent.largest),
             repeats: self.repeats.or(parent.repeats),
             set: self.set.or(parent.set),
             include: self.include.or(parent.include),
@@ -182,6 +186,10 @@ impl Written {
 
     fn finish(self, name: &str) -> Result<Profile, Error> {
         let memory = self.memory.unwrap_or_default();
+        let size = |key: &str, text: &str| {
+            MemoryLimit::parse(text)
+                .ok_or_else(|| wrong(name, &format!("`{key}` is like \"60%\" or \"8GiB\", not \"{text}\"")))
+        };
         let min_time = self.min_time.unwrap_or_default();
         let profile = Profile {
             name: name.to_owned(),
@@ -194,9 +202,8 @@ impl Written {
             },
             timeout: Duration::from_secs(self.timeout.unwrap_or_default()),
             max_batch_size: self.max_batch_size.unwrap_or_default(),
-            memory: MemoryLimit::parse(&memory).ok_or_else(|| {
-                wrong(name, &format!("`memory` is like \"60%\" or \"8GiB\", not \"{memory}\""))
-            })?,
+            memory: size("memory", &memory)?,
+            largest: self.largest.as_deref().map(|text| size("largest", text)).transpose()?,
             repeats: self.repeats.unwrap_or_default(),
             set: self.set.unwrap_or_default(),
             include: self.include.unwrap_or_default(),
@@ -282,6 +289,7 @@ mod tests {
         check("ci_cpv", "", "did you mean `ci_cpu`?");
         check("x", "[profile.x]\nmemory = \"lots\"", "like \"60%\" or \"8GiB\"");
         check("x", "[profile.x]\nmemory = \"160%\"", "like \"60%\" or \"8GiB\"");
+        check("x", "[profile.x]\nlargest = \"lots\"", "`largest` is like");
         check("x", "[profile.x]\nrepeats = 0", "at least 1");
         check("x", "[profile.x]\nbackend = \"npu\"", "cpu, gpu or tpu");
         check("x", "[profile.x]\nmin_time = -1.0", "seconds");

@@ -116,6 +116,8 @@ class Adapter:
     entry_point: str
     """The dotted name of the framework's own loader, which the adapter really calls."""
     open: Callable[[Pipeline, Data, Place], Loader]
+    start: Callable[[], None] = nothing
+    """Starts what all pipelines need beside the import, such as a cluster: part of what importing costs."""
     end: Callable[[], None] = nothing
     """Lets go what was kept for all pipelines, before the worker ends."""
 

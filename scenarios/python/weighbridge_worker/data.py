@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,15 @@ class Data:
     def read(self, start: int, end: int) -> Batch:
         """The elements from `start` to `end`, read from the files."""
         return {source.kind.name: self._read(source, start, end - start) for source in self.sources}
+
+    def joined(self, samples: Sequence[Mapping[str, Any]]) -> Batch:
+        """Samples put together that hold the raw bytes of each field under its name: one join per field."""
+        fields = {}
+        for source in self.sources:
+            kind = source.kind
+            row = b"".join([sample[kind.name] for sample in samples])
+            fields[kind.name] = np.frombuffer(row, kind.dtype).reshape(len(samples), *kind.shape)
+        return fields
 
     def close(self) -> None:
         self._mapped = {}

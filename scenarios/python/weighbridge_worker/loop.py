@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
+
+from numpy import ndarray
 
 from .adapter import Loader
 from .exchange import kept, weigh
 from .pipeline import Batch
-from .usage import Tree, Usage
+from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
 
@@ -33,7 +36,7 @@ class Measured:
     passes: int = 0
     ran_out: bool = False
     usage: Usage = field(default_factory=Usage)
-    stopped_wall: int = 0
+    stopped_wall: int = 0  # without the warm-up, which is asked for
     stopped_cpu: int = 0
     stopped_others: int = 0
     processes: int = 1
@@ -82,11 +85,18 @@ class Clock:
             self._measured.stopped_others += max(0, (all_cpu - cpu) - (thread - own))
         return start
 
+    def leave_out(self) -> None:
+        """What follows is asked for, but left out: it is neither measured nor time that the clock stands idle."""
+        if self._stood is not None:
+            self.start()
+            self._stood = None
+
     def stop(self, end: int) -> None:
         """Stops the clock, which ran until the stamp `end`."""
         thread = time.thread_time_ns()
         own = self._tree.own()
-        used = self._tree.others() + own
+        others = self._tree.others()
+        used = own if others is NOTHING else others + own
         measured = self._measured
         measured.usage = measured.usage + (used - self._ran_from)
         measured.processes = max(measured.processes, self._tree.processes)
@@ -114,6 +124,8 @@ class Run:
     def warm_up(self, iterator: Iterator[Batch], count: int) -> Iterator[Batch]:
         """Goes through so many batches, which are left out."""
         measured, rewound = self.measured, False
+        if count:
+            self.clock.leave_out()
         while count:
             start = now()
             batch = next(iterator, None)
@@ -139,33 +151,37 @@ class Run:
         """One pass over so many batches."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
         done, rewound, elements, size = 0, False, 0, 0
+        stamped, add, numpys = now, samples.append, ndarray  # names that are looked up at once
+        held_at = sorted(position for position in hold if position < batches)
         start = last = clock.start()
         while done < batches:
+            # Up to the next batch that is held, so that nothing between two stamps looks for it.
+            goal = held_at[0] + 1 if held_at else batches
+            before = len(samples)
             # The timed region: ask, see that it is there, stamp. The stamp that ends this batch starts the next.
-            batch = next(iterator, None)
-            if batch is None:
-                # The end of the data is no batch: the clock stops at the last stamp.
-                measured.wall += last - start
-                clock.stop(last)
-                iterator, rewound = self.rewind(rewound), True
-                start = last = clock.start()
-                continue
-            count, weight = weigh(batch)
-            stamp = now()
-            samples.append(stamp - last)
-            last = stamp
-            elements += count
-            size += weight
-            rewound = False
-            if done in hold:
+            for batch in islice(iterator, goal - done):
+                for array in batch.values():
+                    if type(array) is not numpys:
+                        weigh(batch)  # which says what it is
+                    size += array.nbytes
+                elements += len(array)
+                stamp = stamped()
+                add(stamp - last)
+                last = stamp
+            measured.wall += last - start
+            clock.stop(last)
+            taken = len(samples) - before
+            done += taken
+            if done < goal:
+                # The end of the data is no batch: the clock has stopped at the last stamp.
+                iterator, rewound = self.rewind(rewound and not taken), True
+            elif held_at:
                 # Copied between two stamps, with the clock stopped.
-                measured.wall += last - start
-                clock.stop(last)
                 measured.held.append(kept(batch))
+                held_at.pop(0)
+                rewound = False
+            if done < batches:
                 start = last = clock.start()
-            done += 1
-        measured.wall += last - start
-        clock.stop(last)
         measured.elements += elements
         measured.bytes += size
         measured.passes += 1
@@ -174,6 +190,8 @@ class Run:
         """One pass of a system that runs many batches in one call: one sample, or none where it warms up."""
         measured, clock, loader = self.measured, self.clock, self.loader
         done, rewound, sample = 0, False, 0
+        if not timed:
+            clock.leave_out()
         while done < batches:
             took = loader.prepare(batches - done)
             if took:

@@ -27,6 +27,7 @@ def hello(channel: Channel, heart: Heart, name: str) -> Adapter | None:
     try:
         with heart.beating(f"importing {name}"):
             adapter = load(name)
+            adapter.start()
             took = now() - start
             message = {
                 "protocol": PROTOCOL,

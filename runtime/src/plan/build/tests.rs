@@ -4,7 +4,7 @@ use weighbridge_macros::{adapter, scenario};
 
 use super::*;
 use crate::bencher::{Bencher, Result};
-use crate::plan::{Isolation, Order, Profiles};
+use crate::plan::{Isolation, MemoryLimit, Order, Profiles};
 use crate::registry::Needs;
 
 trait Loader {}
@@ -213,6 +213,11 @@ fn what_is_too_large_for_the_profile_is_a_recorded_skip() {
         whys.contains(&"it needs about 64 MiB of memory, and profile `ci_cpu` allows 60 MiB here"),
         "{whys:?}"
     );
+    let mut small = Request { available_memory: 1 << 40, ..large };
+    small.profile.largest = Some(MemoryLimit::Bytes(50 << 20));
+    let whys: Vec<String> = planned(&small).skips.iter().map(|skip| skip.why.clone()).collect();
+    let expected = "it needs about 64 MiB of memory, and profile `ci_cpu` allows 50 MiB here";
+    assert!(whys.iter().any(|why| why == expected), "{whys:?}");
 }
 
 #[test]

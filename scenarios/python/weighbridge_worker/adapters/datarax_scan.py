@@ -24,7 +24,7 @@ import numpy as np
 from ..adapter import Adapter, Declined, Loader, Place
 from ..data import Data
 from ..pipeline import Batch, Pipeline
-from .datarax import Datarax, supported
+from .datarax import Datarax, start, supported
 
 AT_ONCE = 64 << 20
 """Bytes of the batches of one call, where the length is ours to choose."""
@@ -60,9 +60,9 @@ class DataraxScan(Datarax):
         length = min(batches, self.pipeline.batches - self.at)
         if length < 1 or length in self.compiled:
             return 0
-        start, at = time.perf_counter_ns(), self.at
+        began, at = time.perf_counter_ns(), self.at
         self.call(length)
-        took = time.perf_counter_ns() - start
+        took = time.perf_counter_ns() - began
         self.go_to(at)
         return took
 
@@ -109,4 +109,6 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Loader:
     return loader
 
 
-ADAPTER = Adapter(framework="Datarax-scan", distribution="datarax", entry_point="datarax.Pipeline", open=open)
+ADAPTER = Adapter(
+    framework="Datarax-scan", distribution="datarax", entry_point="datarax.Pipeline", open=open, start=start
+)

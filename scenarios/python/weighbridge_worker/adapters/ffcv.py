@@ -1,130 +1,164 @@
-"""FFCV: a `.beton` file, mapped, and a loader whose decoders are compiled by numba.
+"""FFCV: fields in one file that is mapped, decoded into batches by compiled code in a thread of its own.
 
-Idiomatic: `DatasetWriter(path, fields).from_indexed_dataset(...)`, and `Loader(path, order=OrderOption.SEQUENTIAL,
-os_cache=True, pipelines={name: [decoder]})`. Every field is an `NDArrayField`, whose decoder gives whole batches as
-numpy arrays; the element's index is one more of them. Steps run on the batch that the loader hands out, which is one
-of its own buffers. The decoders are compiled while a pipeline is opened, and their time is said apart.
+Idiomatic: `Loader(file, batch_size=..., order=..., pipelines={field: [decoder, operation, ...]})` and a loop over it.
+The file is written once by `DatasetWriter` with an `NDArrayField` per field, and kept. `Normalize` of images with three
+channels is FFCV's `NormalizeImage`, whose table gives the defined bits; all else is numpy in the loop, beside the
+thread that decodes. A batch of `NormalizeImage` lies in FFCV's ring of buffers, as its users have it. Data in memory
+are the system's cache of the file (`os_cache`), streamed data are read page by page by FFCV.
 
-Tried: two threads instead of one (as quick or a sixth quicker on two cores). One thread without workers, the least
-that FFCV has.
+Tried: compiled operations for all steps, but FFCV compiles with `fastmath`, which turns a division into a
+multiplication and gives other bits; the steps in an operation that is not compiled (no quicker, since it runs in the
+thread that decodes); the iterator's `close` alone, which leaves that thread at work for up to half a second.
 
-Cannot: steps in the loader's own pipeline, whose operations are numba functions of an image, and not of its index;
-cache, regroup, or save its place.
+Without workers there is one compiled thread, the least that FFCV has. `compile` is the first batch after the opening.
+Cannot: cache, regroup, or save its place.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import os
+import queue
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ffcv
 import ffcv.fields
-import ffcv.fields.decoders
+import ffcv.fields.ndarray
 import ffcv.loader
+import ffcv.transforms
+import ffcv.traversal_order.base
 import ffcv.writer
 import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
-from ..pipeline import Batch, Pipeline, Program
+from ..pipeline import Array, Batch, Indices, Pipeline, Program, Source
 
-INDEX = "element index"
+PAGE = 8 << 20
+"""Bytes of a page of the file, which a whole element must fit."""
 
 
 class Elements:
-    """The data set as FFCV's writer reads it: a tuple per element."""
+    """The data set as FFCV's writer takes it."""
 
     def __init__(self, data: Data) -> None:
-        self.arrays, self.elements = list(data.arrays().values()), data.elements
+        self.arrays = list(data.arrays().values())
 
     def __len__(self) -> int:
-        return self.elements
+        return len(self.arrays[0])
 
-    def __getitem__(self, index: int) -> tuple[Any, ...]:
-        fields = [np.atleast_1d(array[index]) for array in self.arrays]
-        return (np.array([index]), *fields)
+    def __getitem__(self, index: int) -> tuple[Array, ...]:
+        return tuple(np.atleast_1d(array[index]) for array in self.arrays)
 
 
 def write(data: Data, folder: Path) -> None:
-    fields: dict[str, Any] = {INDEX: ffcv.fields.NDArrayField(np.dtype(np.int64), (1,))}
-    page = 8 << 20
-    for source in data.sources:
-        kind = source.kind
-        fields[kind.name] = ffcv.fields.NDArrayField(kind.dtype, kind.shape or (1,))
-        while page < 2 * kind.size:
-            page *= 2
-    writer = ffcv.writer.DatasetWriter(str(folder / "data.beton"), fields, page_size=page, num_workers=1)
-    writer.from_indexed_dataset(Elements(data), shuffle_indices=False)
+    kinds = [source.kind for source in data.sources]
+    fields = {kind.name: ffcv.fields.NDArrayField(kind.dtype, kind.shape or (1,)) for kind in kinds}
+    page = max(PAGE, 1 << (sum(kind.size for kind in kinds) - 1).bit_length())
+    writer = ffcv.writer.DatasetWriter(str(folder / "elements.beton"), fields, page_size=page, num_workers=1)
+    writer.from_indexed_dataset(Elements(data))
+
+
+class Order(ffcv.traversal_order.base.TraversalOrder):
+    """The elements of an epoch."""
+
+    def __init__(self, pipeline: Pipeline, elements: int) -> None:
+        self.pipeline, self.elements, self.epoch = pipeline, elements, 0
+
+    def __call__(self, loader: Any) -> Order:
+        return self  # a loader calls the order that it is given
+
+    def sample_order(self, epoch: int) -> Indices:
+        pipeline = self.pipeline
+        order = pipeline.order(self.epoch, self.elements)
+        return np.arange(pipeline.first, pipeline.end) if order is None else order[pipeline.first : pipeline.end]
+
+
+def is_normalised_by_table(pipeline: Pipeline, source: Source) -> bool:
+    """Whether all that happens to a field is what `NormalizeImage` does."""
+    steps = [name for name in pipeline.transforms if name != "CastToFloat32"]
+    alone = not (pipeline.gates or pipeline.branches or pipeline.mixing)
+    kind = source.kind
+    return alone and steps == ["Normalize"] and kind.is_image and kind.dtype == np.uint8 and kind.shape[2] == 3
 
 
 class Ffcv(Loader):
     def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
         self.pipeline, self.data = pipeline, data
-        self.program = Program(pipeline, data.sources)
+        self.by_table = {source.kind.name for source in data.sources if is_normalised_by_table(pipeline, source)}
+        left = [source for source in data.sources if source.kind.name not in self.by_table]
+        output = tuple(kind for kind in pipeline.output if kind.name not in self.by_table)
+        self.program = Program(dataclasses.replace(pipeline, output=output), left) if left else None
+        self.order = Order(pipeline, data.elements)
         self.threads = max(pipeline.workers, 1)
-        names = (INDEX, *data.names)
         self.loader: Any = ffcv.loader.Loader(
-            str(folder / "data.beton"),
+            str(folder / "elements.beton"),
             batch_size=pipeline.batch_size,
             num_workers=self.threads,
-            order=ffcv.loader.OrderOption.SEQUENTIAL,
-            indices=np.arange(pipeline.first, pipeline.end),
+            order=self.order,
             os_cache=pipeline.access == "memory",
             drop_last=False,
-            batches_ahead=2,
-            pipelines={name: [ffcv.fields.decoders.NDArrayDecoder()] for name in names},
+            pipelines={source.kind.name: self.operations(source) for source in data.sources},
         )
-        self.iterator: Iterator[Batch] | None = None
+        self.iterator: Any = None
 
-    def compile(self) -> int:
-        """Compiles the decoders, which is done when the first batch is asked for."""
-        start = time.perf_counter_ns()
-        for _ in self.begin(0):
-            break
-        self.let_go()
-        return time.perf_counter_ns() - start
+    def operations(self, source: Source) -> list[Any]:
+        decode = [ffcv.fields.ndarray.NDArrayDecoder()]
+        if source.kind.name not in self.by_table:
+            return decode
+        return [*decode, ffcv.transforms.NormalizeImage(np.zeros(3), np.full(3, 255.0), np.float32)]
 
     def begin(self, epoch: int) -> Iterator[Batch]:
-        self.let_go()
-        self.iterator = self.batches(epoch)
-        return self.iterator
+        self.close()
+        self.order.epoch = epoch
+        return self.batches(epoch)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        batches = iter(self.loader)
-        try:
-            for indices, *arrays in batches:
-                index = np.array(indices[:, 0])
-                fields = {}
-                for source, array in zip(self.data.sources, arrays, strict=True):
-                    fields[source.kind.name] = array.reshape(len(index), *source.kind.shape)
-                yield self.program.batch(fields, index, epoch, int(index[0]))
-        finally:
-            batches.close()
-
-    def let_go(self) -> None:
-        if self.iterator is not None:
-            self.iterator.close()  # type: ignore[attr-defined]
-        self.iterator = None
+        indices, start, names = self.order.sample_order(epoch), 0, self.data.names
+        self.iterator = iter(self.loader)
+        for arrays in self.iterator:
+            end = start + len(arrays[0])
+            made = {}
+            if self.program is not None:
+                fields = {
+                    source.kind.name: array.reshape(len(array), *source.kind.shape)
+                    for source, array in zip(self.data.sources, arrays, strict=True)
+                    if source.kind.name not in self.by_table
+                }
+                made = self.program.batch(fields, indices[start:end], epoch, self.pipeline.first + start)
+            made.update((name, arrays[names.index(name)]) for name in self.by_table)
+            yield {kind.name: made[kind.name] for kind in self.pipeline.output}
+            start = end
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work, workers=self.threads)
+        return Executed(self.pipeline.work, delivery="view" if self.by_table else "owned", workers=self.threads)
 
     def close(self) -> None:
-        self.let_go()
-        self.loader = None
+        iterator, self.iterator = self.iterator, None
+        if iterator is not None:
+            iterator.iter_ixes = iter(())
+            while iterator.is_alive():
+                with contextlib.suppress(queue.Empty):
+                    iterator.output_queue.get(timeout=0.001)
+            iterator.close()
 
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
+    if pipeline.workers > (os.cpu_count() or 1):
+        raise Declined(f"{pipeline.workers} workers: compiled code has no more threads than there are processors")
     if pipeline.access == "file-eager":
         raise Declined("file-eager: pages of the file are read as they are needed")
-    asks = ((pipeline.mixture, "mixture"), (pipeline.cache, "cache"), (pipeline.rebatch, "rebatch"))
-    for asked, what in asks:
+    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
-            raise Declined(f"{what}: a Loader goes through a list of indices once")
+            raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")
     loader = Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
-    place.compile = loader.compile()
+    start = time.perf_counter_ns()
+    next(loader.begin(0), None)
+    loader.close()
+    place.compile = time.perf_counter_ns() - start
     return loader
 
 

@@ -7,16 +7,20 @@ which Ray does not keep otherwise.
 
 Tried: two CPUs instead of one (half of the speed on two cores, with a consumer that wants one of them).
 
-A cluster of 7 to 10 processes of its own, started for the first pipeline and kept for the next one of as many CPUs:
-never the cluster of somebody else (`address="local"`). One CPU without workers, the least that Ray has. Cannot:
-cache, regroup, or save its place.
+A cluster of 7 to 10 processes of its own, started with the worker as part of what importing costs, and kept for all
+its pipelines: never the cluster of somebody else (`address="local"`). One task at a time without workers, the least
+that Ray has. What is read ahead is bounded to a few blocks (`resource_limits`): Ray fills the object store otherwise,
+and an epoch is there before its second batch is asked for. Cannot: cache, regroup, or save its place.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 import ray
 import ray.data
+from ray.data import ExecutionResources
 from ray.data.extensions import ArrowTensorArray
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
@@ -32,41 +37,50 @@ from ..data import Data
 from ..pipeline import Batch, Pipeline, Program
 
 INDEX = "element index"
-BLOCK = 16 << 20
-"""Bytes of a block, about."""
+BLOCK = 1 << 20
+"""Bytes of a block, or those of a batch where that is more."""
+CPUS = 2
+"""What the cluster has: a pipeline's tasks are bounded by its own number of workers."""
+STORE = 2 << 30
+"""Bytes of the object store, at most."""
 LONGEST = 40
 """Bytes of a folder's name that leave room for Ray's sockets in it: a socket's path has at most 107."""
+
+
+@ray.remote(num_cpus=1)
+def there_is() -> int:
+    """The worker that a task runs in, which has imported by then what the steps need."""
+    importlib.import_module("weighbridge_worker.pipeline")
+    importlib.import_module("pyarrow")
+    time.sleep(0.3)  # so that no worker takes two of these tasks
+    return os.getpid()
 
 
 class Cluster:
     """Ray's own processes."""
 
-    cpus = 0
     folder: Path | None = None
 
-    def start(self, cpus: int, store: int) -> None:
-        if self.cpus == cpus:
-            return
-        self.stop()
+    def start(self) -> None:
         there = tempfile.gettempdir()
         self.folder = Path(tempfile.mkdtemp(prefix="ray", dir=there if len(there) <= LONGEST else "/tmp"))
         ray.init(
             address="local",
-            num_cpus=cpus,
+            num_cpus=CPUS,
             num_gpus=0,
             include_dashboard=False,
             log_to_driver=False,
             logging_level=logging.ERROR,
-            object_store_memory=store,
+            object_store_memory=min(STORE, shutil.disk_usage("/dev/shm").free // 2),
             _temp_dir=str(self.folder),
         )
-        self.cpus = cpus
+        # Its workers are started when tasks wait for them, which takes seconds and would fall into any run.
+        while len(set(ray.get([there_is.remote() for _ in range(CPUS)]))) < CPUS:
+            pass
 
     def stop(self) -> None:
-        if self.cpus:
-            ray.shutdown()
-            self.cpus = 0
         if self.folder:
+            ray.shutdown()
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder = None
 
@@ -81,12 +95,14 @@ class Ray(Loader):
         self.cpus = max(pipeline.workers, 1)
         row = sum(source.kind.size for source in data.sources)
         size = pipeline.batch_size
-        store = max(256 << 20, 3 * pipeline.elements * (row + self.program.row) // 2)
-        CLUSTER.start(self.cpus, store)
         context = ray.data.DataContext.get_current()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
-        per_block = max(1, min(BLOCK // (row * size), -(-pipeline.batches // (2 * self.cpus)))) * size
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        per_block = max(1, BLOCK // (row * size)) * size
+        # Read-ahead is bounded: it would otherwise fill the object store while nobody asks.
+        ahead = 2 * (1 + self.cpus) * per_block * self.program.row
+        context.execution_options.resource_limits = ExecutionResources(object_store_memory=ahead)
         places = range(pipeline.first, pipeline.end, per_block)
         self.blocks: Any = [ray.put(self.table(first, min(first + per_block, pipeline.end))) for first in places]
         self.iterator: Any = None
@@ -111,7 +127,11 @@ class Ray(Loader):
             return program.batch(fields, indices, epoch, int(indices[0]))
 
         dataset = ray.data.from_arrow_refs(self.blocks).map_batches(
-            steps, batch_size=size, batch_format="numpy", zero_copy_batch=True
+            steps,
+            batch_size=size,
+            batch_format="numpy",
+            zero_copy_batch=True,
+            compute=ray.data.TaskPoolStrategy(size=self.cpus),
         )
         self.iterator = iter(
             dataset.iter_batches(batch_size=size, batch_format="numpy", prefetch_batches=1, drop_last=False)
@@ -150,5 +170,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Ray:
 
 
 ADAPTER = Adapter(
-    framework="Ray Data", distribution="ray", entry_point="ray.data.from_arrow_refs", open=open, end=CLUSTER.stop
+    framework="Ray Data",
+    distribution="ray",
+    entry_point="ray.data.from_arrow_refs",
+    open=open,
+    start=CLUSTER.start,
+    end=CLUSTER.stop,
 )

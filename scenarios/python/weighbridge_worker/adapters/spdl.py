@@ -45,7 +45,7 @@ class Spdl(Loader):
             .add_source(range(len(self.reader)))
             .pipe(load, concurrency=self.threads, output_order="input")
             .add_sink(2 * self.threads)
-            .build(num_threads=self.threads, max_failures=0, use_thread_output_queue=True)
+            .build(num_threads=self.threads, max_failures=0)
         )
         with pipeline.auto_stop():
             yield from pipeline.get_iterator()
