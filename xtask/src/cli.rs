@@ -340,8 +340,11 @@ pub(crate) struct Coverage {
     /// Try these adapters alone, by their exact names.
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Vec<String>,
+    /// Try these scenarios alone: of the others what is known is kept.
+    #[arg(long, value_name = "ID")]
+    pub(crate) scenario: Vec<String>,
     /// Try nothing: write the page from what is known.
-    #[arg(long, conflicts_with = "adapter")]
+    #[arg(long, conflicts_with_all = ["adapter", "scenario"])]
     pub(crate) render: bool,
 }
 

@@ -41,11 +41,11 @@ pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
     let found = match args.render {
         true => Coverage::new(),
         false => {
-            let what = Asked { adapters: &adapters, scenarios: &[], set: "all", home: None };
+            let what = Asked { adapters: &adapters, scenarios: &args.scenario, set: "all", home: None };
             dry::run(place, what)?
         }
     };
-    let (new, away) = merge(&known, found);
+    let (new, away) = merge(&known, found, args.scenario.is_empty());
     let page = page(&new);
     if !args.check {
         let text = serde_json::to_string(&new).context("failed to write JSON")? + "\n";
@@ -98,16 +98,28 @@ fn read(place: &Place) -> Result<Coverage> {
     }
 }
 
-/// What was found over what was known, and which adapters could not be tried.
-fn merge(known: &Coverage, found: Coverage) -> (Coverage, String) {
+/// What was found over what was known, and which adapters could not be tried. `whole` is whether every scenario was run:
+/// else what is not found is not gone.
+fn merge(known: &Coverage, found: Coverage, whole: bool) -> (Coverage, String) {
     let mut new = known.clone();
     let mut away = String::new();
-    for (name, covered) in found {
-        if covered.variants.values().all(|standing| matches!(standing, Standing::Skipped(_))) {
+    let is_tried = |standing: &Standing| !matches!(standing, Standing::Skipped(_));
+    for (name, mut covered) in found {
+        if !covered.variants.values().any(is_tried) {
             let why = covered.variants.values().find_map(reason).unwrap_or("not installed");
             let kept = if known.contains_key(&name) { "what was known of it is kept" } else { "left out" };
             writeln!(away, "not tried: {name}: {why} ({kept})").expect(FITS);
             continue;
+        }
+        for (variant, before) in known.get(&name).into_iter().flat_map(|known| &known.variants) {
+            // What a larger machine or one with real data has found out is not forgotten on this one.
+            let is_kept = match covered.variants.get(variant) {
+                Some(now) => !is_tried(now),
+                None => !whole,
+            };
+            if is_kept {
+                covered.variants.insert(variant.clone(), before.clone());
+            }
         }
         new.insert(name, covered);
     }
@@ -240,11 +252,28 @@ mod tests {
     #[test]
     fn what_is_not_installed_keeps_what_was_known_of_it() {
         let absent = covered(3, &[("CV-1/small", Standing::Skipped("not installed: x".into()))]);
-        let (new, away) = merge(&coverage(), Coverage::from([("Alpha".into(), absent.clone())]));
+        let (new, away) = merge(&coverage(), Coverage::from([("Alpha".into(), absent.clone())]), true);
         assert_eq!(new, coverage());
         assert_eq!(away, "not tried: Alpha: not installed: x (what was known of it is kept)\n");
-        let (new, away) = merge(&Coverage::new(), Coverage::from([("Alpha".into(), absent)]));
+        let (new, away) = merge(&Coverage::new(), Coverage::from([("Alpha".into(), absent)]), true);
         assert!(new.is_empty() && away.contains("left out"));
+    }
+
+    #[test]
+    fn a_part_of_the_scenarios_changes_that_part_and_what_was_not_tried_keeps_what_was_known() {
+        let skipped = Standing::Skipped("it needs memory".into());
+        let found = |standing| {
+            Coverage::from([(
+                "Alpha".into(),
+                covered(3, &[("CV-2", standing), ("CV-3", Standing::Verified)]),
+            )])
+        };
+        let (new, _) = merge(&coverage(), found(Standing::Verified), false);
+        assert_eq!(new["Alpha"].variants.len(), 3);
+        assert_eq!(new["Alpha"].variants["CV-2"], Standing::Verified);
+        let (new, _) = merge(&coverage(), found(skipped), true);
+        assert_eq!(new["Alpha"].variants["CV-2"], coverage()["Alpha"].variants["CV-2"]);
+        assert!(!new["Alpha"].variants.contains_key("CV-1/small"), "every scenario was run, and it is gone");
     }
 
     #[test]
