@@ -78,8 +78,8 @@ pub mod gpu {
         Queue, Release, Replay, Stamp, Telemetry, find_device, open_device, throttle_reasons,
     };
     pub use crate::metric::{
-        Audit, Calibration, DEVICE_METRICS, DeviceSample, Doubt, Enough, OnDevice, Replayed, Returns,
-        Roofline,
+        Audit, Calibration, DEVICE_METRICS, DevicePhase, DeviceSample, Doubt, Enough, OnDevice, Replayed,
+        Returns, Roofline,
     };
 }
 

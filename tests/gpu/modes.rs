@@ -144,6 +144,42 @@ fn a_throttled_device_is_told_and_its_cycles_stay() {
 }
 
 #[test]
+fn phases_are_timed_by_the_device_and_add_up_to_the_body() {
+    let _stand = stand();
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        stream.phase("forward")?;
+        spin.launch(stream.raw()?, 100_000)?;
+        stream.phase("backward")?;
+        spin.launch(stream.raw()?, 300_000)
+    };
+    device.mode(Mode::Event).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let names: Vec<&str> = on.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["begin", "forward", "backward"]);
+    let sum: f64 = on.phases.iter().map(|phase| phase.each).sum();
+    let mean = on.device_times().iter().sum::<f64>() / on.samples.len() as f64;
+    assert!((sum - mean).abs() < 1.0, "{sum} {mean}");
+    assert!((on.phases[1].each / 100_000.0 - 1.0).abs() < 0.01, "{:?}", on.phases);
+    let shares: f64 = on.phase_shares().iter().map(|(_, share)| share).sum();
+    assert!((shares - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_held_window_has_under_a_microsecond_of_the_harness() {
+    let _stand = stand();
+    let on = time(Mode::Event, 50_000);
+    // A launch costs the host 2 us on the stand-in; the rest is the harness's.
+    assert!(
+        on.samples.iter().all(|sample| sample.held && sample.enqueue - 2_000 < 1_000),
+        "{:?}",
+        on.samples[0]
+    );
+}
+
+#[test]
 fn power_energy_and_memory_are_told_with_their_limits() {
     let _stand = stand();
     let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };

@@ -83,6 +83,13 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("test", "test --workspace", &[]),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
+        // On the stand-in driver: no device and no toolkit is needed.
+        cargo(
+            "cuda",
+            "test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols \
+             --test cuda_loader",
+            &[],
+        ),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
@@ -176,6 +183,7 @@ mod tests {
         let expected = format!(
             "test      $ cargo test --workspace\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
+             cuda      $ cargo test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\

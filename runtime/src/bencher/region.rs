@@ -1,7 +1,7 @@
 //! `measure` blocks: named regions that nest and repeat; every occurrence is kept.
 
 use super::Bencher;
-use crate::device::{Usage, resident_memory};
+use crate::device::{DeviceError, DeviceMemory, Usage, resident_memory};
 use crate::metric::{Collector, Reading, Region};
 
 /// The open and the finished blocks of a repeat.
@@ -36,6 +36,15 @@ impl Bencher {
             regions.open.join("/")
         };
         let resident = collectors.contains(&Collector::Memory).then(resident_memory);
+        let device = self.device.borrow().clone().filter(|_| collectors.contains(&Collector::Memory));
+        // There is one high-water mark: a block within another must not start it again.
+        let outermost = self.regions.borrow().open.len() == 1;
+        let in_use = device.as_ref().map(|device| {
+            if outermost {
+                device.reset_memory_peak();
+            }
+            device.memory()
+        });
         let usage = collectors.contains(&Collector::Usage).then(Usage::opening);
         let inner = self.collecting.get();
         // The clock starts last and stops first: what the other collectors cost is not in it.
@@ -51,11 +60,22 @@ impl Bencher {
                 Err(error) => Reading::absent(format!("VmRSS cannot be read: {error}")),
             }
         });
+        let on_device =
+            device.zip(in_use).map(|(device, before)| device_memory(before, device.memory(), outermost));
+        let (device_memory_change, device_peak_memory) = on_device.unzip();
         {
             let mut regions = self.regions.borrow_mut();
             regions.open.pop();
             if !regions.muted {
-                regions.finished.push(Region { path, wall: wall.as_nanos() as u64, usage, memory_change });
+                let wall = wall.as_nanos() as u64;
+                regions.finished.push(Region {
+                    path,
+                    wall,
+                    usage,
+                    memory_change,
+                    device_memory_change,
+                    device_peak_memory,
+                });
             }
         }
         self.collecting.set(self.collecting.get() + (start - entered) + (clock.now() - end));
@@ -65,6 +85,24 @@ impl Bencher {
     /// Stops or resumes the recording of blocks.
     pub(super) fn mute_regions(&self, muted: bool) {
         self.regions.borrow_mut().muted = muted;
+    }
+}
+
+type InUse = Result<Option<DeviceMemory>, DeviceError>;
+
+/// How the device's memory changed between two looks, and the most that its pool had in use.
+fn device_memory(before: InUse, after: InUse, outermost: bool) -> (Reading, Reading) {
+    match (before, after) {
+        (Ok(Some(before)), Ok(Some(after))) => {
+            let peak = match after.pool_peak {
+                Some(bytes) if outermost => Reading::Value(bytes as f64),
+                Some(_) => Reading::absent("the block lies within another, which has the high-water mark"),
+                None => Reading::absent("the device has no pool that counts"),
+            };
+            (Reading::Value(after.used as f64 - before.used as f64), peak)
+        }
+        (Err(why), _) | (_, Err(why)) => (Reading::absent(why.to_string()), Reading::absent(why.to_string())),
+        _ => (Reading::absent("the device does not tell"), Reading::absent("the device does not tell")),
     }
 }
 
@@ -115,6 +153,24 @@ mod tests {
         let regions = bencher.finish().unwrap().seen.regions;
         assert_eq!((regions[0].usage, &regions[0].memory_change), (None, &None));
         assert!(regions[1].memory_change.is_some() && regions[1].usage.is_none());
+    }
+
+    #[test]
+    fn a_block_has_the_devices_memory_where_one_is_open() {
+        let memory = |used, pool_peak| Ok(Some(DeviceMemory { used, total: 100, pool_peak }));
+        assert_eq!(
+            device_memory(memory(10, None), memory(30, Some(25)), true),
+            (Reading::Value(20.0), Reading::Value(25.0))
+        );
+        let (change, peak) = device_memory(Ok(None), Ok(None), true);
+        assert!(device_memory(memory(1, None), memory(1, Some(2)), false).1.why().is_some());
+        assert!(change.why().is_some() && peak.why().is_some());
+        let bencher = bencher();
+        bencher.measure("before", || ());
+        bencher.device().unwrap();
+        bencher.measure("after", || ());
+        let regions = bencher.finish().unwrap().seen.regions;
+        assert!(regions[0].device_memory_change.is_none() && regions[1].device_memory_change.is_some());
     }
 
     #[test]

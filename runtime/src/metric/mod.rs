@@ -31,7 +31,9 @@ pub use course::Course;
 pub use doubt::{Doubt, doubts};
 pub use hardware::Hardware;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
-pub use on_device::{Audit, Calibration, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline};
+pub use on_device::{
+    Audit, Calibration, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
+};
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use surroundings::{Cause, Surroundings, Tagged};
 pub use yardstick::Yardsticks;

@@ -81,7 +81,7 @@ pub enum Taken {
 }
 
 /// One occurrence of a `measure` block.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     /// The names of the open blocks, outermost first, joined by `/`.
     pub path: String,
@@ -91,6 +91,12 @@ pub struct Region {
     pub usage: Option<Usage>,
     /// Change of resident memory in bytes, where asked for; or why it is not known.
     pub memory_change: Option<Reading>,
+    /// Change of the device's memory in use in bytes, where asked for and where a device is open; or why it is not known.
+    #[serde(default)]
+    pub device_memory_change: Option<Reading>,
+    /// The most of the device's default pool in use at once within the block, in bytes; likewise.
+    #[serde(default)]
+    pub device_peak_memory: Option<Reading>,
 }
 
 /// What a `measure` block collects beside its wall time.
@@ -98,7 +104,7 @@ pub struct Region {
 pub enum Collector {
     /// CPU time, faults, switches, bytes read and written.
     Usage,
-    /// Change of resident memory.
+    /// Change of resident memory; and of the device's, where one is open.
     Memory,
 }
 

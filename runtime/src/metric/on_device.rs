@@ -145,6 +145,15 @@ pub struct Replayed {
     pub bodies: u64,
 }
 
+/// One phase of a body.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DevicePhase {
+    /// Its name; `begin` is what comes before the first.
+    pub name: String,
+    /// Its mean time in one body by the device's clock, in nanoseconds, over all samples.
+    pub each: f64,
+}
+
 /// What was seen of a body that ran on a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnDevice {
@@ -179,6 +188,9 @@ pub struct OnDevice {
     pub replayed: Option<Replayed>,
     /// What the device said of itself, before and after the samples.
     pub telemetry: [Telemetry; 2],
+    /// The phases of one body, in the order in which they began; none where the body told of none. Together they are the
+    /// mean time of a body.
+    pub phases: Vec<DevicePhase>,
     /// Throttling reasons that were up between samples, all together.
     pub throttled: u64,
     /// How often telemetry was read between samples, and how often it told of throttling.
@@ -225,6 +237,13 @@ impl OnDevice {
             Some(time * sample.clock? * 1e-3 / bodies) // nanoseconds times megahertz
         };
         self.samples.iter().filter_map(of).collect()
+    }
+
+    /// Each phase with its share of the body, from 0 to 1: the shares add up to 1.
+    pub fn phase_shares(&self) -> Vec<(&str, f64)> {
+        let whole: f64 = self.phases.iter().map(|phase| phase.each).sum();
+        let share = |each: f64| if whole > 0.0 { each / whole } else { 0.0 };
+        self.phases.iter().map(|phase| (phase.name.as_str(), share(phase.each))).collect()
     }
 
     /// The roofline of that name.

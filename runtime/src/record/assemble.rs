@@ -177,7 +177,9 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let listed = |name: &str| METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name);
     let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
     let custom = || {
-        let own = |metric: &&MetricRecord| !metric.name.starts_with("region/") && !listed(&metric.name);
+        let own = |metric: &&MetricRecord| {
+            !["region/", "phase/"].iter().any(|of| metric.name.starts_with(of)) && !listed(&metric.name)
+        };
         metrics.iter().filter(has_value).find(own)
     };
     let found = wanted

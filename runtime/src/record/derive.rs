@@ -3,7 +3,9 @@
 
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
-use crate::metric::{DEVICE_METRICS, Direction, METRICS, Metric, Observation, Reading, Region, Unit};
+use crate::metric::{
+    DEVICE_METRICS, Direction, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
+};
 use crate::run::{Outcome, Repeat};
 use crate::stats;
 
@@ -40,6 +42,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
             record(metric.name, &metric.unit, metric.direction, measured.iter().map(read))
         })
         .collect();
+    metrics.extend(phases(measured));
     metrics.extend(regions(measured));
     metrics.extend(custom(measured));
     metrics
@@ -106,10 +109,13 @@ const REGION_METRICS: &[RegionMetric] = &[
         mean(regions, |usage| Some(usage.cpu.as_secs_f64()))
     }),
     per_block("memory_change", Unit::BYTES, Direction::Lower, |regions| {
-        let changes: Vec<&Reading> =
-            regions.iter().filter_map(|region| region.memory_change.as_ref()).collect();
-        let greatest = changes.iter().filter_map(|change| change.value()).max_by(f64::total_cmp);
-        greatest.map(Reading::Value).or_else(|| changes.first().map(|change| (*change).clone()))
+        greatest(regions, |region| region.memory_change.as_ref())
+    }),
+    per_block("device_memory_change", Unit::BYTES, Direction::Lower, |regions| {
+        greatest(regions, |region| region.device_memory_change.as_ref())
+    }),
+    per_block("device_peak_memory", Unit::BYTES, Direction::Lower, |regions| {
+        greatest(regions, |region| region.device_peak_memory.as_ref())
     }),
     per_block("minor_faults", Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.minor_faults as f64))
@@ -137,6 +143,13 @@ fn count(regions: &[&Region]) -> f64 {
 
 fn total(regions: &[&Region]) -> f64 {
     regions.iter().map(|region| region.wall as f64 * 1e-9).sum()
+}
+
+/// The greatest value over the occurrences; why there is none where none has one; `None` where none was asked for it.
+fn greatest(regions: &[&Region], read: fn(&Region) -> Option<&Reading>) -> Option<Reading> {
+    let readings: Vec<&Reading> = regions.iter().filter_map(|region| read(region)).collect();
+    let greatest = readings.iter().filter_map(|reading| reading.value()).max_by(f64::total_cmp);
+    greatest.map(Reading::Value).or_else(|| readings.first().map(|reading| (*reading).clone()))
 }
 
 /// The mean of a counter over the occurrences; `None` where none collected counters.
@@ -180,6 +193,30 @@ fn regions(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
                 values,
             ));
         }
+    }
+    found
+}
+
+/// Time and share of every phase of a body on a device, phases in the order in which they first began.
+fn phases(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    let devices = || measured.iter().filter_map(|one| one.seen.device.as_ref());
+    let names = firsts(devices().flat_map(|device| &device.phases).map(|phase| phase.name.as_str()));
+    let of = |name: &str, what: &str, unit: Unit, direction, read: &dyn Fn(&OnDevice) -> Option<f64>| {
+        let value = |one: &Measured<'_>| {
+            let value = one.seen.device.as_ref().and_then(|device| read(device));
+            value.map_or_else(|| Reading::absent("this repeat had no such phase"), Reading::Value)
+        };
+        record(&format!("phase/{name}/{what}"), &unit, direction, measured.iter().map(value))
+    };
+    let mut found = Vec::new();
+    for name in names {
+        found.push(of(name, "device_time", Unit::SECONDS, Direction::Lower, &|device| {
+            let phase = device.phases.iter().find(|phase| phase.name == name)?;
+            Some(phase.each * 1e-9)
+        }));
+        found.push(of(name, "device_share", Unit::RATIO, Direction::Information, &|device| {
+            device.phase_shares().iter().find(|(phase, _)| *phase == name).map(|(_, share)| *share)
+        }));
     }
     found
 }

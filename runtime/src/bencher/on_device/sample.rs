@@ -2,6 +2,7 @@
 //! the body and what its timing needs, and nothing else.
 
 use super::Stream;
+use super::stream::Phases;
 use crate::bencher::Error;
 use crate::device::{Device, DeviceError, Hold, Mark, Queue, Stamp};
 use crate::metric::{DeviceSample, Mode};
@@ -21,18 +22,19 @@ pub(super) struct Body<'a> {
     pub(super) beside: usize,
     /// Handed to the body as the number of the call, so that it may rotate its inputs.
     calls: u64,
+    phases: Phases,
 }
 
 impl<'a> Body<'a> {
     pub(super) fn new(run: &'a mut Run<'a>) -> Self {
-        Self { run, beside: 0, calls: 0 }
+        Self { run, beside: 0, calls: 0, phases: Phases::default() }
     }
 
     /// Runs it once.
     pub(super) fn run(&mut self, device: &dyn Device) -> Result<(), Error> {
         let call = self.calls;
         self.calls += 1;
-        (self.run)(&Stream::new(device, self.beside, call))
+        (self.run)(&Stream::new(device, self.beside, call, &self.phases))
     }
 
     pub(super) fn calls(&self) -> u64 {
@@ -40,11 +42,13 @@ impl<'a> Body<'a> {
     }
 }
 
-/// What a sample of several queues saw of each, in nanoseconds by the device's clock.
+/// What a sample saw of its parts, in nanoseconds by the device's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
     /// Busy time of each queue beside the measured one.
     pub(super) busy: Vec<f64>,
+    /// Time of each phase, in the order in which they began, that before the first one first.
+    pub(super) phases: Vec<(&'static str, f64)>,
 }
 
 /// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
@@ -96,6 +100,7 @@ fn by_device(
     body: &mut Body<'_>,
 ) -> Result<(DeviceSample, Sides), Error> {
     device.recycle();
+    body.phases.set(false);
     if cold {
         device.flush_cache()?;
     }
@@ -107,6 +112,7 @@ fn by_device(
     let start = device.host_ns();
     let first = device.mark(Queue::MEASURED)?;
     let begun = fork(device, body.beside, first)?;
+    body.phases.set(bodies <= HELD); // a long batch would need a stamp for each of its bodies
     for number in 0..bodies {
         if number == HELD {
             let_go(device, held.take(), hold)?; // more would fill the queue of launches, and a launch would wait for ever
@@ -132,7 +138,24 @@ fn by_device(
         clock: device.clock_mhz(),
         held: was_held,
     };
-    Ok((sample, Sides { busy }))
+    let phases = phases(device, first, last, &body.phases.begun())?;
+    body.phases.set(false);
+    Ok((sample, Sides { busy, phases }))
+}
+
+/// From each stamp to the next one: all of them together are the time from the first to the last.
+fn phases(
+    device: &dyn Device,
+    first: Mark,
+    last: Mark,
+    begun: &[(&'static str, Mark)],
+) -> Result<Vec<(&'static str, f64)>, DeviceError> {
+    if begun.is_empty() {
+        return Ok(Vec::new());
+    }
+    let starts = std::iter::once(("begin", first)).chain(begun.iter().copied());
+    let ends = begun.iter().map(|(_, mark)| *mark).chain(std::iter::once(last));
+    starts.zip(ends).map(|((name, start), end)| Ok((name, device.elapsed_ns(start, end)?))).collect()
 }
 
 /// Lets a held queue go once what was enqueued last has come to the device: the way there takes time too, and would lie

@@ -7,7 +7,7 @@ use super::calibrate::calibrate;
 use super::energy::energy;
 use super::graph::replay;
 use super::roofline;
-use super::sample::{Body, sample};
+use super::sample::{Body, Sides, sample};
 use super::stop::{LEAST, Stop};
 use super::warm::{Warmed, warm_up};
 use crate::bencher::bench::Paced;
@@ -16,7 +16,7 @@ use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, PerIteration, Phase, Purpose, grow};
 use crate::device::{Backend, Device, throttle_reasons};
-use crate::metric::{Block, DeviceSample, Mode, OnDevice, Returns, Taken, doubts};
+use crate::metric::{Block, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, doubts};
 use crate::stats;
 
 /// A sample in mode sync is at least so many round trips: its own is then a hundredth of it.
@@ -59,6 +59,8 @@ pub(super) struct Sampling<'a> {
     /// Samples of all: the walls that the observation keeps.
     walls: Vec<u64>,
     cpu: Vec<u64>,
+    /// Sums over all samples, phase by phase, in nanoseconds.
+    phases: Vec<(&'static str, f64)>,
     /// Ratios of busy time to makespan, sample by sample.
     overlaps: Vec<f64>,
     sampled: u64,
@@ -93,8 +95,8 @@ impl<'a> Sampling<'a> {
             bodies: 1,
             ..OnDevice::default()
         };
-        let (walls, cpu, overlaps) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { bencher, device, seen, hold: None, walls, cpu, overlaps, sampled: 0, looked: 0 })
+        let (walls, cpu, phases, overlaps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { bencher, device, seen, hold: None, walls, cpu, phases, overlaps, sampled: 0, looked: 0 })
     }
 
     /// Runs it.
@@ -198,10 +200,10 @@ impl<'a> Sampling<'a> {
         self.bencher.mute_regions(false);
         self.bencher.enter(Phase::Timed);
         loop {
-            let (sample, busy) = self.one(self.seen.bodies, body, &mut windows)?;
+            let (sample, sides) = self.one(self.seen.bodies, body, &mut windows)?;
             watch.window(&windows.last, 1);
             times.push(sample.device.unwrap_or(sample.wall as f64));
-            self.take(sample, &busy, windows.last.cpu)?;
+            self.take(sample, &sides, windows.last.cpu)?;
             if let Some(enough) = stop.enough(&times, Duration::from_nanos(self.sampled)) {
                 self.seen.enough = enough;
                 break;
@@ -220,11 +222,11 @@ impl<'a> Sampling<'a> {
         pace.ready(self.bencher.per_iteration.get());
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
-            let (sample, busy) = self.one(bodies, body, &mut windows)?;
+            let (sample, sides) = self.one(bodies, body, &mut windows)?;
             let wall = sample.device.unwrap_or(sample.wall as f64).round() as u64;
             pace.took(Block { iterations: bodies, wall, ..windows.last });
             self.seen.bodies = bodies;
-            self.take(sample, &busy, windows.last.cpu)?;
+            self.take(sample, &sides, windows.last.cpu)?;
         }
         Ok(windows)
     }
@@ -234,15 +236,22 @@ impl<'a> Sampling<'a> {
         bodies: u64,
         body: &mut Body<'_>,
         windows: &mut Windows,
-    ) -> Result<(DeviceSample, Vec<f64>), Error> {
+    ) -> Result<(DeviceSample, Sides), Error> {
         windows.open();
         let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
         windows.close();
-        taken.map(|(sample, sides)| (sample, sides.busy))
+        taken
     }
 
     /// Takes in a sample; looks at the device now and then, outside of every window.
-    fn take(&mut self, sample: DeviceSample, busy: &[f64], cpu: u64) -> Result<(), Error> {
+    fn take(&mut self, sample: DeviceSample, sides: &Sides, cpu: u64) -> Result<(), Error> {
+        let busy = &sides.busy;
+        for (name, ns) in &sides.phases {
+            match self.phases.iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += ns,
+                None => self.phases.push((name, *ns)),
+            }
+        }
         if let (Some(makespan), false) = (sample.device.filter(|device| *device > 0.0), busy.is_empty()) {
             self.overlaps.push(busy.iter().sum::<f64>() / makespan);
         }
@@ -274,6 +283,10 @@ impl<'a> Sampling<'a> {
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
         self.seen.overlap = (!overlaps.is_empty()).then(|| stats::median(&overlaps));
+        let bodies = self.seen.bodies as f64 * self.walls.len() as f64;
+        let phase =
+            |(name, sum): (&'static str, f64)| DevicePhase { name: name.to_owned(), each: sum / bodies };
+        self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
         leave_out_low_clocks(&mut self.seen);
         self.seen.doubts = doubts(&self.seen);
         let failing = self

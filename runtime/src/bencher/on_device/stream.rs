@@ -1,11 +1,12 @@
 //! What a body is handed: where to enqueue its work.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt;
 
 use super::handle::PLATFORM;
 use crate::bencher::{Result, skip};
-use crate::device::{Device, Queue};
+use crate::device::{Device, Mark, Queue};
 
 /// The stream that is timed, and those beside it: handles of the backend, so that any crate, in any version, can wrap
 /// them.
@@ -13,11 +14,47 @@ pub struct Stream<'a> {
     device: &'a dyn Device,
     beside: usize,
     call: u64,
+    phases: &'a Phases,
+}
+
+/// The phases that bodies began, each with its stamp. Stamps are taken while a sample is taken by the device's clock.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    begun: RefCell<Vec<(&'static str, Mark)>>,
+    on: Cell<bool>,
+}
+
+impl Phases {
+    /// Begins to take stamps, or stops; forgets those that were taken.
+    pub(super) fn set(&self, on: bool) {
+        self.on.set(on);
+        self.begun.borrow_mut().clear();
+    }
+
+    /// The names and stamps so far.
+    pub(super) fn begun(&self) -> Vec<(&'static str, Mark)> {
+        self.begun.borrow().clone()
+    }
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(device: &'a dyn Device, beside: usize, call: u64) -> Self {
-        Self { device, beside, call }
+    pub(super) fn new(device: &'a dyn Device, beside: usize, call: u64, phases: &'a Phases) -> Self {
+        Self { device, beside, call, phases }
+    }
+
+    /// Begins a phase of the body (`forward`, `backward`), and ends the one before: a stamp on the stream that is timed.
+    /// The record has the time of each, and what came before the first as `begin`; together they are the body's time.
+    /// What is enqueued beside that stream counts where the stream waits for it. The modes `sync` and `hot` take no
+    /// stamps.
+    ///
+    /// # Errors
+    /// When the device failed.
+    pub fn phase(&self, name: &'static str) -> Result<()> {
+        if self.phases.on.get() {
+            let mark = self.device.mark(Queue::MEASURED)?;
+            self.phases.begun.borrow_mut().push((name, mark));
+        }
+        Ok(())
     }
 
     /// The `CUstream` to enqueue on. It belongs to the harness: it must not be destroyed, and it ends with the repeat.

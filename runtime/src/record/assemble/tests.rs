@@ -118,6 +118,7 @@ fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
         wall: wall * 1_000_000,
         usage: Some(Usage { cpu: Duration::from_millis(wall), ..Usage::default() }),
         memory_change: None,
+        ..Region::default()
     };
     let blocks = Observation { regions: vec![region(1), region(3)], ..Observation::default() };
     let record = record((1..=6).map(|number| repeat(number, blocks.clone())).collect());
@@ -136,7 +137,7 @@ fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
 
 #[test]
 fn a_block_that_runs_in_some_repeats_is_absent_in_the_others() {
-    let region = Region { path: "load".into(), wall: 5, usage: None, memory_change: None };
+    let region = Region { path: "load".into(), wall: 5, ..Region::default() };
     let with = Observation { regions: vec![region], ..seen(10) };
     let record = record(vec![repeat(1, with), repeat(2, seen(10))]);
     let load = record.metric("region/load/wall_time").unwrap();
