@@ -23,9 +23,10 @@ type Named = (&'static str, Box<dyn Loader>);
 /// a device (`tests/cuda_loader.rs` of the workspace).
 fn loaders() -> Vec<Named> {
     let registry = Registry::collect().unwrap();
-    let adapters = registry.adapters().iter().filter(|entry| {
-        (entry.contract.id)() == TypeId::of::<dyn Loader>() && !entry.name.contains("CUDA")
-    });
+    let adapters = registry
+        .adapters()
+        .iter()
+        .filter(|entry| (entry.contract.id)() == TypeId::of::<dyn Loader>() && !entry.name.contains("CUDA"));
     let make =
         |entry: &&AdapterEntry| (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap());
     adapters.map(make).collect()
