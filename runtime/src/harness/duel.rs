@@ -33,7 +33,7 @@ struct Pair<'a> {
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
     let Context { suite, args, terminal, .. } = context;
-    check(context, plan)?;
+    let device = check(context, plan)?;
     let own = program(context)?;
     if let Some(adapter) = &args.versus_adapter {
         let mut known = registry.adapters().iter().map(|entry| entry.name);
@@ -100,12 +100,14 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     }
     confirmed(&task, &pairs, &mut rows, &to_confirm, &policy, context)?;
 
+    let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    environment.add_device(&device);
     let mut comparison = Comparison {
         suite: suite.name(),
         method: Method::Duel,
         baseline: Promoted { name, run: None },
         candidate: id.clone(),
-        environment: Some(Environment::capture(layout.data(), &suite.workspace(), &build(context))),
+        environment: Some(environment),
         environment_changes: Vec::new(),
         refused: None,
         failures,
