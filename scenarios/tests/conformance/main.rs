@@ -19,11 +19,14 @@ use weighbridge_scenarios::workload::{Access, PipelineSpec, Shard, Transform};
 
 type Named = (&'static str, Box<dyn Loader>);
 
-/// Every loader that is registered.
+/// Every loader of this process that is registered. One that makes batches on a device has tests of its own, which bring
+/// a device (`tests/cuda_loader.rs` of the workspace).
 fn loaders() -> Vec<Named> {
     let registry = Registry::collect().unwrap();
-    let adapters =
-        registry.adapters().iter().filter(|entry| (entry.contract.id)() == TypeId::of::<dyn Loader>());
+    let adapters = registry
+        .adapters()
+        .iter()
+        .filter(|entry| (entry.contract.id)() == TypeId::of::<dyn Loader>() && !entry.name.contains("CUDA"));
     let make =
         |entry: &&AdapterEntry| (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap());
     adapters.map(make).collect()
