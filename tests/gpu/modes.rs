@@ -104,6 +104,22 @@ pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
 }
 
 #[test]
+fn a_body_that_waits_for_its_own_held_stream_is_timed_again_without_a_hold() {
+    let stand = stand();
+    // A launch that finds the queue full waits. The audit, with one kernel ahead of the body, has room; a sample, with a
+    // hold and two stamps, has not.
+    stand.set("queue", 42);
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| (0..40).try_for_each(|_| spin.launch(stream.raw()?, 1_000));
+    device.mode(Mode::Event).time(body).unwrap();
+    let on = bencher.finish().unwrap().seen.device.unwrap();
+    assert_eq!(names(&on), ["deadlock-under-hold"]);
+    assert!(on.samples.iter().all(|sample| !sample.held && sample.wall < 1_000_000));
+}
+
+#[test]
 fn streams_that_are_declared_overlap_and_have_one_time() {
     let _stand = stand();
     let bencher = bencher(LIMITS);

@@ -60,6 +60,11 @@ pub trait Device: fmt::Debug {
         Ok(None)
     }
 
+    /// Whether the queue that was held last went on by itself, since nobody let it go in time. Once it has been drained.
+    fn hold_expired(&self) -> bool {
+        false
+    }
+
     /// Keeps the measured queue busy for about this long. `false`: it cannot.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
     }
-    check(context, plan)?;
+    let device = check(context, plan)?;
     let own = program(context)?;
     if let Some(adapter) = &args.versus_adapter {
         let mut known = registry.adapters().iter().map(|entry| entry.name);
@@ -59,7 +59,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let duels = Duels::new(layout.clone());
     // Before anything is measured: the load is that of the machine and not of the duel, and the commit the one that ran.
-    let environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+    environment.add_device(&device);
     let now = now();
     let id = run_id(now);
     let scratch = duels.scratch(&id)?;

@@ -140,6 +140,8 @@ pub enum Doubt {
     },
     /// The body synchronises, so its queue could not be held.
     Synchronises,
+    /// A held queue went on by itself: the body waited for it.
+    DeadlockUnderHold,
 }
 
 impl Doubt {
@@ -161,6 +163,7 @@ impl Doubt {
         "device-drift",
         "memory-growth",
         "synchronises",
+        "deadlock-under-hold",
     ];
 
     /// The name by which a scenario says that it knows of it.
@@ -182,6 +185,7 @@ impl Doubt {
             Self::DeviceDrift { .. } => "device-drift",
             Self::MemoryGrowth { .. } => "memory-growth",
             Self::Synchronises => "synchronises",
+            Self::DeadlockUnderHold => "deadlock-under-hold",
         }
     }
 
@@ -217,6 +221,9 @@ impl Doubt {
             }
             Self::DeviceDrift { .. } => "run again on a device that is left alone",
             Self::MemoryGrowth { .. } => "free what the body allocates",
+            Self::DeadlockUnderHold => {
+                "take what waits for the device out of the body, launch less at once, or use mode sync"
+            }
             Self::Synchronises => "use mode sync, or take the synchronisation out of the body",
         }
     }
@@ -302,6 +309,9 @@ impl fmt::Display for Doubt {
             Self::MemoryGrowth { bytes, looks } => {
                 write!(f, "memory grew by {bytes} bytes, with every one of {looks} looks")
             }
+            Self::DeadlockUnderHold => f.write_str(
+                "the body waited for a stream that was held: the sample was taken again, and none was held from then on",
+            ),
             Self::Synchronises => f.write_str("the body synchronises: its stream could not be held"),
         }?;
         write!(f, "; remedy: {}", self.remedy())
@@ -331,6 +341,7 @@ pub fn doubts(seen: &OnDevice) -> Vec<Doubt> {
     }));
     found.extend(memory_growth(seen));
     found.extend(synchronises(seen));
+    found.extend(seen.hold_expired.then_some(Doubt::DeadlockUnderHold));
     found
 }
 
@@ -692,6 +703,11 @@ mod tests {
             },
             &["synchronises"],
         );
+    }
+
+    #[test]
+    fn a_queue_that_went_on_by_itself_is_told() {
+        check(|seen| seen.hold_expired = true, &["deadlock-under-hold"]);
     }
 
     #[test]

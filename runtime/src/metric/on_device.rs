@@ -175,6 +175,8 @@ pub struct OnDevice {
     pub samples: Vec<DeviceSample>,
     /// Samples that were left out since the clock was low, and why the sampling could not do without them.
     pub discarded: u64,
+    /// Whether a held queue once went on by itself: from then on none was held.
+    pub hold_expired: bool,
     /// Why sampling ended.
     pub enough: Enough,
     /// How long the warm-up took, in nanoseconds, and how many bodies it ran.

@@ -20,15 +20,15 @@ use weighbridge_scenarios::workload::{Access, PipelineSpec, Shard, Transform};
 
 type Named = (&'static str, Box<dyn Loader>);
 
-/// Every loader that is registered and installed.
+/// Every loader of this process or of a worker that is registered and installed. One that makes batches on a device has
+/// tests of its own, which bring a device (`tests/cuda_loader.rs` of the workspace).
 fn loaders() -> Vec<Named> {
     let registry = Registry::collect().unwrap();
     let is_here =
         |entry: &AdapterEntry| matches!(entry.availability(), weighbridge::Availability::Available { .. });
-    let adapters = registry
-        .adapters()
-        .iter()
-        .filter(|entry| (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_here(entry));
+    let adapters = registry.adapters().iter().filter(|entry| {
+        (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_here(entry) && !entry.name.contains("CUDA")
+    });
     let make =
         |entry: &&AdapterEntry| (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap());
     adapters.map(make).collect()

@@ -156,7 +156,7 @@ impl<'a> Sampling<'a> {
             && self.seen.returns == Returns::Enqueued
             && body.beside == 0
             && never_waits
-            && (warmed.each < HOLD_BELOW || self.seen.mode == Mode::Hot)
+            && warmed.each < HOLD_BELOW
     }
 
     /// Finds how many bodies a sample has.
@@ -174,6 +174,9 @@ impl<'a> Sampling<'a> {
         if warmed.each < wanted.as_nanos() as u64 {
             loop {
                 let (took, _) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
+                if self.expired(&took) {
+                    continue;
+                }
                 let took = took.device.map_or(took.wall, |device| device as u64);
                 let (more, settled) = grow(bodies, Duration::from_nanos(took), wanted);
                 bodies = more;
@@ -201,6 +204,9 @@ impl<'a> Sampling<'a> {
         self.bencher.enter(Phase::Timed);
         loop {
             let (sample, sides) = self.one(self.seen.bodies, body, &mut windows)?;
+            if self.expired(&sample) {
+                continue; // its time is that of the hold
+            }
             watch.window(&windows.last, 1);
             times.push(sample.device.unwrap_or(sample.wall as f64));
             self.take(sample, &sides, windows.last.cpu)?;
@@ -222,7 +228,10 @@ impl<'a> Sampling<'a> {
         pace.ready(self.bencher.per_iteration.get());
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
-            let (sample, sides) = self.one(bodies, body, &mut windows)?;
+            let (mut sample, mut sides) = self.one(bodies, body, &mut windows)?;
+            if self.expired(&sample) {
+                (sample, sides) = self.one(bodies, body, &mut windows)?;
+            }
             let wall = sample.device.unwrap_or(sample.wall as f64).round() as u64;
             pace.took(Block { iterations: bodies, wall, ..windows.last });
             self.seen.bodies = bodies;
@@ -241,6 +250,16 @@ impl<'a> Sampling<'a> {
         let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
         windows.close();
         taken
+    }
+
+    /// Whether the sample's queue was held and went on by itself, since the body waited for it: then none is held again.
+    fn expired(&mut self, sample: &DeviceSample) -> bool {
+        let expired = sample.held && self.device.hold_expired();
+        if expired {
+            self.seen.hold_expired = true;
+            self.hold = None;
+        }
+        expired
     }
 
     /// Takes in a sample; looks at the device now and then, outside of every window.

@@ -258,9 +258,15 @@ impl Device for Cuda {
         self.held.set(self.held.get() + 1);
         let place = 2 * (self.held.get() % HOLDS);
         holds.write(place, 0);
+        holds.write(place + 1, 0);
         let (flag, expired) = (holds.address(place), holds.address(place + 1));
         self.kernels()?.hold(self.measured()?, flag, HOLD_NS, expired)?;
         Ok(Some(Hold::new(self)))
+    }
+
+    fn hold_expired(&self) -> bool {
+        // The kernel writes 32 bits of the word.
+        self.holds.as_ref().is_some_and(|holds| holds.read(2 * (self.held.get() % HOLDS) + 1) != 0)
     }
 
     fn occupy(&self, ns: u64) -> Result<bool, DeviceError> {
