@@ -72,6 +72,7 @@ impl ProcessTree {
 
     /// Memory of the tree that is no file's, in bytes: what its processes have made themselves, shared memory included.
     /// `None` where the system does not say. Pages that processes share after a fork count for each.
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
     pub fn own_memory(self) -> Option<u64> {
         let mut sum = None;
         for process in self.processes() {

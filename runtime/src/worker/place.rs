@@ -24,7 +24,9 @@ const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
 pub(crate) struct Place {
     mark: String,
     /// Whether nobody else cleans it up.
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
     own: bool,
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
     kept: Option<PathBuf>,
     silence: Duration,
 }
@@ -65,6 +67,27 @@ impl Place {
         (KEPT.to_owned(), folder.display().to_string())
     }
 
+    /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
+    /// the path of a socket has at most 107 bytes.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let own = self.mark.split('.').next().unwrap_or_default();
+        std::env::temp_dir().join(format!("wb-{own}"))
+    }
+
+    /// Kills all processes with this mark, but the caller.
+    pub(crate) fn end_survivors(&self) {
+        survivors::end(&format!("{MARK}={}", self.mark));
+    }
+
+    /// Removes the temporary folder.
+    pub(crate) fn remove_temporary(&self) {
+        let _ = fs::remove_dir_all(self.temporary()); // there only if something was started
+    }
+}
+
+/// What a worker has of it.
+#[cfg(feature = "worker")]
+impl Place {
     /// The place of something that is started from here: its mark begins with this one's.
     pub(super) fn within(&self, name: &str) -> Self {
         Self { mark: format!("{}.{name}", self.mark), ..self.clone() }
@@ -80,21 +103,9 @@ impl Place {
         self.silence
     }
 
-    /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
-    /// the path of a socket has at most 107 bytes.
-    pub(super) fn temporary(&self) -> PathBuf {
-        let own = self.mark.split('.').next().unwrap_or_default();
-        std::env::temp_dir().join(format!("wb-{own}"))
-    }
-
     /// The folder that is kept for the run; where there is none, one that is not.
     pub(super) fn kept(&self) -> PathBuf {
         self.kept.clone().unwrap_or_else(|| self.temporary().join("kept"))
-    }
-
-    /// Kills all processes with this mark, but the caller.
-    pub(crate) fn end_survivors(&self) {
-        survivors::end(&format!("{MARK}={}", self.mark));
     }
 
     /// Removes the temporary folder, if nobody else does.
@@ -103,14 +114,9 @@ impl Place {
             self.remove_temporary();
         }
     }
-
-    /// Removes the temporary folder.
-    pub(crate) fn remove_temporary(&self) {
-        let _ = fs::remove_dir_all(self.temporary()); // there only if something was started
-    }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "worker"))]
 mod tests {
     use super::*;
 
