@@ -20,7 +20,7 @@ pub struct Ticket {
     /// Worker threads or processes that it really had.
     pub workers: u64,
     /// What handed the batches out, where it comes from, and its version: of a system that is not the adapter itself.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_point: Option<String>,
     /// Why its work is not equal to the reference's, where the adapter says so itself: listed apart, no failure.
     pub unequal: Option<String>,
