@@ -190,6 +190,8 @@ class Worker:
 
         while True:
             begin()
+            if stopped_at is not None:  # the warm-up is no time that the clock stands
+                stood, stopped_at = stood + now() - stopped_at, None
             left_out = max(said["warmup"], 1 if first is None else 0)
             while left_out:
                 stamp = now()
