@@ -15,9 +15,12 @@ and an epoch is there before its second batch is asked for. Cannot: cache, regro
 
 from __future__ import annotations
 
+import importlib
 import logging
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,15 @@ LONGEST = 40
 """Bytes of a folder's name that leave room for Ray's sockets in it: a socket's path has at most 107."""
 
 
+@ray.remote(num_cpus=1)
+def there_is() -> int:
+    """The worker that a task runs in, which has imported by then what the steps need."""
+    importlib.import_module("weighbridge_worker.pipeline")
+    importlib.import_module("pyarrow")
+    time.sleep(0.3)  # so that no worker takes two of these tasks
+    return os.getpid()
+
+
 class Cluster:
     """Ray's own processes."""
 
@@ -62,6 +74,9 @@ class Cluster:
             object_store_memory=min(STORE, shutil.disk_usage("/dev/shm").free // 2),
             _temp_dir=str(self.folder),
         )
+        # Its workers are started when tasks wait for them, which takes seconds and would fall into any run.
+        while len(set(ray.get([there_is.remote() for _ in range(CPUS)]))) < CPUS:
+            pass
 
     def stop(self) -> None:
         if self.folder:
