@@ -23,7 +23,7 @@ const HEAD: &str = "\
 # Coverage
 
 What each adapter does of each variant of each scenario, written by `cargo xtask coverage` after doing ten batches of every
-one: nothing here is declared. Workers are no variant and stand at their first value. `cargo xtask coverage --check` does it
+one: nothing here is declared. What is not on the page was not tried; mostly it is another size of what is. Workers are no variant and stand at their first value. `cargo xtask coverage --check` does it
 again with what is installed and fails where the outcome is another.
 
 | sign | meaning |

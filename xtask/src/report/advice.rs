@@ -36,14 +36,17 @@ pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<S
         }
         Kind::Unexplained => {}
     }
-    if let Some(share) = ours.waiting.filter(|share| *share > WAITS) {
+    // Where the rival waits as well, the machine was busy with something else, and times tell nothing of either.
+    let waits = |spent: &Spent| spent.waiting.unwrap_or(0.0) > WAITS;
+    let is_disturbed = waits(&theirs);
+    if let Some(share) = ours.waiting.filter(|share| *share > WAITS && !is_disturbed) {
         advice.push(format!(
             "its threads wait for a processor in {:.0} % of their time: fewer workers or threads",
             100.0 * share
         ));
     }
-    if let Some((cpu, wall)) = ours.cpu.zip(ours.wall) {
-        if cpu < IDLE * wall {
+    if let Some((cpu, wall)) = ours.cpu.zip(ours.wall).filter(|_| !is_disturbed) {
+        if cpu < IDLE * wall && !waits(&ours) {
             advice.push(format!(
                 "it is on a processor in {:.0} % of a batch's time alone: look at hand-over between threads and processes",
                 100.0 * cpu / wall
@@ -73,7 +76,8 @@ pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<S
         ));
     }
     if advice.is_empty() {
-        advice.push("profile it: no phase that was measured stands out".to_owned());
+        let disturbed = if is_disturbed { " on a machine that does nothing else" } else { "" };
+        advice.push(format!("profile it{disturbed}: no phase that was measured stands out"));
     }
     advice
 }

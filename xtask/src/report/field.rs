@@ -112,6 +112,11 @@ impl<'a> Field<'a> {
         self.groups.iter().filter_map(|group| self.duel(group)).collect()
     }
 
+    /// Whether batches are timed by the processor's clock: where one variant has to be compared by it, all are.
+    pub(super) fn by_cpu(&self) -> bool {
+        self.groups.iter().any(|group| matches!(group.metric, "throughput_cpu" | "cpu_time"))
+    }
+
     /// Adapters with a measured case, in the order of tiers and names.
     pub(super) fn adapters(&self) -> Vec<&'a str> {
         let mut names: Vec<(u8, &str)> = self

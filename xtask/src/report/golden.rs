@@ -241,3 +241,27 @@ fn a_misspelt_subject_gets_the_nearest_and_a_run_without_the_usual_one_takes_the
     assert!(page.starts_with("# Reference beside "), "{page}");
     assert!(remark.is_some_and(|remark| remark.contains("--subject")));
 }
+
+#[test]
+fn on_a_busy_machine_batches_are_timed_by_the_processor_and_waiting_is_nobodys_fault() {
+    let mut run = records();
+    for metric in run.cases.iter_mut().flat_map(|case| &mut case.metrics) {
+        if metric.name == "run_queue_share" {
+            metric.values = vec![Reading::Value(0.7); 7];
+            metric.estimate = Estimate::of(&[0.7; 7]);
+        }
+    }
+    // Enough for the rate by processor time to lead.
+    for case in &mut run.cases {
+        if let Some(rate) = case.metric("throughput").cloned() {
+            let unit = Unit::ELEMENTS_PER_CPU_SECOND;
+            case.metrics.push(MetricRecord { name: "throughput_cpu".into(), unit, ..rate });
+        }
+    }
+    let (page, _) = page(&run, None, &[]).expect("there is a subject");
+    assert!(page.contains("elem/cpu-s") && page.contains("a batch takes the processor"), "{page}");
+    let backlog =
+        page.split("## Backlog").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("it is there");
+    assert!(!backlog.contains("wait for a processor"), "{backlog}");
+    assert!(backlog.contains("profile it on a machine that does nothing else"), "{backlog}");
+}

@@ -47,15 +47,17 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
         return label;
     }
     let evidence = |kind, evidence| Label { kind, evidence };
-    let (ours, theirs) = (Spent::of(duel.ours).wall, Spent::of(duel.rival).wall);
-    let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group)) else {
+    let clock = field.by_cpu();
+    let (ours, theirs) = (Spent::time(duel.ours, clock), Spent::time(duel.rival, clock));
+    let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group, clock)) else {
         return evidence(Kind::Unexplained, "there are no times of single batches".to_owned());
     };
     let excess = ours - theirs;
+    let takes = if clock { "takes the processor" } else { "takes" };
     let fits = Fit::of(field, name(duel.ours)).zip(Fit::of(field, name(duel.rival)));
     let Some((fit, other)) = fits else {
         let text = format!(
-            "a batch takes {} against {}; too few variants were measured to tell what of it is fixed",
+            "a batch {takes} {} against {}; too few variants were measured to tell what of it is fixed",
             time(ours),
             time(theirs)
         );
@@ -75,12 +77,13 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
         return evidence(Kind::IterationBound, text);
     }
     let text = format!(
-        "a batch takes {} against {}, and {best} needs {} for it: the gap grows with the work ({:.1} times the \
-         reference against {:.1})",
+        "a batch {takes} {} against {}, and {best} {} for it: the gap grows with the work ({:.1} times {} \
+         against {:.1})",
         time(ours),
         time(theirs),
         time(least),
         fit.factor,
+        fit.beside,
         other.factor
     );
     evidence(Kind::Unexplained, text)

@@ -49,7 +49,7 @@ pub(super) fn head(field: &Field<'_>) -> String {
         "# {} beside {}\n\n\
          Made by `cargo xtask report comparison` from run {} of {} and nothing else.\n\n\
          - Adapters: {}; variants: {}; platform: {} (asked for: {}); commit: {commit}\n\
-         - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, {} repeats, \
+         - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, repeats: {}, \
          isolation `{}`, order {}, seed {}\n\
          - A ratio says by what factor {} leads: above 1 it is better. It is the median over all pairs of repeats (Hodges \
          and Lehmann), its interval holds at 95 %, and the best of several rivals is a little lucky. Only work that was \
@@ -104,10 +104,11 @@ pub(super) fn notes(field: &Field<'_>) -> String {
     match Fit::of(field, us) {
         Some(fit) => writeln!(
             text,
-            "- Over {} variants a batch of {us} costs {} whatever is in it, and {:.1} times what the reference needs. The first part is what small batches show.",
+            "- Over {} variants a batch of {us} costs {} whatever is in it, and {:.1} times what {} needs. The first part is what small batches show.",
             fit.variants,
             quantity::show(fit.fixed, &Unit::SECONDS),
-            fit.factor
+            fit.factor,
+            fit.beside
         ),
         None => writeln!(
             text,

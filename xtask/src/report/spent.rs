@@ -22,6 +22,11 @@ pub(super) struct Spent {
 }
 
 impl Spent {
+    /// What a batch takes, by the clock that the run is compared by.
+    pub(super) fn time(case: &CaseRecord, by_cpu: bool) -> Option<f64> {
+        median(case, if by_cpu { "cpu_time" } else { "wall_time" })
+    }
+
     pub(super) fn of(case: &CaseRecord) -> Self {
         let wall = median(case, "wall_time");
         let batches: Vec<f64> = case.processes.iter().map(|process| process.iterations as f64).collect();
@@ -56,6 +61,8 @@ pub(super) struct Fit {
     pub(super) factor: f64,
     /// Variants behind it.
     pub(super) variants: usize,
+    /// Who the other one is.
+    pub(super) beside: &'static str,
 }
 
 /// Fewer variants make no line.
@@ -69,15 +76,17 @@ impl Fit {
     /// not. The slope is the median of the slopes of all pairs and the fixed part the median of what is left (Theil 1950, Sen
     /// 1968), so one odd variant moves neither.
     pub(super) fn of(field: &Field<'_>, adapter: &str) -> Option<Self> {
-        let by = |work: fn(&Group<'_>, &str) -> Option<f64>| {
-            let point =
-                |group: &Group<'_>| Some((work(group, adapter)?, Spent::of(group.ranked(adapter)?).wall?));
-            Self::through(&field.groups.iter().filter_map(point).collect::<Vec<_>>())
+        let clock = field.by_cpu();
+        let by = |work: fn(&Group<'_>, &str, bool) -> Option<f64>, beside| {
+            let point = |group: &Group<'_>| {
+                Some((work(group, adapter, clock)?, Spent::time(group.ranked(adapter)?, clock)?))
+            };
+            Self::through(&field.groups.iter().filter_map(point).collect::<Vec<_>>(), beside)
         };
-        by(reference).or_else(|| by(others))
+        by(reference, "the reference").or_else(|| by(others, "the fastest other system"))
     }
 
-    fn through(points: &[(f64, f64)]) -> Option<Self> {
+    fn through(points: &[(f64, f64)], beside: &'static str) -> Option<Self> {
         let works = points.iter().map(|(work, _)| *work);
         let (least, most) = (works.clone().fold(f64::INFINITY, f64::min), works.fold(0.0, f64::max));
         if points.len() < LEAST || most < SPREAD * least {
@@ -94,27 +103,32 @@ impl Fit {
         let factor = quantile(&slopes, 0.5).max(0.0);
         let rest: Vec<f64> = points.iter().map(|(work, time)| time - factor * work).collect();
         let fixed = quantile(&rest, 0.5).max(0.0);
-        (factor.is_finite() && fixed.is_finite()).then_some(Self { fixed, factor, variants: points.len() })
+        (factor.is_finite() && fixed.is_finite()).then_some(Self {
+            fixed,
+            factor,
+            variants: points.len(),
+            beside,
+        })
     }
 }
 
 /// What the batch of a group takes the reference, where that is not the adapter itself, in seconds.
-fn reference(group: &Group<'_>, adapter: &str) -> Option<f64> {
+fn reference(group: &Group<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let case =
         group.cases.iter().find(|case| case.tier == Some(0) && case.ranked() && name(case) != adapter)?;
-    Spent::of(case).wall
+    Spent::time(case, by_cpu)
 }
 
 /// What it takes the fastest other system.
-fn others(group: &Group<'_>, adapter: &str) -> Option<f64> {
+fn others(group: &Group<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let others = group.cases.iter().filter(|case| case.ranked() && name(case) != adapter);
-    others.filter_map(|case| Spent::of(case).wall).reduce(f64::min)
+    others.filter_map(|case| Spent::time(case, by_cpu)).reduce(f64::min)
 }
 
 /// The fastest verified system of a group, and its time of a batch in seconds.
-pub(super) fn fastest<'a>(group: &Group<'a>) -> Option<(&'a str, f64)> {
+pub(super) fn fastest<'a>(group: &Group<'a>, by_cpu: bool) -> Option<(&'a str, f64)> {
     let ranked = group.cases.iter().copied().filter(|case| case.ranked());
-    let times = ranked.filter_map(|case| Some((name(case), Spent::of(case).wall?)));
+    let times = ranked.filter_map(|case| Some((name(case), Spent::time(case, by_cpu)?)));
     times.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -127,24 +141,24 @@ mod tests {
         let mut points: Vec<(f64, f64)> =
             [1e-6, 5e-6, 2e-5, 1e-4, 4e-4].iter().map(|work| (*work, 190e-6 + 3.0 * work)).collect();
         let close = |fit: Fit| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
-        assert!(close(Fit::through(&points).expect("five points")));
+        assert!(close(Fit::through(&points, "x").expect("five points")));
         points.push((5e-5, 9e-3));
-        let fit = Fit::through(&points).expect("six points");
+        let fit = Fit::through(&points, "x").expect("six points");
         assert!((fit.fixed - 190e-6).abs() < 2e-5 && (fit.factor - 3.0).abs() < 0.5, "{fit:?}");
     }
 
     #[test]
     fn few_variants_or_variants_of_one_weight_make_no_line() {
-        assert_eq!(Fit::through(&[(1e-6, 1e-5), (1e-4, 1e-3)]), None);
-        assert_eq!(Fit::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)]), None);
-        assert_eq!(Fit::through(&[]), None);
+        assert_eq!(Fit::through(&[(1e-6, 1e-5), (1e-4, 1e-3)], "x"), None);
+        assert_eq!(Fit::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)], "x"), None);
+        assert_eq!(Fit::through(&[], "x"), None);
     }
 
     #[test]
     fn nothing_is_negative() {
-        let fit = Fit::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)]).expect("three points");
+        let fit = Fit::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)], "x").expect("three points");
         assert!(fit.fixed >= 0.0 && fit.factor > 0.0, "{fit:?}");
-        let falling = Fit::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)]).expect("three points");
+        let falling = Fit::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)], "x").expect("three points");
         assert!(falling.factor.abs() < 1e-12);
     }
 }
