@@ -25,12 +25,21 @@ pub fn serve() -> ExitCode {
     match try_serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            // The parent has gone, and the guard may not come to its end before this process does.
+            clean_up();
             // The parent reads stderr; this is a child's only way to say it.
             let _ =
                 io::Write::write_all(&mut io::stderr(), format!("weighbridge child: {error}\n").as_bytes());
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends what this process has started and removes what that has left: nobody else is there to do it.
+fn clean_up() {
+    let place = Place::from_env();
+    place.end_survivors();
+    place.remove_temporary();
 }
 
 fn try_serve() -> io::Result<()> {
@@ -94,10 +103,8 @@ fn listen(mut socket: UnixStream) -> Receiver<Tell> {
                 break;
             }
         }
-        // Nobody is left to clean up: those who have left the group first, this process last.
-        let place = Place::from_env();
-        place.end_survivors();
-        place.remove_temporary();
+        // Those who have left the group first, this process last.
+        clean_up();
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     });
     told

@@ -16,6 +16,12 @@ const KEPT: &str = "WEIGHBRIDGE_KEPT";
 /// Holds the milliseconds after which a worker that is silent is given up.
 const SILENCE: &str = "WEIGHBRIDGE_SILENCE";
 
+/// How often a folder is tried to be removed.
+const TRIES: u32 = 20;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// How long a worker may be silent where nobody says.
 const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
 
@@ -81,7 +87,15 @@ impl Place {
 
     /// Removes the temporary folder.
     pub(crate) fn remove_temporary(&self) {
-        let _ = fs::remove_dir_all(self.temporary()); // there only if something was started
+        // There only if something was started. Somebody who is just ending may remove a part of it at the same time, and
+        // one of both then finds something gone and gives up.
+        let folder = self.temporary();
+        for _ in 0..TRIES {
+            if fs::remove_dir_all(&folder).is_ok() || !folder.exists() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
