@@ -5,9 +5,8 @@ is handed over as one array, which DALI splits into samples. Steps that DALI's o
 has them (casts, arithmetic with a constant) are operators; a list with any other is a numpy function in the source,
 since `fn.python_function` needs the synchronous executor and calls sample by sample.
 
-Tried: two batches ahead (`prefetch_queue_depth`), the default: the native threads then compete with the consumer's
-for two cores. DALI reuses what it hands out, so a batch is copied before the next run: `as_array` is a view of a
-buffer that is DALI's.
+Tried: two threads with two batches ahead, which workers ask for (0.6 to 0.9 of the speed of one on two cores). DALI
+reuses what it hands out, so a batch is copied before the next run: `as_array` is a view of a buffer that is DALI's.
 
 `device_id=None`: no driver is needed. One thread without workers, the least that DALI has. Cannot: cache, regroup,
 save its place with an external source.

@@ -3,7 +3,7 @@
 Idiomatic: `deeplake.open_read_only(path)` and `dataset[column][i:j]`, which gives a numpy array. The dataset is
 written once by `create`, `add_column`, `append`, `commit`, and kept.
 
-Tried: `dataset.batches(B)`, whose prefetching thread costs more than it saves on data in the page cache (0.6 to 0.9
+Tried: `dataset.batches(B)`, whose prefetching thread costs more than it saves on data in the page cache (0.4 to 0.9
 of the speed of slices).
 
 The dataset object is kept alive beside its columns, which do not outlive it. Cannot: workers (its threads are the

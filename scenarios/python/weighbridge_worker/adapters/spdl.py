@@ -5,7 +5,8 @@ load, stages that load it. One batch is one job, with numpy inside, which lets g
 calls.
 
 Tried: one job per row (a tenth of the speed and less: the hand-over between loop, pool and queue is dearer than a
-row); the order of completion, which SPDL has by default (the same speed, and the order is lost).
+row); the order of completion, which SPDL has by default and which loses that of the elements; its output queue of
+threads, which is a little quicker and needs seconds to let an unfinished epoch go.
 
 Without workers there is one thread, the least that SPDL has. Cannot: cache, regroup, or save its place.
 """

@@ -6,8 +6,8 @@ operations on numbers is one; a list with draws, pixels that move, or the page's
 consumer's thread does the work; with them `num_parallel_calls` and a private pool of so many threads. `.cache()` and
 `.rebatch()` are tf.data's own. Rows that are streamed come by `FixedLengthRecordDataset` and `decode_raw`.
 
-Tried: mapping before batching, as with images of different sizes (a fifth of the speed on small images); slices of a
-tensor by `Dataset.range` instead of rows that are batched (1.1 times the speed on images, 0.7 on rows of tokens); a
+Tried: mapping before batching, as with images of different sizes (a seventh of the speed on small images); slices of
+a tensor by `Dataset.range` instead of rows that are batched (1.1 times the speed on images, 0.7 on rows of tokens); a
 `numpy_function` for all steps (0.8 and 0.4); AUTOTUNE, which takes all processors and its time to settle.
 
 Cannot: a mixture by given draws (`sample_from_datasets` has its own), save its place in a pipeline with a Python
