@@ -22,9 +22,9 @@ const FITS: &str = "a String takes all that is written";
 const HEAD: &str = "\
 # Coverage
 
-What each adapter does of each variant of each scenario, written by `cargo xtask coverage` after doing ten batches of every
-one: nothing here is declared. What is not on the page was not tried; mostly it is another size of what is. Workers are no variant and stand at their first value. `cargo xtask coverage --check` does it
-again with what is installed and fails where the outcome is another.
+What each adapter does of each variant of each scenario, found out by doing ten batches of it: nothing here is declared.
+`cargo xtask coverage` runs what is installed and writes this page; with `--check` it fails where an outcome is another. What is
+not on the page was not tried; mostly it is another size of what is. Workers are no variant and stand at their first value.
 
 | sign | meaning |
 |---|---|

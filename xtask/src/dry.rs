@@ -174,7 +174,7 @@ fn standing(case: &CaseRecord) -> Standing {
         }
         (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Standing::Skipped(line(why)),
         (CaseStatus::Skipped(why), _) => Standing::Declined(line(why)),
-        (CaseStatus::Failed(why), _) => Standing::Failed(line(why)),
+        (CaseStatus::Failed(why), _) => Standing::Failed(ends(why)),
         (CaseStatus::Incomplete, _) => Standing::Skipped("the run ended before it was done".to_owned()),
         (CaseStatus::Measured, Agreement::Differs(what)) => Standing::Unequal(line(&what.join("; "))),
         (CaseStatus::Measured, Agreement::Declared(why)) => Standing::Unequal(line(why)),
@@ -196,6 +196,16 @@ fn line(text: &str) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{} ...", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+/// The first line and the last one, where the cause stands at the end of a trace.
+fn ends(text: &str) -> String {
+    match text.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(last) if text.lines().next() != Some(last) => {
+            line(&format!("{} ... {}", line(text), last.trim()))
+        }
+        _ => line(text),
     }
 }
 
@@ -230,7 +240,7 @@ mod tests {
             Agreement::Differs(vec!["elements: 10048, the reference has 10000".into(), "x".into()]);
         assert_eq!(standing(&one), Standing::Unequal("elements: 10048, the reference has 10000; x".into()));
         one.status = CaseStatus::Failed("panic: so\nand so".into());
-        assert_eq!(standing(&one), Standing::Failed("panic: so".into()));
+        assert_eq!(standing(&one), Standing::Failed("panic: so ... and so".into()));
         one.status = CaseStatus::Skipped("RandomCrop: no operator".into());
         assert_eq!(standing(&one), Standing::Declined("RandomCrop: no operator".into()));
         one.status = CaseStatus::Skipped("not installed: pip; install it with `x`".into());
