@@ -276,6 +276,10 @@ impl Epochs for Open<'_> {
         self.worker.restore(state)
     }
 
+    fn in_order(&self) -> bool {
+        self.expected.order == Order::Kept
+    }
+
     fn executed(&self) -> Executed {
         self.executed.clone()
     }
