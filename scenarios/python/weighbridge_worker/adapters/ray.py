@@ -99,7 +99,9 @@ class Ray(Loader):
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
-        per_block = max(1, BLOCK // (row * size)) * size
+        # Batches of different lengths do not fit into one block.
+        most = 1 if "DynamicPad" in pipeline.transforms else BLOCK // (row * size)
+        per_block = max(1, most) * size
         # Read-ahead is bounded: it would otherwise fill the object store while nobody asks.
         ahead = 2 * (1 + self.cpus) * per_block * self.program.row
         context.execution_options.resource_limits = ExecutionResources(object_store_memory=ahead)
