@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::progress::clock;
 use crate::device::Platform;
-use crate::plan::{Isolation, Order, Plan};
+use crate::plan::{Isolation, Order, Plan, Skip};
 
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
@@ -73,11 +73,19 @@ pub fn details(plan: &Plan) -> String {
     text
 }
 
-/// The skips with their reasons.
+/// The skips with their reasons. Cases that one adapter leaves for one reason are a line: which they are, the run's record
+/// says.
 pub fn skips(plan: &Plan) -> String {
     let mut text = String::new();
-    for skip in &plan.skips {
-        line(&mut text, &format!("skipped: {}: {}", skip.id, skip.why));
+    let mut skips: Vec<&Skip> = plan.skips.iter().collect();
+    skips.sort_by(|one, other| (&one.id.adapter, &one.why).cmp(&(&other.id.adapter, &other.why)));
+    for same in skips.chunk_by(|one, other| one.id.adapter == other.id.adapter && one.why == other.why) {
+        let what = match (same, &same[0].id.adapter) {
+            ([one], _) => one.id.to_string(),
+            (many, Some(adapter)) => format!("{} with {adapter}", counted(many.len(), "case")),
+            (many, None) => counted(many.len(), "case"),
+        };
+        line(&mut text, &format!("skipped: {what}: {}", same[0].why));
     }
     if !plan.absent.is_empty() {
         let names: Vec<&str> = plan.absent.iter().map(|absent| absent.adapter).collect();
@@ -110,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::bencher::Limits;
-    use crate::plan::{Absent, CaseId, Skip};
+    use crate::plan::{Absent, CaseId};
     use crate::registry::Point;
 
     fn absent(adapter: &'static str) -> Absent {
@@ -165,5 +173,18 @@ not installed: Datarax, SPDL; --list says how to install them
 limits: 5m00s a repeat, 8192 MiB of memory
 ";
         assert_eq!(details(&plan()), expected);
+    }
+
+    #[test]
+    fn cases_that_one_adapter_leaves_for_one_reason_are_one_line() {
+        let mut plan = plan();
+        let more = CaseId { scenario: "CV-3".into(), ..plan.skips[0].id.clone() };
+        plan.skips.insert(0, Skip { id: more, why: "too large".into() });
+        plan.skips.push(plan.skips[1].clone());
+        let expected = "\
+skipped: 2 cases with Google Grain: not installed
+skipped: CV-3/Google Grain: too large
+";
+        assert!(skips(&plan).starts_with(expected), "{}", skips(&plan));
     }
 }
