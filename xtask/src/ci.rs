@@ -88,11 +88,6 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
         // About 150 CPU-s of a cold build: under two minutes on two processors.
         cargo("burn", "test --package weighbridge-scenarios --features burn", &[]),
-        cargo(
-            "burn",
-            "clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings",
-            &[],
-        ),
         // On the stand-in driver: no device and no toolkit is needed.
         cargo(
             "cuda",
@@ -101,7 +96,7 @@ fn steps(place: &Place) -> Vec<Step> {
             &[],
         ),
         cargo("fmt", "fmt --all --check", &[]),
-        cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
+        cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         Step { name: "lock", does: Does::Lock },
         bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[]),
@@ -199,9 +194,8 @@ mod tests {
             "test      $ cargo test --workspace\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              burn      $ cargo test --package weighbridge-scenarios --features burn\n\
-             burn      $ cargo clippy --package weighbridge-scenarios --features burn --all-targets -- -D warnings\n\
              cuda      $ cargo test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
-             clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
+             clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              lock      $ cargo xtask lock --check\n\
              bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}\n\
