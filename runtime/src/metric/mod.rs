@@ -84,7 +84,7 @@ pub const METRICS: &[Metric] = &[
     waiting::STOLEN,
 ];
 
-/// Every metric of a repeat that ran on a device, after those of [`METRICS`].
+/// Every metric of a repeat that ran on a device, after those of `METRICS`.
 pub const DEVICE_METRICS: &[Metric] = &[
     device::TIME,
     device::CYCLES,
