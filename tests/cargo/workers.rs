@@ -162,7 +162,8 @@ fn a_worker_that_ends_is_told_with_its_last_words() {
 fn a_worker_that_breaks_the_protocol_is_ended() {
     check("speaks-version-2", "protocol", &["speaks version 2 of the protocol, the harness 1"]);
     check("answers-another-thing", "protocol", &["said `timed` in the place of `batch` or `end`"]);
-    check("says-more", "protocol", &["said `begun`", "nobody had asked for"]);
+    // Whether it is the answer to the next question or to none depends on when the harness reads it.
+    check("says-more", "protocol", &["said `begun`"]);
     check("says-garbage", "protocol", &["no message of the protocol", "a frame of 1819043176 bytes"]);
     check("is-a-shell", "protocol", &["no message of the protocol", "what is this"]);
 }
