@@ -17,21 +17,18 @@ a whole batch (`DynamicPad`, mixing) is declined then. Cannot: mix parts by the 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import litdata
-import numpy as np
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..collate import Sample, Steps
 from ..data import Data
 from ..pipeline import Batch, Pipeline, Program
-
-Sample = dict[str, Any]
 
 
 class Elements:
@@ -57,19 +54,6 @@ def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
         start_method="fork",
         verbose=False,
     )
-
-
-class Steps:
-    """Samples put together, and all steps on the batch."""
-
-    def __init__(self, program: Program, data: Data) -> None:
-        self.program, self.data = program, data
-        self.epoch = multiprocessing.get_context("fork").Value("q", 0, lock=False)
-
-    def __call__(self, samples: Sequence[Sample]) -> dict[str, torch.Tensor]:
-        indices = np.array([sample["index"] for sample in samples])
-        batch = self.program.batch(self.data.joined(samples), indices, self.epoch.value, int(indices[0]))
-        return {name: torch.from_numpy(array) for name, array in batch.items()}
 
 
 class LitData(Loader):

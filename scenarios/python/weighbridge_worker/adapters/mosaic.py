@@ -17,20 +17,17 @@ Cannot: mix parts by the defined draws (a `Stream`'s weight is drawn by a genera
 from __future__ import annotations
 
 import json
-import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streaming
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..collate import Steps
 from ..data import Data
 from ..pipeline import Batch, Pipeline, Program
-
-Sample = dict[str, Any]
 
 
 def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
@@ -40,19 +37,6 @@ def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
     with streaming.MDSWriter(out=str(folder), columns=columns, size_limit="64mb") as writer:
         for index in range(pipeline.first, pipeline.end):
             writer.write({"index": index, **{name: array[index].tobytes() for name, array in fields.items()}})
-
-
-class Steps:
-    """Samples put together, and all steps on the batch."""
-
-    def __init__(self, program: Program, data: Data) -> None:
-        self.program, self.data = program, data
-        self.epoch = multiprocessing.get_context("fork").Value("q", 0, lock=False)
-
-    def __call__(self, samples: Sequence[Sample]) -> dict[str, torch.Tensor]:
-        indices = np.array([sample["index"] for sample in samples])
-        batch = self.program.batch(self.data.joined(samples), indices, self.epoch.value, int(indices[0]))
-        return {name: torch.from_numpy(array) for name, array in batch.items()}
 
 
 class Mosaic(Loader):
