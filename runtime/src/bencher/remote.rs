@@ -74,13 +74,13 @@ pub struct Used {
     /// Time ready to run without one, in nanoseconds.
     pub wait: Option<u64>,
     /// Page faults served without the disk.
-    pub minor_faults: Option<u64>,
+    pub minor_faults: u64,
     /// Page faults that read the disk.
-    pub major_faults: Option<u64>,
+    pub major_faults: u64,
     /// Times a thread gave its processor up.
-    pub voluntary_switches: Option<u64>,
+    pub voluntary_switches: u64,
     /// Times a thread was taken off its processor.
-    pub involuntary_switches: Option<u64>,
+    pub involuntary_switches: u64,
 }
 
 /// What happened while the clock stood, in nanoseconds.
@@ -110,11 +110,12 @@ pub struct Costs {
 /// The samples and the wall time may differ by this share.
 const TOLERANCE: f64 = 0.05;
 
-/// What others than the loop's thread may use while the clock stands: this share of all. A loader with threads has a few of a pass's batches ready when an epoch has
-/// begun: 5 of 20 and the end of its threads were seen of an honest one, and a cheat has all.
+/// What others than the loop's thread may use while the clock stands: this share of all. A loader with threads has a few of
+/// a pass's batches ready when an epoch has begun: 5 of 20 and the end of its threads were seen of an honest one, and a
+/// cheat has all.
 const OTHERS: f64 = 0.2;
 
-/// The same where a pass is one call: its compiler works between two passes.
+/// The same where a pass is one call: its compiler works between two passes. A choice, that no measurement stands behind.
 const OTHERS_OF_PASSES: f64 = 0.6;
 
 /// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
@@ -135,12 +136,7 @@ impl Bencher {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
-        if self.settings.inject > 0.0 {
-            return Err(Error::new(format!(
-                "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
-                super::INJECT
-            )));
-        }
+        self.refuse_injection()?;
         self.state.borrow_mut().remote = true;
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote);
@@ -215,9 +211,6 @@ impl Bencher {
         }
         let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
-        if cpu.is_none() {
-            seen.notes.push("the worker cannot tell the CPU time of its processes: it is not 0".to_owned());
-        }
         seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
         seen.iterations_per_sample = if ran.whole_pass { limits.batches } else { 1 };
         seen.flops = self.per_iteration.get().flops * ran.samples.len() as u64 * seen.iterations_per_sample;
@@ -225,11 +218,11 @@ impl Bencher {
         (seen.elements, seen.bytes) = (ran.elements, ran.bytes);
         (seen.wall, seen.first_item) = (ran.wall, ran.first);
         seen.usage = Usage {
-            cpu: Duration::from_nanos(cpu.unwrap_or(0)),
-            minor_faults: minor_faults.unwrap_or(0),
-            major_faults: major_faults.unwrap_or(0),
-            voluntary_switches: voluntary_switches.unwrap_or(0),
-            involuntary_switches: involuntary_switches.unwrap_or(0),
+            cpu: Duration::from_nanos(cpu.unwrap_or(0)), // where there is none, `around.ran` says so
+            minor_faults,
+            major_faults,
+            voluntary_switches,
+            involuntary_switches,
             moved: None,
             allocated: None,
             ..Usage::NONE
@@ -354,7 +347,7 @@ mod tests {
                 restarts: vec![5, 7],
                 warmup: limits.warmup,
                 passes: 1,
-                usage: Used { cpu: Some(200), wait: Some(3), minor_faults: Some(1), ..Used::default() },
+                usage: Used { cpu: Some(200), wait: Some(3), minor_faults: 1, ..Used::default() },
                 processes: Some(3),
                 held: hold.iter().map(|position| item(limits.warmup + position)).collect(),
                 ..Ran::default()
@@ -398,6 +391,22 @@ mod tests {
         assert_eq!(told("worker processes"), [3.0]);
         assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
         assert_eq!(yielded.hashes.len(), 8, "four batches of two");
+    }
+
+    #[test]
+    fn processor_time_that_cannot_be_told_is_absent_and_never_0() {
+        let seen = stream(Purpose::Measure, |ran| ran.usage.cpu = None).unwrap().seen;
+        for name in ["cpu_time", "throughput_cpu"] {
+            let metric = crate::metric::METRICS.iter().find(|metric| metric.name == name).unwrap();
+            assert!((metric.read)(&seen).why().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_planted_slowdown_is_a_skip_as_in_any_stream() {
+        let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) });
+        let refused = bencher.stream_remote(&mut Elsewhere { change: |_| {}, held: Vec::new() }).unwrap_err();
+        assert!(refused.is_skip(), "{refused}");
     }
 
     #[test]

@@ -34,12 +34,7 @@ impl Bencher {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
-        if self.settings.inject > 0.0 {
-            return Err(super::skip(format!(
-                "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
-                super::INJECT
-            )));
-        }
+        self.refuse_injection()?;
         if self.settings.purpose == Purpose::Verify {
             return self.go_through(source);
         }
@@ -50,6 +45,17 @@ impl Bencher {
         self.enter(Phase::TearDown);
         measured?;
         run.hand_in(self)
+    }
+
+    /// A skip where a slowdown is to be planted: what is planted are iterations of a body, and a stream has none.
+    pub(super) fn refuse_injection(&self) -> Result<()> {
+        if self.settings.inject == 0.0 {
+            return Ok(());
+        }
+        Err(super::skip(format!(
+            "{} repeats iterations of a body, and a stream has none: a slowdown cannot be planted here",
+            super::INJECT
+        )))
     }
 
     /// One whole epoch, every element hashed.

@@ -10,6 +10,7 @@ pub(super) const METRIC: Metric = Metric {
     direction: Direction::Lower,
     description: "user and system time of all threads of the process, per iteration or item",
     read: |seen| match seen.iterations() {
+        _ if seen.ran_elsewhere() && seen.around.ran.is_none() => Reading::absent("its worker cannot tell"),
         0 => Reading::absent(NO_SAMPLES),
         iterations => Reading::Value(seen.usage.cpu.as_secs_f64() / iterations as f64),
     },

@@ -222,10 +222,10 @@ pub(super) struct Ran {
 pub(super) struct Usage {
     pub(super) cpu: Option<u64>,
     pub(super) wait: Option<u64>,
-    pub(super) minor_faults: Option<u64>,
-    pub(super) major_faults: Option<u64>,
-    pub(super) voluntary: Option<u64>,
-    pub(super) involuntary: Option<u64>,
+    pub(super) minor_faults: u64,
+    pub(super) major_faults: u64,
+    pub(super) voluntary: u64,
+    pub(super) involuntary: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

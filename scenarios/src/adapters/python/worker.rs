@@ -51,18 +51,24 @@ impl Framework {
         let parts = Parts::of(spec, data)?;
         if !self.worker.as_mut().is_some_and(Worker::is_ready) {
             self.worker = None; // what is left of one that broke is ended before another is started
-            let worker = Worker::start(&self.command()?)?;
-            if worker.hello().framework != self.peer.name {
-                let (said, name) = (&worker.hello().framework, self.peer.name);
-                let what = format!("the worker of {name} says that it is {said}");
-                return Err(Error::of(ErrorKind::Protocol, what));
-            }
-            self.worker = Some(worker);
         }
-        let worker = self.worker.as_mut().ok_or_else(|| Error::new("no worker was started"))?;
+        let worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.start()?,
+        };
+        let worker = self.worker.insert(worker);
         let converted = format!("{}/{}", self.peer.short, data.digest());
         worker.open(Task { contract: "loader", device: "cpu", converted: &converted }, &parts)?;
         Ok(Box::new(Open::new(worker, spec)?))
+    }
+
+    fn start(&self) -> Result<Worker> {
+        let worker = Worker::start(&self.command()?)?;
+        let (said, name) = (&worker.hello().framework, self.peer.name);
+        if said == name {
+            return Ok(worker);
+        }
+        Err(Error::of(ErrorKind::Protocol, format!("the worker of {name} says that it is {said}")))
     }
 
     fn command(&self) -> Result<Command> {
