@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use weighbridge::data::Layout;
@@ -58,7 +59,10 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
             continue;
         }
         eprintln!("{:10}$ {command}", step.name);
-        if let Err(why) = step.take(place)? {
+        let started = Instant::now();
+        let taken = step.take(place)?;
+        eprintln!("{:10}took {} s", step.name, started.elapsed().as_secs());
+        if let Err(why) = taken {
             return Ok(Said {
                 text: String::new(),
                 remarks: vec![format!("error: step `{}` {why}", step.name)],
