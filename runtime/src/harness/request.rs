@@ -62,7 +62,6 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         platform,
         mode: args.mode,
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
-        probe: mode != Mode::List,
         smoke: mode == Mode::Smoke,
         verify: mode == Mode::Bench,
         profile,

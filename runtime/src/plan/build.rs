@@ -262,10 +262,8 @@ fn add_point(
         if !named || !choice.takes(&id) {
             continue;
         }
-        match (&probed(probes, adapter, request.probe), &too_much) {
-            (Availability::Missing { reason, install }, _)
-                if adapter.resident && request.adapters.is_empty() =>
-            {
+        match (&probed(probes, adapter), &too_much) {
+            (Availability::Missing { reason, install }, _) if request.adapters.is_empty() => {
                 if !plan.absent.iter().any(|absent| absent.adapter == adapter.name) {
                     let (reason, install) = (reason.clone(), install.clone());
                     plan.absent.push(Absent { adapter: adapter.name, reason, install });
@@ -294,15 +292,11 @@ fn add_point(
 }
 
 /// What the adapter says of itself; each is asked once.
-fn probed(probes: &mut Probes, adapter: &'static AdapterEntry, ask: bool) -> Availability {
+fn probed(probes: &mut Probes, adapter: &'static AdapterEntry) -> Availability {
     if let Some((_, said)) = probes.iter().find(|(asked, _)| ptr::eq(*asked, adapter)) {
         return said.clone();
     }
-    // Of resident adapters there are many, and few are installed: a listing asks them too.
-    let said = match ask || adapter.resident {
-        true => adapter.availability(),
-        false => Availability::Available { version: String::new() },
-    };
+    let said = adapter.availability();
     probes.push((adapter, said.clone()));
     said
 }

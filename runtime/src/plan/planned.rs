@@ -62,7 +62,7 @@ pub struct Skip {
     pub why: String,
 }
 
-/// A resident adapter that is not installed, and that nobody named: its cases are no skips of this run.
+/// An adapter that is not installed, and that nobody named: its cases are no skips of this run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absent {
     /// The adapter's name.
@@ -82,7 +82,7 @@ pub struct Plan {
     pub cases: Vec<PlannedCase>,
     /// What is skipped, and why.
     pub skips: Vec<Skip>,
-    /// Resident adapters that are not installed, and that nobody named.
+    /// Adapters that are not installed, and that nobody named.
     pub absent: Vec<Absent>,
     /// Points that a filter dropped, per scenario.
     pub dropped: Vec<(String, usize)>,

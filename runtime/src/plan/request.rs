@@ -41,8 +41,6 @@ pub struct Request {
     pub mode: Option<Mode>,
     /// Memory to be had on this machine, in bytes: the smaller of free memory and container limit.
     pub available_memory: u64,
-    /// Whether adapters are asked if they are installed. A listing does not ask.
-    pub probe: bool,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
     /// Whether work is verified: an unmeasured repeat of each case that has work to compare.

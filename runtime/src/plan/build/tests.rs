@@ -101,7 +101,6 @@ fn request(profile: &str) -> Request {
         order: Order::Shuffled,
         isolation: Isolation::Repeat,
         available_memory: 10 << 30,
-        probe: true,
         platform: crate::device::Platform::Cpu,
         mode: None,
         smoke: false,
@@ -148,8 +147,8 @@ fn points_that_were_asked_for_are_not_said_to_be_left_out() {
 }
 
 #[test]
-fn an_adapter_that_is_not_installed_is_skipped_with_the_command_that_installs_it() {
-    let plan = planned(&request("ci_cpu"));
+fn an_adapter_that_is_not_installed_is_skipped_where_it_is_named_with_the_command_that_installs_it() {
+    let plan = planned(&Request { adapters: vec!["google grain".into()], ..request("ci_cpu") });
     let skip = &plan.skips[0];
     assert_eq!(skip.id.adapter.as_deref(), Some("Google Grain"));
     assert!(
@@ -157,18 +156,14 @@ fn an_adapter_that_is_not_installed_is_skipped_with_the_command_that_installs_it
         "{}",
         skip.why
     );
-    let unasked = planned(&Request { probe: false, ..request("ci_cpu") });
-    assert!(unasked.skips.is_empty(), "a listing asks nobody");
 }
 
 #[test]
-fn a_resident_adapter_that_is_not_installed_is_told_once_and_is_skipped_where_it_is_named() {
+fn an_adapter_that_is_not_installed_is_told_once_and_is_skipped_where_it_is_named() {
     let asked = Request { set: Some("training".into()), ..request("ci_cpu") };
-    for probe in [true, false] {
-        let plan = planned(&Request { probe, ..asked.clone() });
-        assert_eq!((plan.measured(), plan.skips.len(), plan.absent.len()), (2, 0, 1));
-        assert_eq!((plan.absent[0].adapter, &*plan.absent[0].reason), ("Away", "no module grain"));
-    }
+    let plan = planned(&asked);
+    assert_eq!((plan.measured(), plan.skips.len(), plan.absent.len()), (2, 0, 1));
+    assert_eq!((plan.absent[0].adapter, &*plan.absent[0].reason), ("Away", "no module grain"));
     let named = planned(&Request { adapters: vec!["Away".into()], ..asked });
     assert_eq!((named.measured(), named.skips.len(), named.absent.len()), (0, 2, 0));
 }
