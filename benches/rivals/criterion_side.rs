@@ -4,8 +4,8 @@ use criterion::Criterion;
 
 use crate::Result;
 use crate::cases::{PLANT, each_case};
-use crate::rival::{Pass, Said, Task};
 use crate::role::{Role, output};
+use crate::task::{Pass, Said, Task};
 
 /// How it is called.
 pub const COMMAND: &str = "$B --bench --noplot --warm-up-time 0.3 --measurement-time 1 --save-baseline before; \

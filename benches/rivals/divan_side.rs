@@ -4,8 +4,8 @@ use divan::{Bencher, Divan};
 
 use crate::Result;
 use crate::cases::{PLANT, each_case};
-use crate::rival::{Pass, Said, Task};
 use crate::role::{Role, output};
+use crate::task::{Pass, Said, Task};
 
 /// How it is called.
 pub const COMMAND: &str = "$B --bench, twice; changed where the medians differ by more than 5 %";

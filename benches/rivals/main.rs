@@ -10,11 +10,11 @@
 #[path = "../demonstration/bodies.rs"]
 mod bodies;
 mod cases;
+mod contest;
 mod criterion_side;
 mod divan_side;
 #[path = "../overhead/machine.rs"]
 mod machine;
-mod rival;
 #[path = "../overhead/role.rs"]
 mod role;
 #[path = "../demonstration/scenarios.rs"]
@@ -22,6 +22,7 @@ mod scenarios;
 #[path = "../overhead/table.rs"]
 mod table;
 mod tango_side;
+mod task;
 mod weighbridge_side;
 
 use std::process::ExitCode;
@@ -65,5 +66,5 @@ fn measure() -> Result<()> {
     let passes = after("--passes").map_or(Ok(5), |passes| passes.parse())?;
     let plant = after("--plant").map(|percent| percent.parse()).transpose()?;
     println!("machine: {}\n", machine::line());
-    rival::contest(passes, plant, after("--only").map_or("", String::as_str))
+    contest::contest(passes, plant, after("--only").map_or("", String::as_str))
 }

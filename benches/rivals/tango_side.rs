@@ -6,8 +6,8 @@ use tango_bench::benchmark_fn;
 
 use crate::Result;
 use crate::cases::{PLANT, each_case};
-use crate::rival::{Pass, Said, Task};
 use crate::role::Role;
+use crate::task::{Pass, Said, Task};
 
 /// How it is called.
 pub const COMMAND: &str = "$B compare <copy of $B>";

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use weighbridge::data::{Comparison, Verdict};
 
 use crate::Result;
-use crate::rival::{Pass, Said, Task};
 use crate::role::Role;
+use crate::task::{Pass, Said, Task};
 
 /// How it is called.
 pub const COMMAND: &str =

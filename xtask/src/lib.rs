@@ -23,6 +23,7 @@ mod coverage;
 mod data;
 mod dry;
 mod explain;
+mod fight;
 mod lock;
 mod peers;
 mod pick;

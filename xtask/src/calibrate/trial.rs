@@ -3,7 +3,7 @@
 use anyhow::Result;
 use weighbridge::data::{Comparison, Row};
 
-use crate::compare_baseline::rebuild::fight;
+use crate::fight::fight;
 use crate::place::Place;
 use crate::programs::Program;
 

@@ -13,6 +13,7 @@ use weighbridge::data::{Comparison, Exit, Policy, Verdict, quantity};
 use super::Judged;
 use crate::calibrate::stored;
 use crate::cli::CompareBaseline;
+use crate::fight::fight;
 use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, Program};
@@ -123,37 +124,6 @@ fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
         }
     }
     Ok(lines)
-}
-
-/// Lets one bench program measure another in turns with itself. Progress goes to stderr.
-///
-/// # Errors
-/// When it ends without a comparison: with its own exit code where that is documented.
-pub(crate) fn fight(
-    candidate: &Program,
-    baseline: &Program,
-    place: &Place,
-    flags: &[String],
-) -> Result<Comparison> {
-    let folder = place.layout.duels();
-    fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
-    let file = folder.join(format!(".comparison-{}.json", std::process::id()));
-    let mut command = Command::new(&candidate.path);
-    command.current_dir(&candidate.directory).arg("--bench").args(flags);
-    command.arg("--versus").arg(&baseline.path).arg("--comparison").arg(&file);
-    command.arg("--data").arg(place.layout.data()).stdin(Stdio::null()).stdout(Stdio::null());
-    let status = command.status().with_context(|| format!("failed to start {}", candidate.suite))?;
-    let read = fs::read(&file);
-    let _ = fs::remove_file(&file);
-    match (status.code(), read) {
-        (Some(0 | 3..=6), Ok(bytes)) => {
-            serde_json::from_slice(&bytes).with_context(|| format!("{} wrote no comparison", candidate.suite))
-        }
-        (Some(2), _) => Err(stop::usage(format!("{} refused what was asked (see above)", candidate.suite))),
-        (Some(4), _) => Err(stop::nothing(format!("{} had nothing to judge (see above)", candidate.suite))),
-        (Some(130), _) => Err(stop::interrupted()),
-        _ => bail!("{} ended with {status} and no comparison", candidate.suite),
-    }
 }
 
 /// The flags that a bench program is given.

@@ -1,0 +1,42 @@
+//! A bench program that measures another in turns with itself.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use weighbridge::data::Comparison;
+
+use crate::place::Place;
+use crate::programs::Program;
+use crate::stop;
+
+/// Lets one bench program measure another in turns with itself. Progress goes to stderr.
+///
+/// # Errors
+/// When it ends without a comparison: with its own exit code where that is documented.
+pub(crate) fn fight(
+    candidate: &Program,
+    baseline: &Program,
+    place: &Place,
+    flags: &[String],
+) -> Result<Comparison> {
+    let folder = place.layout.duels();
+    fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+    let file = folder.join(format!(".comparison-{}.json", std::process::id()));
+    let mut command = Command::new(&candidate.path);
+    command.current_dir(&candidate.directory).arg("--bench").args(flags);
+    command.arg("--versus").arg(&baseline.path).arg("--comparison").arg(&file);
+    command.arg("--data").arg(place.layout.data()).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = command.status().with_context(|| format!("failed to start {}", candidate.suite))?;
+    let read = fs::read(&file);
+    let _ = fs::remove_file(&file);
+    match (status.code(), read) {
+        (Some(0 | 3..=6), Ok(bytes)) => {
+            serde_json::from_slice(&bytes).with_context(|| format!("{} wrote no comparison", candidate.suite))
+        }
+        (Some(2), _) => Err(stop::usage(format!("{} refused what was asked (see above)", candidate.suite))),
+        (Some(4), _) => Err(stop::nothing(format!("{} had nothing to judge (see above)", candidate.suite))),
+        (Some(130), _) => Err(stop::interrupted()),
+        _ => bail!("{} ended with {status} and no comparison", candidate.suite),
+    }
+}
