@@ -346,6 +346,9 @@ pub(crate) struct Coverage {
     /// Try nothing: write the page from what is known.
     #[arg(long, conflicts_with_all = ["adapter", "scenario"])]
     pub(crate) render: bool,
+    /// Try nothing: take what the last `peers check` has found.
+    #[arg(long, conflicts_with_all = ["adapter", "scenario", "render"])]
+    pub(crate) last: bool,
 }
 
 /// Arguments of `peers`.

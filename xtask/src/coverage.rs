@@ -1,7 +1,8 @@
 //! `coverage`: the page of what each adapter can do, from a dry execution of every variant of every scenario.
 //!
 //! Few machines have every framework, so what was found lies in `docs/evidence/coverage.json`, adapter by adapter. A run
-//! puts what it found in the place of what lay there; adapters that are not installed here keep theirs.
+//! puts what it found in the place of what lay there; adapters that are not installed here keep theirs. With `--last` it
+//! takes what `peers check` has found a moment before, which is the same execution.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -38,14 +39,16 @@ not on the page was not tried; mostly it is another size of what is. Workers are
 pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
     let known = read(place)?;
     let adapters: Vec<&str> = args.adapter.iter().map(String::as_str).collect();
-    let found = match args.render {
-        true => Coverage::new(),
-        false => {
-            let what = Asked { adapters: &adapters, scenarios: &args.scenario, set: "all", home: None };
-            dry::run(place, what)?
-        }
+    let found = if args.render {
+        Coverage::new()
+    } else if args.last {
+        dry::last(place)?
+    } else {
+        let what = Asked { adapters: &adapters, scenarios: &args.scenario, set: "all", home: None };
+        dry::run(place, what)?
     };
-    let (new, away) = merge(&known, found, args.scenario.is_empty());
+    // The last check may have been one of a few scenarios.
+    let (new, away) = merge(&known, found, args.scenario.is_empty() && !args.last);
     let page = page(&new);
     if !args.check {
         let text = serde_json::to_string(&new).context("failed to write JSON")? + "\n";

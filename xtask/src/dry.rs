@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +12,7 @@ use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, Layout, RunRe
 
 use crate::place::Place;
 use crate::programs::{self, Program};
+use crate::stop;
 
 /// Batches that every data set is cut to.
 pub(crate) const BATCHES: &str = "10";
@@ -65,8 +66,8 @@ pub(crate) struct Asked<'a> {
 /// When a bench program does not build or does not come to its end. A case that fails is no error.
 pub(crate) fn run(place: &Place, what: Asked<'_>) -> Result<Coverage> {
     let Asked { adapters, scenarios, set, home } = what;
-    // A directory of its own, made anew: nobody compares with these runs.
-    let data = place.layout.data().join("check");
+    // Made anew: nobody compares with these runs.
+    let data = data(place);
     match fs::remove_dir_all(&data) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(error).with_context(|| format!("failed to empty `{}`", data.display()));
@@ -108,6 +109,27 @@ pub(crate) fn run(place: &Place, what: Asked<'_>) -> Result<Coverage> {
         }
     }
     Ok(coverage)
+}
+
+/// What the last [`run`] has found, also where it was ended before its end: nothing is run.
+///
+/// # Errors
+/// When there was none, or its records cannot be read.
+pub(crate) fn last(place: &Place) -> Result<Coverage> {
+    let runs = Runs::new(Layout::new(data(place)));
+    let mut coverage = Coverage::new();
+    for manifest in runs.list()?.runs {
+        gather(&runs.load(&manifest.id)?, &BTreeMap::new(), &mut coverage);
+    }
+    if coverage.is_empty() {
+        return Err(stop::nothing("nothing was checked yet: `cargo xtask peers check --all` does it"));
+    }
+    Ok(coverage)
+}
+
+/// Where its runs are: a directory of its own.
+fn data(place: &Place) -> PathBuf {
+    place.layout.data().join("check")
 }
 
 fn listed(program: &Program, set: &str) -> Result<String> {
@@ -215,7 +237,7 @@ const LONGEST: usize = 240;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{around, case, run};
+    use crate::fixtures::{around, case, home, run};
 
     #[test]
     fn every_label_is_run_and_of_other_axes_the_first_value() {
@@ -250,6 +272,17 @@ mod tests {
         one.status = CaseStatus::Failed("é".repeat(500));
         let Standing::Failed(why) = standing(&one) else { panic!("it failed") };
         assert_eq!(why.chars().count(), LONGEST + 4);
+    }
+
+    #[test]
+    fn what_the_last_check_found_is_taken_without_running_and_none_is_told() {
+        let mut home = home();
+        let error = last(&home.place).expect_err("nothing was checked").to_string();
+        assert!(error.contains("cargo xtask peers check"), "{error}");
+        let place = home.place.clone();
+        home.place.layout = Layout::new(data(&place));
+        home.store(&run(1, vec![case("CV-1", "Reference", &around(1.0))]));
+        assert_eq!(last(&place).expect("sound")["Reference"].variants["CV-1/small"], Standing::Verified);
     }
 
     #[test]
