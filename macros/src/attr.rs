@@ -70,7 +70,7 @@ impl Options {
             let message = format!("the value is missing: write `{}`", known.example);
             return Err(syn::Error::new_spanned(key, message));
         }
-        let value: Expr = input.parse()?;
+        let value = ungrouped(input.parse()?);
         if !input.is_empty() && !input.peek(Token![,]) {
             let rest: TokenTree = input.parse()?;
             skip_to_comma(input);
@@ -233,10 +233,21 @@ pub(crate) fn refuse_unshowable(what: &str, text: &LitStr, errors: &mut Errors) 
     }
 }
 
+/// Without the invisible brackets that a value has when a `macro_rules!` macro hands it on.
+fn ungrouped(value: Expr) -> Expr {
+    match value {
+        Expr::Group(group) => ungrouped(*group.expr),
+        Expr::Array(mut array) => {
+            array.elems = array.elems.into_iter().map(ungrouped).collect();
+            Expr::Array(array)
+        }
+        other => other,
+    }
+}
+
 fn as_text(value: &Expr) -> Option<LitStr> {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
-        Expr::Group(group) => as_text(&group.expr),
         _ => None,
     }
 }

@@ -107,3 +107,26 @@ impl Width<u16> for Queue {
         16
     }
 }
+
+/// Registers many alike, as a crate with a family of adapters does.
+macro_rules! queues {
+    ($($(#[$what:meta])* $name:ident, $text:literal, tier $tier:literal, $width:ty: $stays:literal;)*) => {$(
+        #[derive(Default)]
+        pub(crate) struct $name;
+
+        $(#[$what])*
+        #[adapter(name = $text, tier = $tier, resident = $stays)]
+        impl Width<$width> for $name {
+            fn bits(&self) -> usize {
+                size_of::<$width>() * 8
+            }
+        }
+    )*};
+}
+
+queues! {
+    /// Four bytes.
+    Wide, "Wide", tier 2, u32: true;
+    /// Eight bytes.
+    Wider, "Wider", tier 3, u64: false;
+}

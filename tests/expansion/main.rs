@@ -134,6 +134,16 @@ fn one_type_may_fulfil_a_generic_contract_twice() {
 }
 
 #[test]
+fn options_may_be_handed_on_by_a_macro() {
+    let wide = find_adapter(TypeId::of::<dyn contract::Width<u32>>(), "Wide").expect("it is registered");
+    let wider = find_adapter(TypeId::of::<dyn contract::Width<u64>>(), "Wider").expect("it is registered");
+    assert_eq!((wide.tier, wide.resident, wide.description), (2, true, "Four bytes."));
+    assert_eq!((wider.tier, wider.resident, wider.description), (3, false, "Eight bytes."));
+    assert_eq!(scenario("HANDED-1").sets, ["gate"]);
+    assert_eq!(run("HANDED-1", &[], Some("Wide")), Ok(32.0));
+}
+
+#[test]
 fn a_probe_tells_availability_and_without_one_it_is_the_authors_version() {
     let loader = TypeId::of::<dyn contract::Loader>();
     let opened = find_adapter(loader, "Opened").expect("it is registered");

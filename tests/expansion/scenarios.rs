@@ -127,3 +127,14 @@ fn point(bencher: &mut Bencher, #[sweep(Text(1).0)] __index: usize, #[sweep(one 
 }
 
 struct Text(usize);
+
+macro_rules! handed {
+    ($id:literal, $category:literal, $set:literal) => {
+        #[scenario(id = $id, category = $category, sets = [$set])]
+        fn handed(bencher: &mut Bencher, queue: &mut dyn contract::Width<u32>) {
+            saw(bencher, queue.bits());
+        }
+    };
+}
+
+handed!("HANDED-1", "Macros", "gate");

@@ -480,7 +480,6 @@ impl Batch for Current {
 mod tests {
     use serde_json::Value;
 
-    use super::super::PEERS;
     use super::*;
     use crate::data::{Cache, DataSpec};
 
@@ -519,18 +518,6 @@ mod tests {
         assert_eq!((&field["dtype"], &field["mean"]), (&Value::from("u8"), &Value::Null));
         assert_eq!(told["pipeline"]["work"], Value::from(vec!["Normalize", "CastToFloat32"]));
         assert_eq!(told["pipeline"]["output"][0]["dtype"], "f32");
-    }
-
-    #[test]
-    fn every_framework_of_the_table_is_registered_under_its_name_and_tier() {
-        for peer in PEERS {
-            let file = format!("src/adapters/python/{}.rs", peer.short);
-            let text =
-                std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file)).expect(&file);
-            let attribute = format!("name = \"{}\", tier = {}, resident = true", peer.name, peer.tier);
-            assert!(text.contains(&attribute), "{file} has no {attribute}");
-            assert!(text.contains(&format!("SHORT: &str = \"{}\"", peer.short)), "{file}");
-        }
     }
 
     fn ran(elements: u64) -> Ran {

@@ -1,0 +1,76 @@
+//! Every framework, registered under its name. How its users would write it is in
+//! `weighbridge_worker/adapters/`, in the file that is called as its module here.
+
+macro_rules! frameworks {
+    ($($(#[$what:meta])* $type:ident: $short:ident, $name:literal, tier $tier:literal;)*) => {$(
+        mod $short {
+            use std::sync::Arc;
+
+            use weighbridge::{Availability, Result, adapter};
+
+            use crate::adapters::python::worker::Framework;
+            use crate::contract::{Epochs, Loader};
+            use crate::data::DataSet;
+            use crate::workload::PipelineSpec;
+
+            $(#[$what])*
+            #[derive(Debug)]
+            pub struct $type(Framework);
+
+            fn new() -> Result<$type> {
+                Ok($type(Framework::new(stringify!($short))?))
+            }
+
+            fn installed() -> Availability {
+                Framework::availability(stringify!($short))
+            }
+
+            $(#[$what])*
+            #[adapter(name = $name, tier = $tier, resident = true, new = new, probe = installed)]
+            impl Loader for $type {
+                fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+                    self.0.open(spec, data)
+                }
+            }
+        }
+
+        pub use $short::$type;
+    )*};
+}
+
+frameworks! {
+    /// What a person writes without a framework: slices of arrays, one vectorised call for each transform.
+    NumPy: numpy, "NumPy", tier 1;
+    /// Its pipeline, iterated batch by batch.
+    Datarax: datarax, "Datarax", tier 1;
+    /// The same pipeline, run as one scan over a whole pass.
+    DataraxScan: datarax_scan, "Datarax-scan", tier 1;
+    /// A `MapDataset` over arrays, batched and mapped.
+    Grain: grain, "Google Grain", tier 1;
+    /// Its `DataLoader` over arrays.
+    JaxDataloader: jax_dataloader, "jax-dataloader", tier 1;
+    /// A `tf.data.Dataset` of slices, batched and mapped with TensorFlow operations.
+    TfData: tf_data, "tf.data", tier 2;
+    /// `torch.utils.data.DataLoader` over arrays.
+    Torch: torch, "PyTorch DataLoader", tier 2;
+    /// A pipeline of DALI operators on the processor.
+    Dali: dali, "NVIDIA DALI", tier 2;
+    /// Its `Loader` over a converted file.
+    Ffcv: ffcv, "FFCV", tier 2;
+    /// A pipeline of SPDL.
+    Spdl: spdl, "SPDL", tier 2;
+    /// `StreamingDataset` over converted shards.
+    Mosaic: mosaic, "MosaicML Streaming", tier 3;
+    /// `WebDataset` over converted tar files.
+    WebDataset: webdataset, "WebDataset", tier 3;
+    /// A `Dataset` over converted Arrow files.
+    HfDatasets: hf_datasets, "HuggingFace Datasets", tier 3;
+    /// A `ray.data.Dataset` in a cluster of this machine.
+    Ray: ray, "Ray Data", tier 3;
+    /// `StreamingDataLoader` over converted chunks.
+    LitData: litdata, "LitData", tier 3;
+    /// A Megatron Energon loader over converted tar files.
+    Energon: energon, "Energon", tier 3;
+    /// A Deep Lake data set, read in slices.
+    DeepLake: deeplake, "Deep Lake", tier 3;
+}
