@@ -69,6 +69,10 @@ class Loader:
     def begin(self, epoch):
         self.at = self.first
 
+    def audit(self):
+        """What the device had still to do for the batch that was handed out last: there is no device."""
+        return []
+
     def next(self):
         """The next batch and how many elements it has; nothing at the end of the epoch."""
         start, self.at = self.at, min(self.at + self.size, self.end)
@@ -165,7 +169,7 @@ class Worker:
         self.channel.send("end")
 
     def on_run(self, said):
-        samples, restarts, held = [], [], []
+        samples, restarts, held, audits = [], [], [], []
         elements = size = warmup = passes = wall = stood = 0
         first, ran_out, stopped_at = None, False, None
         used = [0] * 5
@@ -217,6 +221,7 @@ class Worker:
                 elements += batch[0]
                 size += sum(map(len, batch[1]))
                 if passes == 0 and done in said["hold"]:
+                    audits += self.loader.audit()
                     stop(last, since)
                     held.append(batch)
                     since = last = start()
@@ -251,6 +256,7 @@ class Worker:
             stopped={"wall": stood, "cpu": None, "others": 0},
             processes=1,
             threads=1,
+            audit=audits,
             held=handed,
         )
 

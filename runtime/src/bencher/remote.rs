@@ -62,8 +62,20 @@ pub struct Ran {
     pub threads: Option<u64>,
     /// What was compiled for this run alone, with the clock stopped.
     pub compile: Option<u64>,
+    /// What was pending on a device after the last stamp of some batches; none where there is no device.
+    pub audits: Vec<Audit>,
     /// The batches that were held back, in the order of their positions.
     pub held: Vec<Kept>,
+}
+
+/// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Waiting for the device.
+    pub waited: u64,
+    /// Waiting once more, when there was nothing to wait for: what it costs to ask.
+    pub again: u64,
 }
 
 /// What processes used.
@@ -120,6 +132,14 @@ const OTHERS_OF_PASSES: f64 = 0.6;
 
 /// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
 const LEAST_OTHERS: u64 = 20_000_000;
+
+/// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
+/// `PENDING` of the time that the batch takes: the bounds that a body on a device is doubted by.
+const ROUND_TRIPS: u64 = 3;
+const PENDING: f64 = 0.2;
+
+/// And over so much, in nanoseconds: asking costs a few microseconds, now more and now less. A choice.
+const LEAST_PENDING: u64 = 20_000;
 
 impl Bencher {
     /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: samples,
@@ -266,7 +286,38 @@ fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()>
         return broke(format!("the worker held {} batches back and was asked for {hold}", ran.held.len()));
     }
     check_held(&ran.held)?;
+    check_audits(ran, limits)?;
     check_stopped(ran)
+}
+
+/// A batch is there when its time is taken. What a device is still to do for it is nobody's time.
+fn check_audits(ran: &Ran, limits: Limits) -> Result<()> {
+    let mut samples = ran.samples.clone();
+    samples.sort_unstable();
+    let batches = if ran.whole_pass { limits.batches.max(1) } else { 1 };
+    let batch = samples.get(samples.len() / 2).map_or(0, |sample| sample / batches);
+    let pending = |audit: &&Audit| {
+        let Audit { waited, again } = **audit;
+        waited > LEAST_PENDING
+            && waited > ROUND_TRIPS * again
+            && waited as f64 > (batch + waited) as f64 * PENDING
+    };
+    let late: Vec<&Audit> = ran.audits.iter().filter(pending).collect();
+    if 2 * late.len() <= ran.audits.len() {
+        return Ok(());
+    }
+    let longest = late.iter().map(|audit| audit.waited).max().unwrap_or(0);
+    Err(Error::of(
+        ErrorKind::Clock,
+        format!(
+            "it forgets to synchronise: its device was at work for up to {:?} more on {} of {} batches when they were handed \
+             out, and a batch takes {:?}",
+            Duration::from_nanos(longest),
+            late.len(),
+            ran.audits.len(),
+            Duration::from_nanos(batch)
+        ),
+    ))
 }
 
 /// A batch says how many elements it has; its bytes must be as many.
@@ -441,6 +492,34 @@ mod tests {
             ran.samples = vec![200];
         })
         .unwrap();
+    }
+
+    #[test]
+    fn a_device_that_is_still_at_work_when_batches_are_handed_out_is_told_by_name() {
+        let audit = |waited, again| Audit { waited, again };
+        let mut ran = Ran { samples: vec![100_000; 20], ..Ran::default() };
+        let mut check = |audits: &[Audit]| {
+            ran.audits = audits.to_vec();
+            check_audits(&ran, LIMITS)
+        };
+        let late = audit(400_000, 5_000);
+        let said = check(&[late, late, audit(6_000, 5_000)]).unwrap_err();
+        assert_eq!(said.kind(), &ErrorKind::Clock);
+        let said = said.to_string();
+        assert!(said.contains("forgets to synchronise"), "{said}");
+        assert!(
+            said.contains("400µs more on 2 of 3 batches") && said.contains("a batch takes 100µs"),
+            "{said}"
+        );
+        for honest in [
+            &[][..],
+            &[late, audit(6_000, 5_000)], // once is no habit
+            &[audit(14_000, 3_000); 4],   // nothing that could be told from asking
+            &[audit(60_000, 25_000); 4],  // asking is dear here
+            &[audit(24_000, 2_000); 4],   // a small part of the batch
+        ] {
+            check(honest).unwrap();
+        }
     }
 
     #[test]

@@ -12,7 +12,10 @@ use super::exchange::Exchange;
 use super::place::Place;
 use super::process::Process;
 use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, VERSION};
-use crate::bencher::{Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip};
+use crate::bencher::{
+    Audit, Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip,
+};
+use crate::device::Platform;
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -33,8 +36,6 @@ pub struct Worker {
 pub struct Task<'a> {
     /// The name of the contract: `loader`.
     pub contract: &'a str,
-    /// Where it is to run: `cpu`.
-    pub device: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
     pub converted: &'a str,
 }
@@ -93,7 +94,8 @@ impl Worker {
     /// closed first.
     ///
     /// # Errors
-    /// A skip with the worker's reason if it declines; else what went wrong.
+    /// A skip with the worker's reason if it declines; that its backend is not the platform that the run was asked for;
+    /// else what went wrong.
     pub fn open(&mut self, task: Task<'_>, parts: &impl Serialize) -> Result<&Opened> {
         if self.open.is_some() {
             self.close()?;
@@ -114,7 +116,7 @@ impl Worker {
             Err(error) => return Err(Error::new(format!("the parts of `open` are no JSON: {error}"))),
         };
         add(&mut message, "contract", task.contract);
-        add(&mut message, "device", task.device);
+        add(&mut message, "device", self.place.platform().name());
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
@@ -133,8 +135,17 @@ impl Worker {
             }
         };
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        let open = self.open.insert(Open { folder, exchange, what, grown, failed: false });
-        Ok(&open.what)
+        let active = what.backend.clone();
+        self.open = Some(Open { folder, exchange, what, grown, failed: false });
+        let requested = self.place.platform();
+        if active != requested.name() {
+            self.close()?;
+            let what = format!(
+                "platform {requested} was asked for, but the active backend of the worker is {active}"
+            );
+            return Err(Error::of(ErrorKind::Protocol, what));
+        }
+        self.opened()
     }
 
     /// What was opened.
@@ -308,6 +319,10 @@ impl Remote for Worker {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
+        if self.place.platform() != Platform::Cpu && ran.audit.is_empty() {
+            let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
         let held = ran.held.iter().map(|batch| self.read(batch)).collect::<Result<_>>()?;
         Ok(Ran {
             whole_pass: self.opened()?.whole_pass,
@@ -332,6 +347,11 @@ impl Remote for Worker {
             processes: ran.processes,
             threads: ran.threads,
             compile: ran.compile,
+            audits: ran
+                .audit
+                .iter()
+                .map(|audit| Audit { waited: audit.waited, again: audit.again })
+                .collect(),
             held,
         })
     }

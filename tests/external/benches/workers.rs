@@ -151,7 +151,7 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        worker.open(Task { contract: "feeder", device: "cpu", converted: "far" }, &parts)?;
+        worker.open(Task { contract: "feeder", converted: "far" }, &parts)?;
         bencher.work(ticket());
         bencher.stream_remote(worker)?;
         worker.close().map(drop)

@@ -58,7 +58,7 @@ impl Framework {
         };
         let worker = self.worker.insert(worker);
         let converted = format!("{}/{}", self.peer.short, data.digest());
-        worker.open(Task { contract: "loader", device: "cpu", converted: &converted }, &parts)?;
+        worker.open(Task { contract: "loader", converted: &converted }, &parts)?;
         Ok(Box::new(Open::new(worker, spec)?))
     }
 
@@ -95,7 +95,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PYTHONUNBUFFERED", "1"),
     ("PYTHONNOUSERSITE", "1"),
     ("PYTHONHASHSEED", "0"),
-    ("JAX_PLATFORMS", "cpu"),
     ("TF_CPP_MIN_LOG_LEVEL", "2"),
     ("TQDM_DISABLE", "1"),
     ("HF_DATASETS_DISABLE_PROGRESS_BARS", "1"),
