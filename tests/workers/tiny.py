@@ -94,6 +94,9 @@ def usage():
 class Worker:
     """Answers what is asked."""
 
+    backend = "cpu"
+    transforms = []  # what it can do
+
     def __init__(self, framework="tiny"):
         self.channel, self.framework, self.loader = Channel(), framework, None
 
@@ -123,7 +126,10 @@ class Worker:
         return Loader(said)
 
     def on_open(self, said):
-        asks = said["pipeline"]["asks"] + said["pipeline"]["transforms"]
+        transforms = said["pipeline"]["transforms"]
+        asks = said["pipeline"]["asks"] + [name for name in transforms if name not in self.transforms]
+        if said["device"] != "cpu":
+            asks.append(f"platform {said['device']}")
         if asks:
             return self.channel.send("declined", why=f"{asks[0]}: it hands out what is there")
         start = now()
@@ -132,12 +138,13 @@ class Worker:
         self.channel.send(
             "opened",
             executed={
-                "transforms": [],
+                "transforms": transforms,
                 "ran_on": "cpu",
                 "synchronised": "on return",
                 "delivery": "owned",
                 "workers": 0,
             },
+            backend=self.backend,
             entry_point="tiny.Loader",
             order="kept",
             costs={"convert": None, "set_up": now() - start, "compile": None},

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::Command;
+use super::epoch::Epoch;
 use super::exchange::Exchange;
 use super::place::Place;
 use super::process::Process;
@@ -38,6 +39,8 @@ pub struct Task<'a> {
     pub contract: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
     pub converted: &'a str,
+    /// What an epoch holds, where that is known: the worker's figures are checked by it.
+    pub epoch: Option<Epoch>,
 }
 
 /// An open pipeline.
@@ -46,7 +49,9 @@ struct Open {
     folder: PathBuf,
     exchange: Exchange,
     what: Opened,
-    /// Memory that the worker's processes had made while the pipeline was opened, in bytes.
+    epoch: Option<Epoch>,
+    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
+    /// where the system does not say.
     grown: Option<u64>,
     failed: bool,
 }
@@ -136,7 +141,8 @@ impl Worker {
         };
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let active = what.backend.clone();
-        self.open = Some(Open { folder, exchange, what, grown, failed: false });
+        let epoch = task.epoch;
+        self.open = Some(Open { folder, exchange, what, epoch, grown, failed: false });
         let requested = self.place.platform();
         if active != requested.name() {
             self.close()?;
@@ -154,12 +160,6 @@ impl Worker {
     /// That nothing is open.
     pub fn opened(&self) -> Result<&Opened> {
         self.open.as_ref().map(|open| &open.what).ok_or_else(nothing_open)
-    }
-
-    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
-    /// where the system does not say.
-    pub fn grown(&self) -> Option<u64> {
-        self.open.as_ref().and_then(|open| open.grown)
     }
 
     /// Goes to before the first batch of an epoch.
@@ -324,7 +324,7 @@ impl Remote for Worker {
             return Err(Error::of(ErrorKind::Clock, what));
         }
         let held = ran.held.iter().map(|batch| self.read(batch)).collect::<Result<_>>()?;
-        Ok(Ran {
+        let ran = Ran {
             whole_pass: self.opened()?.whole_pass,
             samples: ran.samples,
             elements: ran.elements,
@@ -353,7 +353,12 @@ impl Remote for Worker {
                 .map(|audit| Audit { waited: audit.waited, again: audit.again })
                 .collect(),
             held,
-        })
+        };
+        if let Some(Open { epoch: Some(epoch), what, grown, .. }) = &self.open {
+            epoch.check(&ran, limits, what.order)?;
+            epoch.check_set_up(&ran, *grown, self.costs())?;
+        }
+        Ok(ran)
     }
 
     fn costs(&self) -> Costs {
