@@ -183,7 +183,7 @@ class Worker:
 
         def begin():
             start = now()
-            self.loader.begin(0)
+            self.loader.begin(said["epoch"])
             restarts.append(now() - start)
 
         def start():

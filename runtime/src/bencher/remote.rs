@@ -17,12 +17,12 @@ pub trait Remote {
     /// What the system says; the repeat fails with it. What `each` says is handed on.
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
 
-    /// Measures passes of epoch 0 as `limits` say. The batches at the positions `hold` of the first pass are copied
+    /// Measures passes of this epoch as `limits` say. The batches at the positions `hold` of the first pass are copied
     /// between two stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran>;
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran>;
 
     /// What it cost to come this far.
     fn costs(&self) -> Costs;
@@ -119,6 +119,10 @@ pub struct Costs {
     pub compile: Option<u64>,
 }
 
+/// A worker ends its passes early when the clock has stood for so long, and for so many times the time that it is to run.
+const STOOD: Duration = Duration::from_secs(20);
+const TIMES: u32 = 20;
+
 /// The samples and the wall time may differ by this share.
 const TOLERANCE: f64 = 0.05;
 
@@ -167,7 +171,7 @@ impl Bencher {
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
         let begun = self.settings.clock.now();
-        let ran = remote.run(limits, &hold)?;
+        let ran = remote.run(0, limits, &hold)?;
         let passed = self.settings.clock.now() - begun;
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
@@ -229,6 +233,15 @@ impl Bencher {
         if ran.ran_out {
             seen.notes.push(super::stream::too_small(limits));
         }
+        if is_short(&ran, limits) {
+            seen.notes.push(format!(
+                "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} were measured \
+                 instead of {:?}",
+                stood(&ran),
+                Duration::from_nanos(ran.wall),
+                limits.min_time
+            ));
+        }
         let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
         seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
@@ -279,7 +292,7 @@ fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()>
         let (samples, passes) = (ran.samples.len(), ran.passes);
         return broke(format!("the worker took {samples} samples in {passes} passes of {each}"));
     }
-    if wall < limits.min_time.mul_f64(1.0 - TOLERANCE) {
+    if is_short(ran, limits) && stood(ran) < STOOD.max(limits.min_time * TIMES) {
         return broke(format!("the worker measured {wall:?} and was asked for {:?}", limits.min_time));
     }
     if ran.held.len() != hold {
@@ -318,6 +331,16 @@ fn check_audits(ran: &Ran, limits: Limits) -> Result<()> {
             Duration::from_nanos(batch)
         ),
     ))
+}
+
+/// Whether the clock ran for less than was asked for.
+fn is_short(ran: &Ran, limits: Limits) -> bool {
+    Duration::from_nanos(ran.wall) < limits.min_time.mul_f64(1.0 - TOLERANCE)
+}
+
+/// How long the clock stood.
+fn stood(ran: &Ran) -> Duration {
+    Duration::from_nanos(ran.stopped.wall.unwrap_or(0))
 }
 
 /// A batch says how many elements it has; its bytes must be as many.
@@ -386,7 +409,7 @@ mod tests {
             (0..30).try_for_each(|position| each(item(position)))
         }
 
-        fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        fn run(&mut self, _epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
             self.held = hold.to_vec();
             let samples = vec![10; limits.batches as usize];
             let mut ran = Ran {
@@ -413,7 +436,15 @@ mod tests {
     }
 
     fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<crate::bencher::Yield> {
-        let bencher = Bencher::new(Settings::new(purpose, LIMITS));
+        stream_within(LIMITS, purpose, change)
+    }
+
+    fn stream_within(
+        limits: Limits,
+        purpose: Purpose,
+        change: fn(&mut Ran),
+    ) -> Result<crate::bencher::Yield> {
+        let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(Ticket::default());
         bencher.stream_remote(&mut Elsewhere { change, held: Vec::new() })?;
         bencher.finish()
@@ -492,6 +523,28 @@ mod tests {
             ran.samples = vec![200];
         })
         .unwrap();
+    }
+
+    #[test]
+    fn who_takes_long_to_begin_is_measured_for_less_and_who_works_meanwhile_is_told_by_name() {
+        const STANDS: u64 = 20_000_000_000;
+        let run = |change: fn(&mut Ran)| {
+            stream_within(Limits { min_time: Duration::from_secs(1), ..LIMITS }, Purpose::Measure, change)
+        };
+        let seen = run(|ran| ran.stopped.wall = Some(STANDS)).unwrap().seen;
+        assert_eq!(seen.wall, 200);
+        assert!(
+            seen.notes
+                .iter()
+                .any(|note| note.contains("stood for 20s, and 200ns were measured instead of 1s"))
+        );
+        let said = run(|ran| ran.stopped.wall = Some(STANDS - 1)).unwrap_err();
+        assert!(said.to_string().contains("measured 200ns and was asked for 1s"), "{said}");
+        let others = run(|ran| {
+            ran.stopped = Stopped { wall: Some(STANDS), cpu: Some(STANDS), others: Some(STANDS) };
+        });
+        let said = others.unwrap_err().to_string();
+        assert!(said.contains("prepares batches while the clock is stopped"), "{said}");
     }
 
     #[test]

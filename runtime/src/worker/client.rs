@@ -312,9 +312,9 @@ impl Remote for Worker {
         }
     }
 
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
         let Limits { warmup, batches, min_time } = limits;
-        let ask = Ask::Run(Run { warmup, batches, min_time, hold: hold.to_vec() });
+        let ask = Ask::Run(Run { epoch, warmup, batches, min_time, hold: hold.to_vec() });
         let ran = match self.ask("running the measured loop", &ask)? {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),

@@ -33,6 +33,7 @@ pub(super) enum Ask {
 /// How much is measured, and which batches of the first pass are copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Run {
+    pub(super) epoch: u64,
     pub(super) warmup: u64,
     pub(super) batches: u64,
     #[serde(serialize_with = "nanoseconds")]
@@ -313,8 +314,13 @@ mod tests {
     #[test]
     fn asks_are_written_as_on_the_page() {
         let page = page();
-        let run =
-            Run { warmup: 2, batches: 40, min_time: Duration::from_millis(500), hold: vec![3, 17, 22, 39] };
+        let run = Run {
+            epoch: 0,
+            warmup: 2,
+            batches: 40,
+            min_time: Duration::from_millis(500),
+            hold: vec![3, 17, 22, 39],
+        };
         let asks = [
             Ask::Verify { epoch: 0 },
             Ask::Next {},

@@ -17,6 +17,9 @@ from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
 
+STOOD, TIMES = 20_000_000_000, 20
+"""The passes end before their time when the clock has stood for so many nanoseconds, and so many times `min_time`."""
+
 
 class Empty(Exception):
     """An epoch that has no batch."""
@@ -110,17 +113,17 @@ class Clock:
 
 
 class Run:
-    """Passes over epoch 0, in progress."""
+    """Passes over an epoch, in progress."""
 
-    def __init__(self, loader: Loader) -> None:
-        self.loader, self.measured = loader, Measured()
+    def __init__(self, loader: Loader, epoch: int) -> None:
+        self.loader, self.epoch, self.measured = loader, epoch, Measured()
         self.clock = Clock(self.measured)
         self.device = loader.device
 
     def begin(self) -> Iterator[Batch]:
         """Begins the epoch anew, with the clock stopped."""
         start = now()
-        iterator = self.loader.begin(0)
+        iterator = self.loader.begin(self.epoch)
         self.measured.restarts.append(now() - start)
         return iterator
 
@@ -248,9 +251,9 @@ class Run:
             measured.passes += 1
 
 
-def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int]) -> Measured:
-    """Passes over epoch 0, each from its beginning, until the clock has run for `min_time`."""
-    of = Run(loader)
+def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int], epoch: int = 0) -> Measured:
+    """Passes over an epoch, each from its beginning, until the clock has run for `min_time`, or has stood for long."""
+    of = Run(loader, epoch)
     measured, held_at = of.measured, frozenset(hold)
     while True:
         iterator = of.begin()
@@ -262,7 +265,7 @@ def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collecti
             # The first batch of the pipeline is a figure of its own: at least one is left out before it is measured.
             iterator = of.warm_up(iterator, max(warmup, measured.first is None))
             of.measure(iterator, batches, hold_now)
-        if measured.wall >= min_time:
+        if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
             of.clock.close()
             return measured
 

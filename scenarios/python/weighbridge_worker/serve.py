@@ -145,9 +145,8 @@ class Server:
 
     def on_run(self, message: Message) -> tuple[str, Message]:
         case = self._open()
-        measured = loop.run(
-            case.loader, message["warmup"], message["batches"], message["min_time"], message.get("hold", ())
-        )
+        limits = (message["warmup"], message["batches"], message["min_time"])
+        measured = loop.run(case.loader, *limits, message.get("hold", ()), message.get("epoch", 0))
         held, offset = [], 0
         for batch in measured.held:
             said, offset = case.exchange.put(batch, offset)

@@ -320,8 +320,8 @@ impl Remote for Open<'_> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
-        self.worker.run(limits, hold)
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        self.worker.run(epoch, limits, hold)
     }
 
     fn costs(&self) -> Costs {
