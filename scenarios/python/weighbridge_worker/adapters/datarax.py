@@ -189,7 +189,8 @@ class Datarax(Loader):
 
     def executed(self) -> Executed:
         ran_on = self.device.name if isinstance(self.stage, Steps) else "cpu"
-        return Executed(self.pipeline.work, ran_on=ran_on, synchronised="block_until_ready")
+        delivery = "view" if self.pipeline.cache else "owned"  # an array of JAX is seen from numpy, and not copied
+        return Executed(self.pipeline.work, ran_on=ran_on, synchronised="block_until_ready", delivery=delivery)
 
     def save(self) -> bytes:
         if self.pipeline.cache:
