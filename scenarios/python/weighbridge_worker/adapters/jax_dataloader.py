@@ -43,7 +43,8 @@ class JaxDataLoader(Loader):
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline = pipeline
         self.device = device_of(pipeline)
-        allow_wide(pipeline.output)
+        if isinstance(self.device, Gpu):
+            allow_wide(pipeline.output)
         self.reader = Reader(pipeline, data)
         self.dataset = Transformed(Program(pipeline, data.sources), self.reader)
         self.loader = jdl.DataLoader(
