@@ -44,7 +44,8 @@ fn loses(bencher: &mut Bencher) -> Result<()> {
 fn far(_bencher: &mut Bencher) -> Result<()> {
     let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workers/tiny.py");
     let mut worker = Worker::start(&Command::new("python3").arg(tiny))?;
-    let pipeline: BTreeMap<&str, [&str; 0]> = [("transforms", []), ("asks", [])].into();
+    let none: &[&str] = &[];
+    let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
     let parts = BTreeMap::from([("pipeline", pipeline)]);
     worker.open(Task { contract: "feeder", converted: "far", epoch: None }, &parts)?;
     Err(Error::new("it opened a pipeline on a device that it does not know"))
