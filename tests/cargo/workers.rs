@@ -19,16 +19,34 @@ fn python() -> bool {
     there
 }
 
+/// Where faults are planted: slices of two fields, or one field that is inverted.
+const FEED: &str = "FEED-1";
+const INVERTED: &str = "FEED-2";
+
 /// Runs the adapter `Far` with these faults, one case each, in this order.
 fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> Ran {
+    run_of(bench, FEED, faults, more)
+}
+
+fn run_of(bench: &Bench, scenario: &str, faults: &[&str], more: &[&str]) -> Ran {
     let param = format!("fault={}", faults.join(","));
-    let args = ["--param", &param, "--adapter", "Far", "--repeats", "1", "--quick", "--order", "declared"];
+    let args =
+        [scenario, "--param", &param, "--adapter", "Far", "--repeats", "1", "--quick", "--order", "declared"];
     bench.run(&[&args[..], more].concat())
+}
+
+/// The name of a case's files.
+fn file_name(scenario: &str, fault: &str) -> String {
+    format!("{scenario}@fault={fault}@far").to_lowercase().replace('-', "_")
 }
 
 /// The record of a case.
 fn record(bench: &Bench, fault: &str) -> Value {
-    let file = bench.only_run().join(format!("cases/feed_1@fault={}@far.json", fault.replace('-', "_")));
+    record_of(bench, FEED, fault)
+}
+
+fn record_of(bench: &Bench, scenario: &str, fault: &str) -> Value {
+    let file = bench.only_run().join(format!("cases/{}.json", file_name(scenario, fault)));
     let text = fs::read_to_string(&file).unwrap_or_else(|error| {
         let there: Vec<_> = fs::read_dir(bench.only_run().join("cases")).unwrap().flatten().collect();
         panic!("{}: {error}; there are {there:?}", file.display())
@@ -37,16 +55,16 @@ fn record(bench: &Bench, fault: &str) -> Value {
 }
 
 /// The failure of a case: how, in which phase, and its words.
-fn failure(bench: &Bench, fault: &str) -> (String, String, String) {
+fn failure(bench: &Bench, scenario: &str, fault: &str) -> (String, String, String) {
     let repeat = |number: u32| {
-        let name = format!("repeats/feed_1@fault={}@far.{number}.json", fault.replace('-', "_"));
+        let name = format!("repeats/{}.{number}.json", file_name(scenario, fault));
         let text = fs::read_to_string(bench.only_run().join(name)).ok()?;
         let repeat: Value = serde_json::from_str(&text).unwrap();
         Some(repeat["record"]["repeat"]["outcome"]["failed"].clone())
     };
     let failure = (0..2).filter_map(repeat).find(Value::is_object);
     let failure =
-        failure.unwrap_or_else(|| panic!("{fault} did not fail: {}", record(bench, fault)["status"]));
+        failure.unwrap_or_else(|| panic!("{fault} did not fail: {:#}", record_of(bench, scenario, fault)));
     let text = |key: &str| failure[key].as_str().map_or(failure[key].to_string(), str::to_owned);
     (text("how"), text("phase"), text("detail"))
 }
@@ -54,23 +72,34 @@ fn failure(bench: &Bench, fault: &str) -> (String, String, String) {
 /// A case fails so, and the honest one after it is measured and agrees.
 #[track_caller]
 fn check(fault: &str, how: &str, words: &[&str]) {
-    check_within(fault, how, words, &[]);
+    check_of(FEED, fault, "honest", how, words, &[]);
+}
+
+/// The same of the field that is inverted.
+#[track_caller]
+fn check_inverted(fault: &str, how: &str, words: &[&str]) {
+    check_of(INVERTED, fault, "inverts", how, words, &[]);
 }
 
 #[track_caller]
 fn check_within(fault: &str, how: &str, words: &[&str], more: &[&str]) {
+    check_of(FEED, fault, "honest", how, words, more);
+}
+
+#[track_caller]
+fn check_of(scenario: &str, fault: &str, twin: &str, how: &str, words: &[&str], more: &[&str]) {
     if !python() {
         return;
     }
     let bench = Bench::new("workers");
-    let ran = run(&bench, &[fault, "honest"], more);
+    let ran = run_of(&bench, scenario, &[fault, twin], more);
     assert_eq!(ran.code, Some(6), "{fault}: {}", ran.all());
-    let (found, _, detail) = failure(&bench, fault);
+    let (found, _, detail) = failure(&bench, scenario, fault);
     assert_eq!(found, how, "{fault}: {detail}");
     for word in words {
         assert!(detail.contains(word), "{fault}: {detail}");
     }
-    let honest = record(&bench, "honest");
+    let honest = record_of(&bench, scenario, twin);
     assert_eq!(honest["status"], "measured", "{fault}: {honest:#}");
     assert_eq!(honest["agreement"], "agrees", "{fault}: {honest:#}");
     assert_nothing_is_left(&bench);
@@ -165,6 +194,11 @@ fn a_worker_that_breaks_the_protocol_is_ended() {
     // Whether it is the answer to the next question or to none depends on when the harness reads it.
     check("says-more", "protocol", &["said `begun`"]);
     check("says-garbage", "protocol", &["no message of the protocol", "a frame of 1819043176 bytes"]);
+    check(
+        "runs-elsewhere",
+        "protocol",
+        &["platform cpu was asked for, but the active backend of the worker is gpu"],
+    );
     check("is-a-shell", "protocol", &["no message of the protocol", "what is this"]);
 }
 
@@ -202,7 +236,7 @@ fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
         return;
     }
     let bench = Bench::new("workers");
-    let args = ["--param", "fault=leaves-children,hangs-in-a-batch", "--adapter", "Far", "--quick"];
+    let args = [FEED, "--param", "fault=leaves-children,hangs-in-a-batch", "--adapter", "Far", "--quick"];
     let mut command = bench.command(&[&args[..], &["--order", "declared", "--timeout", "60"]].concat());
     let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let wait = |what: &str, done: &dyn Fn() -> bool| {
@@ -228,23 +262,31 @@ fn every_sin_is_caught_by_what_it_does() {
     check("same-batch-again", "work", &["delivers the same elements again"]);
     check("float16", "protocol", &["it delivers `pair` as f16; types are u8"]);
     check("lazy-handle", "protocol", &["lie from byte 1099511627776 of the exchange file"]);
-    for (sin, words) in [
-        ("drops-the-last", &["elements: 640, the reference has 650"][..]),
-        ("pads-and-counts", &["elements: 656, the reference has 650"]),
-        ("swaps-channels", &["digest of all elements:"]),
-        ("one-field-of-two", &["fields: [pair: u8 [2]], the reference has [number: i64 [], pair: u8 [2]]"]),
+    check_inverted("forgets-to-synchronise", "clock", &["forgets to synchronise", "its device was at work"]);
+    check_inverted("prepares-in-set-up", "work", &["prepares its batches in set-up", "epoch has 40 MiB"]);
+    for (scenario, sin, twin, words) in [
+        (FEED, "drops-the-last", "honest", &["elements: 640, the reference has 650"][..]),
+        (FEED, "pads-and-counts", "honest", &["elements: 656, the reference has 650"]),
+        (FEED, "swaps-channels", "honest", &["digest of all elements:"]),
+        (
+            FEED,
+            "one-field-of-two",
+            "honest",
+            &["fields: [pair: u8 [2]], the reference has [number: i64 [], pair: u8 [2]]"],
+        ),
+        (INVERTED, "skips-a-transform", "inverts", &["digest of all elements:"]),
     ] {
         if !python() {
             return;
         }
         let bench = Bench::new("workers");
-        let ran = run(&bench, &[sin, "honest"], &[]);
+        let ran = run_of(&bench, scenario, &[sin, twin], &[]);
         assert_eq!(ran.code, Some(6), "{sin}: {}", ran.all());
-        let record = record(&bench, sin);
+        let record = record_of(&bench, scenario, sin);
         let told = record["agreement"]["differs"].to_string() + &record["status"].to_string();
         for word in words {
             assert!(told.contains(word), "{sin}: {told}");
         }
-        assert_eq!(self::record(&bench, "honest")["agreement"], "agrees", "{sin}");
+        assert_eq!(record_of(&bench, scenario, twin)["agreement"], "agrees", "{sin}");
     }
 }

@@ -86,12 +86,28 @@ fn the_mode_of_the_command_line_goes_over_the_scenarios() {
 #[test]
 fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let ran = run(folder.path(), &["--platform", "gpu", "--isolation", "run", "--order", "declared"]);
+    let ids = ["SPIN-1", "FORGETS-1", "LOSES-1"];
+    let flags = ["--platform", "gpu", "--isolation", "run", "--order", "declared"];
+    let ran = run(folder.path(), &[&ids[..], &flags[..]].concat());
     let said = text(&ran);
     assert_eq!(ran.status.code(), Some(6), "{said}");
     assert!(said.contains("cases=3 measured=1 failed=2"), "{said}");
     assert!(said.contains("lost the device") && said.contains("(code 700)"), "{said}");
     assert!(said.contains("forgot to synchronise"), "{said}");
+}
+
+#[test]
+fn the_platform_reaches_workers_and_one_without_a_device_path_is_a_skip_with_its_reason() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("not looked at: there is no python3, which the worker of this test needs");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["FAR-1", "--platform", "gpu"]);
+    let said = text(&ran);
+    assert!(said.contains("skipped=1") && said.contains("failed=0"), "{said}");
+    let case = record(folder.path(), "case", "");
+    assert_eq!(case["status"]["skipped"], "platform gpu: it hands out what is there", "{case:#}");
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 mod spin;
 
+use std::collections::BTreeMap;
+
 use fake_gpu::Stand;
 use spin::Spin;
 use weighbridge::gpu::Backend;
 use weighbridge::prelude::*;
+use weighbridge::worker::{Command, Task, Worker};
 use weighbridge::{Error, Mode};
 
 /// A kernel of two milliseconds.
@@ -34,6 +37,18 @@ fn loses(bencher: &mut Bencher) -> Result<()> {
         stand.fault("kernel:1:700");
         spin.launch(stream.raw()?, 1_000)
     })
+}
+
+/// A worker in another process, in plain Python.
+#[scenario(id = "FAR-1")]
+fn far(_bencher: &mut Bencher) -> Result<()> {
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workers/tiny.py");
+    let mut worker = Worker::start(&Command::new("python3").arg(tiny))?;
+    let none: &[&str] = &[];
+    let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
+    let parts = BTreeMap::from([("pipeline", pipeline)]);
+    worker.open(Task { contract: "feeder", converted: "far", epoch: None }, &parts)?;
+    Err(Error::new("it opened a pipeline on a device that it does not know"))
 }
 
 weighbridge::main!();

@@ -1,5 +1,6 @@
 """The tiny worker with one fault or one sin: the first argument says at the start, the pipeline says for one case."""
 
+import collections
 import os
 import signal
 import struct
@@ -10,6 +11,7 @@ import time
 import tiny
 
 FOREVER = ["sh", "-c", "sleep 987.25"]
+INVERTED = bytes(255 - byte for byte in range(256))
 
 
 def at_start(fault, worker):
@@ -31,16 +33,51 @@ def at_start(fault, worker):
             time.sleep(0.4)
 
 
+class Queue:
+    """A device that inverts, and works when it is waited for."""
+
+    def __init__(self):
+        self.pending = collections.deque()
+
+    def enqueue(self, part):
+        there = bytearray(len(part))
+        self.pending.append((there, part))
+        return there
+
+    def wait(self):
+        while self.pending:
+            there, part = self.pending.popleft()
+            there[:] = part.translate(INVERTED)
+
+
 class Sinner(tiny.Loader):
     """Hands out what it should not."""
 
     def __init__(self, said, sin):
         super().__init__(said)
-        self.sin, self.timed = sin, False
+        self.sin, self.timed, self.device = sin, False, Queue()
+        self.inverts = said["pipeline"]["transforms"] == ["Invert"]
+        self.prepared = None
         if sin == "one-field-of-two":
             self.fields = self.fields[:1]
+        if sin == "prepares-in-set-up":
+            self.source = [bytes(field.map) for field in self.fields]
+            self.prepared = [memoryview(source.translate(INVERTED)) for source in self.source]
+
+    def audit(self):
+        took = []
+        for _ in range(2):
+            start = tiny.now()
+            self.device.wait()
+            took.append(tiny.now() - start)
+        return [{"waited": took[0], "again": took[1]}]
 
     def next(self):
+        if self.prepared:
+            start, self.at = self.at, min(self.at + self.size, self.end)
+            rows = [field.row for field in self.fields]
+            parts = [whole[start * row : self.at * row] for whole, row in zip(self.prepared, rows)]
+            return (self.at - start, parts) if self.at > start else None
         if self.sin == "same-batch-again" and self.timed:
             self.at = self.first
         batch = super().next()
@@ -55,14 +92,20 @@ class Sinner(tiny.Loader):
             elements = self.size
         if self.sin == "swaps-channels":
             parts = [bytes(part[at ^ 1] for at in range(len(part))) for part in parts]
+        if self.inverts and self.sin != "skips-a-transform":
+            parts = [self.device.enqueue(part) for part in parts]
+            if not (self.sin == "forgets-to-synchronise" and self.timed):
+                self.device.wait()
         return elements, parts
 
 
 class Misbehaving(tiny.Worker):
     fault = ""
+    transforms = ["Invert"]
 
     def open(self, said):
         self.fault = said["pipeline"]["fault"]
+        self.backend = "gpu" if self.fault == "runs-elsewhere" else "cpu"
         if self.fault == "floods-stderr":
             sys.stderr.write("x" * 79 + "\n")
             for _ in range(4000):

@@ -69,6 +69,10 @@ class Loader:
     def begin(self, epoch):
         self.at = self.first
 
+    def audit(self):
+        """What the device had still to do for the batch that was handed out last: there is no device."""
+        return []
+
     def next(self):
         """The next batch and how many elements it has; nothing at the end of the epoch."""
         start, self.at = self.at, min(self.at + self.size, self.end)
@@ -89,6 +93,9 @@ def usage():
 
 class Worker:
     """Answers what is asked."""
+
+    backend = "cpu"
+    transforms = []  # what it can do
 
     def __init__(self, framework="tiny"):
         self.channel, self.framework, self.loader = Channel(), framework, None
@@ -119,7 +126,10 @@ class Worker:
         return Loader(said)
 
     def on_open(self, said):
-        asks = said["pipeline"]["asks"] + said["pipeline"]["transforms"]
+        transforms = said["pipeline"]["transforms"]
+        asks = said["pipeline"]["asks"] + [name for name in transforms if name not in self.transforms]
+        if said["device"] != "cpu":
+            asks.append(f"platform {said['device']}")
         if asks:
             return self.channel.send("declined", why=f"{asks[0]}: it hands out what is there")
         start = now()
@@ -128,12 +138,13 @@ class Worker:
         self.channel.send(
             "opened",
             executed={
-                "transforms": [],
+                "transforms": transforms,
                 "ran_on": "cpu",
                 "synchronised": "on return",
                 "delivery": "owned",
                 "workers": 0,
             },
+            backend=self.backend,
             entry_point="tiny.Loader",
             order="kept",
             costs={"convert": None, "set_up": now() - start, "compile": None},
@@ -165,14 +176,14 @@ class Worker:
         self.channel.send("end")
 
     def on_run(self, said):
-        samples, restarts, held = [], [], []
+        samples, restarts, held, audits = [], [], [], []
         elements = size = warmup = passes = wall = stood = 0
         first, ran_out, stopped_at = None, False, None
         used = [0] * 5
 
         def begin():
             start = now()
-            self.loader.begin(0)
+            self.loader.begin(said["epoch"])
             restarts.append(now() - start)
 
         def start():
@@ -217,6 +228,7 @@ class Worker:
                 elements += batch[0]
                 size += sum(map(len, batch[1]))
                 if passes == 0 and done in said["hold"]:
+                    audits += self.loader.audit()
                     stop(last, since)
                     held.append(batch)
                     since = last = start()
@@ -251,6 +263,7 @@ class Worker:
             stopped={"wall": stood, "cpu": None, "others": 0},
             processes=1,
             threads=1,
+            audit=audits,
             held=handed,
         )
 

@@ -17,12 +17,12 @@ pub trait Remote {
     /// What the system says; the repeat fails with it. What `each` says is handed on.
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
 
-    /// Measures passes of epoch 0 as `limits` say. The batches at the positions `hold` of the first pass are copied
+    /// Measures passes of this epoch as `limits` say. The batches at the positions `hold` of the first pass are copied
     /// between two stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran>;
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran>;
 
     /// What it cost to come this far.
     fn costs(&self) -> Costs;
@@ -62,8 +62,20 @@ pub struct Ran {
     pub threads: Option<u64>,
     /// What was compiled for this run alone, with the clock stopped.
     pub compile: Option<u64>,
+    /// What was pending on a device after the last stamp of some batches; none where there is no device.
+    pub audits: Vec<Audit>,
     /// The batches that were held back, in the order of their positions.
     pub held: Vec<Kept>,
+}
+
+/// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Waiting for the device.
+    pub waited: u64,
+    /// Waiting once more, when there was nothing to wait for: what it costs to ask.
+    pub again: u64,
 }
 
 /// What processes used.
@@ -107,6 +119,10 @@ pub struct Costs {
     pub compile: Option<u64>,
 }
 
+/// A worker ends its passes early when the clock has stood for so long, and for so many times the time that it is to run.
+const STOOD: Duration = Duration::from_secs(20);
+const TIMES: u32 = 20;
+
 /// The samples and the wall time may differ by this share.
 const TOLERANCE: f64 = 0.05;
 
@@ -120,6 +136,14 @@ const OTHERS_OF_PASSES: f64 = 0.6;
 
 /// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
 const LEAST_OTHERS: u64 = 20_000_000;
+
+/// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
+/// `PENDING` of the time that the batch takes: the bounds that a body on a device is doubted by.
+const ROUND_TRIPS: u64 = 3;
+const PENDING: f64 = 0.2;
+
+/// And over so much, in nanoseconds: asking costs a few microseconds, now more and now less. A choice.
+const LEAST_PENDING: u64 = 20_000;
 
 impl Bencher {
     /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: samples,
@@ -147,7 +171,7 @@ impl Bencher {
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
         let begun = self.settings.clock.now();
-        let ran = remote.run(limits, &hold)?;
+        let ran = remote.run(0, limits, &hold)?;
         let passed = self.settings.clock.now() - begun;
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
@@ -209,6 +233,15 @@ impl Bencher {
         if ran.ran_out {
             seen.notes.push(super::stream::too_small(limits));
         }
+        if is_short(&ran, limits) {
+            seen.notes.push(format!(
+                "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} were measured \
+                 instead of {:?}",
+                stood(&ran),
+                Duration::from_nanos(ran.wall),
+                limits.min_time
+            ));
+        }
         let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
         seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
@@ -259,14 +292,55 @@ fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()>
         let (samples, passes) = (ran.samples.len(), ran.passes);
         return broke(format!("the worker took {samples} samples in {passes} passes of {each}"));
     }
-    if wall < limits.min_time.mul_f64(1.0 - TOLERANCE) {
+    if is_short(ran, limits) && stood(ran) < STOOD.max(limits.min_time * TIMES) {
         return broke(format!("the worker measured {wall:?} and was asked for {:?}", limits.min_time));
     }
     if ran.held.len() != hold {
         return broke(format!("the worker held {} batches back and was asked for {hold}", ran.held.len()));
     }
     check_held(&ran.held)?;
+    check_audits(ran, limits)?;
     check_stopped(ran)
+}
+
+/// A batch is there when its time is taken. What a device is still to do for it is nobody's time.
+fn check_audits(ran: &Ran, limits: Limits) -> Result<()> {
+    let mut samples = ran.samples.clone();
+    samples.sort_unstable();
+    let batches = if ran.whole_pass { limits.batches.max(1) } else { 1 };
+    let batch = samples.get(samples.len() / 2).map_or(0, |sample| sample / batches);
+    let pending = |audit: &&Audit| {
+        let Audit { waited, again } = **audit;
+        waited > LEAST_PENDING
+            && waited > ROUND_TRIPS * again
+            && waited as f64 > (batch + waited) as f64 * PENDING
+    };
+    let late: Vec<&Audit> = ran.audits.iter().filter(pending).collect();
+    if 2 * late.len() <= ran.audits.len() {
+        return Ok(());
+    }
+    let longest = late.iter().map(|audit| audit.waited).max().unwrap_or(0);
+    Err(Error::of(
+        ErrorKind::Clock,
+        format!(
+            "it forgets to synchronise: its device was at work for up to {:?} more on {} of {} batches when they were handed \
+             out, and a batch takes {:?}",
+            Duration::from_nanos(longest),
+            late.len(),
+            ran.audits.len(),
+            Duration::from_nanos(batch)
+        ),
+    ))
+}
+
+/// Whether the clock ran for less than was asked for.
+fn is_short(ran: &Ran, limits: Limits) -> bool {
+    Duration::from_nanos(ran.wall) < limits.min_time.mul_f64(1.0 - TOLERANCE)
+}
+
+/// How long the clock stood.
+fn stood(ran: &Ran) -> Duration {
+    Duration::from_nanos(ran.stopped.wall.unwrap_or(0))
 }
 
 /// A batch says how many elements it has; its bytes must be as many.
@@ -335,7 +409,7 @@ mod tests {
             (0..30).try_for_each(|position| each(item(position)))
         }
 
-        fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        fn run(&mut self, _epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
             self.held = hold.to_vec();
             let samples = vec![10; limits.batches as usize];
             let mut ran = Ran {
@@ -362,7 +436,15 @@ mod tests {
     }
 
     fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<crate::bencher::Yield> {
-        let bencher = Bencher::new(Settings::new(purpose, LIMITS));
+        stream_within(LIMITS, purpose, change)
+    }
+
+    fn stream_within(
+        limits: Limits,
+        purpose: Purpose,
+        change: fn(&mut Ran),
+    ) -> Result<crate::bencher::Yield> {
+        let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(Ticket::default());
         bencher.stream_remote(&mut Elsewhere { change, held: Vec::new() })?;
         bencher.finish()
@@ -441,6 +523,56 @@ mod tests {
             ran.samples = vec![200];
         })
         .unwrap();
+    }
+
+    #[test]
+    fn who_takes_long_to_begin_is_measured_for_less_and_who_works_meanwhile_is_told_by_name() {
+        const STANDS: u64 = 20_000_000_000;
+        let run = |change: fn(&mut Ran)| {
+            stream_within(Limits { min_time: Duration::from_secs(1), ..LIMITS }, Purpose::Measure, change)
+        };
+        let seen = run(|ran| ran.stopped.wall = Some(STANDS)).unwrap().seen;
+        assert_eq!(seen.wall, 200);
+        assert!(
+            seen.notes
+                .iter()
+                .any(|note| note.contains("stood for 20s, and 200ns were measured instead of 1s"))
+        );
+        let said = run(|ran| ran.stopped.wall = Some(STANDS - 1)).unwrap_err();
+        assert!(said.to_string().contains("measured 200ns and was asked for 1s"), "{said}");
+        let others = run(|ran| {
+            ran.stopped = Stopped { wall: Some(STANDS), cpu: Some(STANDS), others: Some(STANDS) };
+        });
+        let said = others.unwrap_err().to_string();
+        assert!(said.contains("prepares batches while the clock is stopped"), "{said}");
+    }
+
+    #[test]
+    fn a_device_that_is_still_at_work_when_batches_are_handed_out_is_told_by_name() {
+        let audit = |waited, again| Audit { waited, again };
+        let mut ran = Ran { samples: vec![100_000; 20], ..Ran::default() };
+        let mut check = |audits: &[Audit]| {
+            ran.audits = audits.to_vec();
+            check_audits(&ran, LIMITS)
+        };
+        let late = audit(400_000, 5_000);
+        let said = check(&[late, late, audit(6_000, 5_000)]).unwrap_err();
+        assert_eq!(said.kind(), &ErrorKind::Clock);
+        let said = said.to_string();
+        assert!(said.contains("forgets to synchronise"), "{said}");
+        assert!(
+            said.contains("400µs more on 2 of 3 batches") && said.contains("a batch takes 100µs"),
+            "{said}"
+        );
+        for honest in [
+            &[][..],
+            &[late, audit(6_000, 5_000)], // once is no habit
+            &[audit(14_000, 3_000); 4],   // nothing that could be told from asking
+            &[audit(60_000, 25_000); 4],  // asking is dear here
+            &[audit(24_000, 2_000); 4],   // a small part of the batch
+        ] {
+            check(honest).unwrap();
+        }
     }
 
     #[test]

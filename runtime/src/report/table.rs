@@ -57,10 +57,23 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
 /// The cases that may be ranked, the best first.
 fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     let mut ranked: Vec<&CaseRecord> = group.iter().copied().filter(|case| case.ranked()).collect();
-    let value =
-        |case: &CaseRecord| case.leading().and_then(|metric| Some(cost(metric, metric.estimate?.median)));
+    let value = |case: &CaseRecord| {
+        leading(case, group).and_then(|metric| Some(cost(metric, metric.estimate?.median)))
+    };
     ranked.sort_by(|a, b| value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY)));
     ranked
+}
+
+/// What the cases of a group are ranked by: one clock for all. Where one of them waited so long that it leads with the
+/// processor's, all do, or, if one of them has no such time, none.
+fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
+    let ranked = || group.iter().filter(|case| case.ranked());
+    let on_cpu = ranked()
+        .filter_map(|case| Some((case.leading()?, &case.headline)))
+        .find(|(leading, headline)| leading.name != **headline);
+    let Some((on_cpu, _)) = on_cpu else { return case.leading() };
+    let has = |case: &CaseRecord| case.metric(&on_cpu.name).is_some_and(|metric| metric.estimate.is_some());
+    if ranked().all(|case| has(case)) { case.metric(&on_cpu.name) } else { case.headline() }
 }
 
 /// The value turned so that less is better.
@@ -71,7 +84,8 @@ fn cost(metric: &MetricRecord, value: f64) -> f64 {
 /// Name, median, interval, standing, change.
 fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 5] {
     let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
-    let Some((metric, estimate)) = case.leading().and_then(|metric| Some((metric, metric.estimate?))) else {
+    let shown = leading(case, group).and_then(|metric| Some((metric, metric.estimate?)));
+    let Some((metric, estimate)) = shown else {
         let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
         let shown = below.map_or_else(
             || "not measured".to_owned(),
@@ -96,7 +110,8 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if best.id == case.id {
         return "best".to_owned();
     }
-    let Some((best_metric, best)) = best.leading().and_then(|metric| Some((metric, metric.estimate?))) else {
+    let best = leading(best, group).and_then(|metric| Some((metric, metric.estimate?)));
+    let Some((best_metric, best)) = best else {
         return String::new();
     };
     if best_metric.name != metric.name {
@@ -290,6 +305,30 @@ PC-1/depth=1  A chain of cheap transforms.
   slow  2.06 s  [2.00 .. 2.12 s]  2.00x slower
 ";
         assert_eq!(shown(&run(&[("slow", slow), ("near", near), ("fast", FAST)])), expected);
+    }
+
+    #[test]
+    fn one_that_waited_for_a_processor_makes_all_of_its_table_ranked_by_the_processors_clock() {
+        // By the wall `waits` is slower than `calm`; by the processor it is faster.
+        let mut run = run(&[("calm", FAST), ("waits", FAST.map(|value| value * 3.0))]);
+        for (case, cpu) in run.cases.iter_mut().zip([0.9, 0.5]) {
+            let values = FAST.map(|value| value * cpu);
+            let mut time = case.metrics[0].clone();
+            (time.name, time.estimate) = ("cpu_time".into(), crate::record::Estimate::of(&values));
+            let mut share = time.clone();
+            share.name = "run_queue_share".into();
+            share.estimate = crate::record::Estimate::of(&[if cpu < 0.9 { 0.6 } else { 0.0 }; 7]);
+            case.metrics.extend([time, share]);
+        }
+        let expected = "
+PC-1/depth=1  A chain of cheap transforms.
+  waits  515 ms cpu  [500 .. 530 ms]  best
+  calm   927 ms cpu  [900 .. 954 ms]  1.80x slower
+";
+        assert_eq!(shown(&run), expected);
+        run.cases[0].metrics.retain(|metric| metric.name != "cpu_time");
+        let shown = shown(&run);
+        assert!(!shown.contains(" cpu ") && shown.contains("3.00x slower"), "one of them has none: {shown}");
     }
 
     #[test]

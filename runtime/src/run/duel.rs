@@ -232,7 +232,7 @@ impl Duel<'_> {
     }
 
     fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {
-        let mut program = self.programs[side].clone();
+        let mut program = self.programs[side].clone().on(self.plan.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
         Process::start(&program, self.plan.timeout).map_err(|error| {

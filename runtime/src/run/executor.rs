@@ -50,8 +50,15 @@ enum Key {
 
 impl<'a> Processes<'a> {
     pub(super) fn new(program: Program, plan: &Plan, interrupted: &'a AtomicBool) -> Self {
-        let Plan { isolation, timeout, memory, .. } = *plan;
-        Self { program, isolation, timeout, memory, interrupted, shared: HashMap::new() }
+        let Plan { isolation, timeout, memory, platform, .. } = *plan;
+        Self {
+            program: program.on(platform),
+            isolation,
+            timeout,
+            memory,
+            interrupted,
+            shared: HashMap::new(),
+        }
     }
 }
 

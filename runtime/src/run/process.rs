@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
 use super::{Failure, How, Outcome, TreeMemory, left_behind};
 use crate::bencher::{PerIteration, Phase};
-use crate::device::ProcessTree;
+use crate::device::{Platform, ProcessTree};
 use crate::json::{Frames, send};
 use crate::metric::{Block, Observation};
 use crate::worker::Place;
@@ -51,6 +51,13 @@ impl Program {
     #[must_use]
     pub fn keeping(mut self, folder: &Path) -> Self {
         self.variables.push(Place::keeping(folder));
+        self
+    }
+
+    /// The same, for this platform.
+    #[must_use]
+    pub(super) fn on(mut self, platform: Platform) -> Self {
+        self.variables.push(Place::on(platform));
         self
     }
 }

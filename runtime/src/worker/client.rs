@@ -8,11 +8,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::Command;
+use super::epoch::Epoch;
 use super::exchange::Exchange;
 use super::place::Place;
 use super::process::Process;
 use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, VERSION};
-use crate::bencher::{Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip};
+use crate::bencher::{
+    Audit, Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip,
+};
+use crate::device::Platform;
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -33,10 +37,10 @@ pub struct Worker {
 pub struct Task<'a> {
     /// The name of the contract: `loader`.
     pub contract: &'a str,
-    /// Where it is to run: `cpu`.
-    pub device: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
     pub converted: &'a str,
+    /// What an epoch holds, where that is known: the worker's figures are checked by it.
+    pub epoch: Option<Epoch>,
 }
 
 /// An open pipeline.
@@ -45,7 +49,9 @@ struct Open {
     folder: PathBuf,
     exchange: Exchange,
     what: Opened,
-    /// Memory that the worker's processes had made while the pipeline was opened, in bytes.
+    epoch: Option<Epoch>,
+    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
+    /// where the system does not say.
     grown: Option<u64>,
     failed: bool,
 }
@@ -93,7 +99,8 @@ impl Worker {
     /// closed first.
     ///
     /// # Errors
-    /// A skip with the worker's reason if it declines; else what went wrong.
+    /// A skip with the worker's reason if it declines; that its backend is not the platform that the run was asked for;
+    /// else what went wrong.
     pub fn open(&mut self, task: Task<'_>, parts: &impl Serialize) -> Result<&Opened> {
         if self.open.is_some() {
             self.close()?;
@@ -114,7 +121,7 @@ impl Worker {
             Err(error) => return Err(Error::new(format!("the parts of `open` are no JSON: {error}"))),
         };
         add(&mut message, "contract", task.contract);
-        add(&mut message, "device", task.device);
+        add(&mut message, "device", self.place.platform().name());
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
@@ -133,8 +140,18 @@ impl Worker {
             }
         };
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        let open = self.open.insert(Open { folder, exchange, what, grown, failed: false });
-        Ok(&open.what)
+        let active = what.backend.clone();
+        let epoch = task.epoch;
+        self.open = Some(Open { folder, exchange, what, epoch, grown, failed: false });
+        let requested = self.place.platform();
+        if active != requested.name() {
+            self.close()?;
+            let what = format!(
+                "platform {requested} was asked for, but the active backend of the worker is {active}"
+            );
+            return Err(Error::of(ErrorKind::Protocol, what));
+        }
+        self.opened()
     }
 
     /// What was opened.
@@ -143,12 +160,6 @@ impl Worker {
     /// That nothing is open.
     pub fn opened(&self) -> Result<&Opened> {
         self.open.as_ref().map(|open| &open.what).ok_or_else(nothing_open)
-    }
-
-    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
-    /// where the system does not say.
-    pub fn grown(&self) -> Option<u64> {
-        self.open.as_ref().and_then(|open| open.grown)
     }
 
     /// Goes to before the first batch of an epoch.
@@ -301,15 +312,19 @@ impl Remote for Worker {
         }
     }
 
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
         let Limits { warmup, batches, min_time } = limits;
-        let ask = Ask::Run(Run { warmup, batches, min_time, hold: hold.to_vec() });
+        let ask = Ask::Run(Run { epoch, warmup, batches, min_time, hold: hold.to_vec() });
         let ran = match self.ask("running the measured loop", &ask)? {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
+        if self.place.platform() != Platform::Cpu && ran.audit.is_empty() {
+            let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
         let held = ran.held.iter().map(|batch| self.read(batch)).collect::<Result<_>>()?;
-        Ok(Ran {
+        let ran = Ran {
             whole_pass: self.opened()?.whole_pass,
             samples: ran.samples,
             elements: ran.elements,
@@ -332,8 +347,18 @@ impl Remote for Worker {
             processes: ran.processes,
             threads: ran.threads,
             compile: ran.compile,
+            audits: ran
+                .audit
+                .iter()
+                .map(|audit| Audit { waited: audit.waited, again: audit.again })
+                .collect(),
             held,
-        })
+        };
+        if let Some(Open { epoch: Some(epoch), what, grown, .. }) = &self.open {
+            epoch.check(&ran, limits, what.order)?;
+            epoch.check_set_up(&ran, *grown, self.costs())?;
+        }
+        Ok(ran)
     }
 
     fn costs(&self) -> Costs {

@@ -50,8 +50,6 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("TF_NUM_INTEROP_THREADS", "1"),
     // Batches of some megabytes fragment the heap of glibc, which raises this limit by itself otherwise.
     ("MALLOC_MMAP_THRESHOLD_", "1048576"),
-    // No GPU unless the platform is one.
-    ("CUDA_VISIBLE_DEVICES", ""),
     // No network, no telemetry.
     ("HF_HUB_OFFLINE", "1"),
     ("HF_DATASETS_OFFLINE", "1"),
@@ -61,6 +59,9 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("DO_NOT_TRACK", "1"),
     ("PIP_NO_INDEX", "1"),
 ];
+
+/// What every worker finds where the platform is the host: no GPU for libraries that take one unasked.
+pub(super) const HOST_ALONE: &[(&str, &str)] = &[("CUDA_VISIBLE_DEVICES", ""), ("JAX_PLATFORMS", "cpu")];
 
 /// What no worker finds.
 pub(super) const HIDDEN: &[&str] =

@@ -12,6 +12,8 @@ mod client;
 #[cfg(feature = "worker")]
 mod command;
 #[cfg(feature = "worker")]
+mod epoch;
+#[cfg(feature = "worker")]
 mod exchange;
 mod place;
 #[cfg(feature = "worker")]
@@ -24,6 +26,8 @@ mod survivors;
 pub use client::{Task, Worker};
 #[cfg(feature = "worker")]
 pub use command::Command;
+#[cfg(feature = "worker")]
+pub use epoch::Epoch;
 pub(crate) use place::Place;
 #[cfg(feature = "worker")]
 pub use protocol::{Costs, Executed, Hello, Opened, Order};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::survivors;
+use crate::device::Platform;
 
 /// Holds the mark of a measuring process, and of all that it starts.
 const MARK: &str = "WEIGHBRIDGE_MARK";
@@ -15,6 +16,8 @@ const MARK: &str = "WEIGHBRIDGE_MARK";
 const KEPT: &str = "WEIGHBRIDGE_KEPT";
 /// Holds the milliseconds after which a worker that is silent is given up.
 const SILENCE: &str = "WEIGHBRIDGE_SILENCE";
+/// Holds the platform that was asked for.
+const PLATFORM: &str = "WEIGHBRIDGE_PLATFORM";
 
 /// How often a folder is tried to be removed.
 const TRIES: u32 = 20;
@@ -34,6 +37,8 @@ pub(crate) struct Place {
     own: bool,
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
     kept: Option<PathBuf>,
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
+    platform: Platform,
     silence: Duration,
 }
 
@@ -45,7 +50,7 @@ impl Place {
         // Fresh from the operating system: process ids come again.
         let drawn = RandomState::new().hash_one(count) as u32;
         let mark = format!("{:x}-{drawn:x}", std::process::id());
-        Self { mark, own: false, kept: None, silence }
+        Self { mark, own: false, kept: None, platform: Platform::Cpu, silence }
     }
 
     /// The place that this process was started with; in a process that nobody started so, one of its own.
@@ -57,7 +62,8 @@ impl Place {
             Some(mark) => (false, mark),
             None => (true, Self::new(silence).mark),
         };
-        Self { mark, own, kept: text(KEPT).map(PathBuf::from), silence }
+        let platform = text(PLATFORM).and_then(|name| Platform::named(&name)).unwrap_or_default();
+        Self { mark, own, kept: text(KEPT).map(PathBuf::from), platform, silence }
     }
 
     /// The variables that hand it to a process.
@@ -71,6 +77,11 @@ impl Place {
         // What is started with it may be in another directory.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         (KEPT.to_owned(), folder.display().to_string())
+    }
+
+    /// The variable that tells processes of the platform that was asked for.
+    pub(crate) fn on(platform: Platform) -> (String, String) {
+        (PLATFORM.to_owned(), platform.name().to_owned())
     }
 
     /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
@@ -120,6 +131,11 @@ impl Place {
     /// The folder that is kept for the run; where there is none, one that is not.
     pub(super) fn kept(&self) -> PathBuf {
         self.kept.clone().unwrap_or_else(|| self.temporary().join("kept"))
+    }
+
+    /// The platform that was asked for.
+    pub(super) fn platform(&self) -> Platform {
+        self.platform
     }
 
     /// Removes the temporary folder, if nobody else does.

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::command::{Command, HIDDEN, VARIABLES};
+use super::command::{Command, HIDDEN, HOST_ALONE, VARIABLES};
 use super::place::Place;
 use super::protocol::{Ask, LONGEST, Say};
 use crate::bencher::{Error, ErrorKind, Result};
-use crate::device::{Clock, ProcessTree};
+use crate::device::{Clock, Platform, ProcessTree};
 use crate::json::{Frames, send};
 
 /// How often it is looked whether a silent worker still runs: what it started may hold its end of the socket open.
@@ -70,9 +70,10 @@ impl Process {
         for name in HIDDEN {
             start.env_remove(name);
         }
+        let host_alone = if place.platform() == Platform::Cpu { HOST_ALONE } else { &[] };
         let mut child = start
             .args(&command.arguments)
-            .envs(VARIABLES.iter().copied())
+            .envs(VARIABLES.iter().chain(host_alone).copied())
             .env("TMPDIR", &temporary)
             .env("XDG_CACHE_HOME", temporary.join("cache"))
             .env(mark, marked)

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::device::Platform;
+
 /// The version of the protocol: part of the first thing that a worker says.
 pub(super) const VERSION: u32 = 1;
 
@@ -31,6 +33,7 @@ pub(super) enum Ask {
 /// How much is measured, and which batches of the first pass are copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Run {
+    pub(super) epoch: u64,
     pub(super) warmup: u64,
     pub(super) batches: u64,
     #[serde(serialize_with = "nanoseconds")]
@@ -123,6 +126,9 @@ pub(super) struct Failed {
 pub struct Opened {
     /// For the work ticket.
     pub executed: Executed,
+    /// What it really runs on: `cpu`, `gpu`, `tpu`. It must be the platform that was asked for.
+    #[serde(default = "host")]
+    pub backend: String,
     /// What of the system hands out the batches: `grain.python.MapDataset.source`.
     pub entry_point: String,
     /// Whether batches come in the order of the elements.
@@ -139,6 +145,10 @@ pub struct Opened {
     /// Whether it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
     #[serde(default)]
     pub whole_pass: bool,
+}
+
+fn host() -> String {
+    Platform::Cpu.name().to_owned()
 }
 
 /// What a pipeline really does.
@@ -215,7 +225,15 @@ pub(super) struct Ran {
     #[serde(default)]
     pub(super) compile: Option<u64>,
     #[serde(default)]
+    pub(super) audit: Vec<Audit>,
+    #[serde(default)]
     pub(super) held: Vec<Batch>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Audit {
+    pub(super) waited: u64,
+    pub(super) again: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -296,8 +314,13 @@ mod tests {
     #[test]
     fn asks_are_written_as_on_the_page() {
         let page = page();
-        let run =
-            Run { warmup: 2, batches: 40, min_time: Duration::from_millis(500), hold: vec![3, 17, 22, 39] };
+        let run = Run {
+            epoch: 0,
+            warmup: 2,
+            batches: 40,
+            min_time: Duration::from_millis(500),
+            hold: vec![3, 17, 22, 39],
+        };
         let asks = [
             Ask::Verify { epoch: 0 },
             Ask::Next {},

@@ -66,7 +66,7 @@ class Worker:
             got += part
         return got
 
-    def open(self, made: Made, place: Path, spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def open(self, made: Made, place: Path, spec: dict[str, Any], device: str = "cpu") -> tuple[str, dict[str, Any]]:
         self.exchange = place / "exchange"
         self.exchange.touch()
         for folder in ("scratch", "converted"):
@@ -77,7 +77,7 @@ class Worker:
             exchange=str(self.exchange),
             scratch=str(place / "scratch"),
             converted=str(place / "converted"),
-            device="cpu",
+            device=device,
             data=made.said,
             pipeline=spec,
         )

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from .data import Data
+from .device import HOST, Device
 from .pipeline import Batch, Pipeline
 
 
@@ -63,9 +64,13 @@ class Executed:
 class Loader(ABC):
     """An open pipeline."""
 
+    device: Device = HOST
+    """Where its batches are when they are handed out."""
+
     @abstractmethod
     def begin(self, epoch: int) -> Iterator[Batch]:
-        """The batches of an epoch, each a dict of numpy arrays that are there when they are handed out.
+        """The batches of an epoch, each a dict of numpy arrays that are there when they are handed out; on a device a
+        dict of arrays there, and nothing that was enqueued for them is pending.
 
         Work on batches starts with the first one that is asked for. What the framework's own threads or processes have
         under way for the epoch before is let go first.
@@ -118,6 +123,8 @@ class Adapter:
     open: Callable[[Pipeline, Data, Place], Loader]
     start: Callable[[], None] = nothing
     """Starts what all pipelines need beside the import, such as a cluster: part of what importing costs."""
+    platforms: tuple[str, ...] = ("cpu",)
+    """Where it can deliver, in the words of `--platform`."""
     end: Callable[[], None] = nothing
     """Lets go what was kept for all pipelines, before the worker ends."""
 

@@ -11,11 +11,14 @@ from typing import Any
 from numpy import ndarray
 
 from .adapter import Loader
-from .exchange import kept, weigh
+from .device import HOST
 from .pipeline import Batch
 from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
+
+STOOD, TIMES = 20_000_000_000, 20
+"""The passes end before their time when the clock has stood for so many nanoseconds, and so many times `min_time`."""
 
 
 class Empty(Exception):
@@ -42,6 +45,7 @@ class Measured:
     processes: int = 1
     threads: int = 1
     compile: int | None = None
+    audits: list[dict[str, int]] = field(default_factory=list)
     held: list[Batch] = field(default_factory=list)
 
     def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
@@ -61,6 +65,7 @@ class Measured:
             "processes": self.processes,
             "threads": self.threads,
             "compile": self.compile,
+            "audit": self.audits,
             "held": held,
         }
 
@@ -108,22 +113,23 @@ class Clock:
 
 
 class Run:
-    """Passes over epoch 0, in progress."""
+    """Passes over an epoch, in progress."""
 
-    def __init__(self, loader: Loader) -> None:
-        self.loader, self.measured = loader, Measured()
+    def __init__(self, loader: Loader, epoch: int) -> None:
+        self.loader, self.epoch, self.measured = loader, epoch, Measured()
         self.clock = Clock(self.measured)
+        self.device = loader.device
 
     def begin(self) -> Iterator[Batch]:
         """Begins the epoch anew, with the clock stopped."""
         start = now()
-        iterator = self.loader.begin(0)
+        iterator = self.loader.begin(self.epoch)
         self.measured.restarts.append(now() - start)
         return iterator
 
     def warm_up(self, iterator: Iterator[Batch], count: int) -> Iterator[Batch]:
         """Goes through so many batches, which are left out."""
-        measured, rewound = self.measured, False
+        measured, weigh, rewound = self.measured, self.device.weigh, False
         if count:
             self.clock.leave_out()
         while count:
@@ -151,7 +157,8 @@ class Run:
         """One pass over so many batches."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
         done, rewound, elements, size = 0, False, 0, 0
-        stamped, add, numpys = now, samples.append, ndarray  # names that are looked up at once
+        stamped, add, numpys, device = now, samples.append, ndarray, self.device  # names that are looked up at once
+        weigh, on_host = device.weigh, device is HOST
         held_at = sorted(position for position in hold if position < batches)
         start = last = clock.start()
         while done < batches:
@@ -159,15 +166,26 @@ class Run:
             goal = held_at[0] + 1 if held_at else batches
             before = len(samples)
             # The timed region: ask, see that it is there, stamp. The stamp that ends this batch starts the next.
-            for batch in islice(iterator, goal - done):
-                for array in batch.values():
-                    if type(array) is not numpys:
-                        weigh(batch)  # which says what it is
-                    size += array.nbytes
-                elements += len(array)
-                stamp = stamped()
-                add(stamp - last)
-                last = stamp
+            if on_host:
+                for batch in islice(iterator, goal - done):
+                    for array in batch.values():
+                        if type(array) is not numpys:
+                            weigh(batch)  # which says what it is
+                        size += array.nbytes
+                    elements += len(array)
+                    stamp = stamped()
+                    add(stamp - last)
+                    last = stamp
+            else:
+                for batch in islice(iterator, goal - done):
+                    count, weight = weigh(batch)
+                    stamp = stamped()
+                    add(stamp - last)
+                    last = stamp
+                    elements += count
+                    size += weight
+                if held_at and len(samples) - before == goal - done:
+                    self.audit([batch])  # before anything else: what is pending goes on meanwhile
             measured.wall += last - start
             clock.stop(last)
             taken = len(samples) - before
@@ -177,7 +195,7 @@ class Run:
                 iterator, rewound = self.rewind(rewound and not taken), True
             elif held_at:
                 # Copied between two stamps, with the clock stopped.
-                measured.held.append(kept(batch))
+                measured.held.append(device.kept(batch))
                 held_at.pop(0)
                 rewound = False
             if done < batches:
@@ -186,9 +204,19 @@ class Run:
         measured.bytes += size
         measured.passes += 1
 
+    def audit(self, batches: list[Batch]) -> None:
+        """Looks what the device had still to do for batches whose time was taken, and what it costs to look."""
+        took = []
+        for _ in range(2):
+            start = now()
+            for batch in batches:
+                self.device.wait(batch)
+            took.append(now() - start)
+        self.measured.audits.append({"waited": took[0], "again": took[1]})
+
     def scan(self, batches: int, hold: Collection[int], timed: bool = True) -> None:
         """One pass of a system that runs many batches in one call: one sample, or none where it warms up."""
-        measured, clock, loader = self.measured, self.clock, self.loader
+        measured, clock, loader, device = self.measured, self.clock, self.loader, self.device
         done, rewound, sample = 0, False, 0
         if not timed:
             clock.leave_out()
@@ -198,9 +226,11 @@ class Run:
                 measured.compile = (measured.compile or 0) + took
             start = clock.start() if timed else now()
             made = loader.scan(batches - done)
-            weights = [weigh(batch) for batch in made]
+            weights = [device.weigh(batch) for batch in made]
             end = now()
             if timed:
+                if hold and device is not HOST:
+                    self.audit(made)
                 clock.stop(end)
             if not made:
                 self.rewind(rewound)
@@ -211,7 +241,7 @@ class Run:
                 sample += end - start
                 measured.elements += sum(elements for elements, _ in weights)
                 measured.bytes += sum(size for _, size in weights)
-                measured.held += [kept(batch) for number, batch in enumerate(made, done) if number in hold]
+                measured.held += [device.kept(batch) for number, batch in enumerate(made, done) if number in hold]
             else:
                 measured.warmup += len(made)
             done += len(made)
@@ -221,9 +251,9 @@ class Run:
             measured.passes += 1
 
 
-def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int]) -> Measured:
-    """Passes over epoch 0, each from its beginning, until the clock has run for `min_time`."""
-    of = Run(loader)
+def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int], epoch: int = 0) -> Measured:
+    """Passes over an epoch, each from its beginning, until the clock has run for `min_time`, or has stood for long."""
+    of = Run(loader, epoch)
     measured, held_at = of.measured, frozenset(hold)
     while True:
         iterator = of.begin()
@@ -235,7 +265,7 @@ def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collecti
             # The first batch of the pipeline is a figure of its own: at least one is left out before it is measured.
             iterator = of.warm_up(iterator, max(warmup, measured.first is None))
             of.measure(iterator, batches, hold_now)
-        if measured.wall >= min_time:
+        if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
             of.clock.close()
             return measured
 
@@ -246,7 +276,7 @@ def epoch(loader: Loader, number: int) -> dict[str, int]:
     elements = size = batches = 0
     start = now()
     for batch in iterator:
-        count, weight = weigh(batch)
+        count, weight = loader.device.weigh(batch)
         elements += count
         size += weight
         batches += 1
@@ -254,7 +284,7 @@ def epoch(loader: Loader, number: int) -> dict[str, int]:
 
 
 def each(loader: Loader, number: int, look: Callable[[Batch], None]) -> None:
-    """Hands every batch of an epoch to `look` before the next one is asked for."""
+    """Hands every batch of an epoch to `look`, on the host, before the next one is asked for."""
     for batch in loader.begin(number):
-        weigh(batch)
-        look(batch)
+        loader.device.weigh(batch)
+        look(loader.device.on_host(batch))

@@ -13,7 +13,8 @@ from . import PROTOCOL, loop
 from .adapter import Adapter, Declined, Loader, Place, load
 from .beat import Heart
 from .data import Data
-from .exchange import Exchange, weigh
+from .device import HOST
+from .exchange import Exchange
 from .pipeline import Batch, Pipeline
 from .protocol import Broken, Channel, Message
 from .usage import Tree
@@ -60,17 +61,21 @@ class Case:
             self.exchange.close()
             raise
         set_up = now() - start - (place.convert or 0) - (place.compile or 0)
-        executed = self.loader.executed()
+        executed, device = self.loader.executed(), self.loader.device
+        ran_on = executed.ran_on
+        if device is not HOST and ran_on != device.name:
+            ran_on = f"{ran_on}, delivered to {device.name}"
         tree = Tree()
         tree.look()
         self.opened = {
             "executed": {
                 "transforms": list(executed.transforms),
-                "ran_on": executed.ran_on,
+                "ran_on": ran_on,
                 "synchronised": executed.synchronised,
                 "delivery": executed.delivery,
                 "workers": executed.workers,
             },
+            "backend": device.backend,
             "entry_point": adapter.entry_point,
             "order": executed.order,
             "costs": {"convert": place.convert, "set_up": max(set_up, 0), "compile": place.compile},
@@ -118,8 +123,11 @@ class Server:
             raise Broken("a pipeline is open: one at a time")
         if message.get("contract") != "loader":
             raise Declined(f"the contract `{message.get('contract')}`: this worker has loaders")
-        if message.get("device", "cpu") != "cpu":
-            raise Declined(f"the device `{message['device']}`: this worker delivers on the host")
+        device = message.get("device", "cpu")
+        if device not in self.adapter.platforms:
+            raise Declined(
+                f"platform {device}: {self.adapter.framework} has no device path here, it delivers on the host"
+            )
         with self.heart.beating("opening"):
             self.case = Case(self.adapter, message)
         return "opened", self.case.opened
@@ -137,9 +145,8 @@ class Server:
 
     def on_run(self, message: Message) -> tuple[str, Message]:
         case = self._open()
-        measured = loop.run(
-            case.loader, message["warmup"], message["batches"], message["min_time"], message.get("hold", ())
-        )
+        limits = (message["warmup"], message["batches"], message["min_time"])
+        measured = loop.run(case.loader, *limits, message.get("hold", ()), message.get("epoch", 0))
         held, offset = [], 0
         for batch in measured.held:
             said, offset = case.exchange.put(batch, offset)
@@ -159,8 +166,8 @@ class Server:
         batch = next(self._begun(), None)
         if batch is None:
             return "end", {}
-        weigh(batch)
-        said, _ = case.exchange.put(batch)
+        case.loader.device.weigh(batch)
+        said, _ = case.exchange.put(case.loader.device.on_host(batch))
         return "batch", said
 
     def on_save(self, message: Message) -> tuple[str, Message]:

@@ -12,7 +12,8 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
-/// already and has nothing to do where the system's `Normalize` gives that type.
+/// already and has nothing to do where the system's `Normalize` gives that type. The variants `batch_1` to `batch_512` are
+/// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
 #[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn image_classification(
@@ -23,6 +24,10 @@ fn image_classification(
         tiny = Images::new(1_000, 32, 64),
         medium = Images::new(5_000, 128, 128),
         large = Images::new(50_000, 256, 64),
+        batch_1 = Images::new(10_000, 32, 1),
+        batch_8 = Images::new(10_000, 32, 8),
+        batch_64 = Images::new(10_000, 32, 64),
+        batch_512 = Images::new(10_000, 32, 512),
         real_cifar10 = Images::cifar10(10_000, 64)
     )]
     variant: Images,

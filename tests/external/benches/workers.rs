@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use weighbridge::prelude::*;
-use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::worker::{Command, Epoch, Task, Worker};
 use weighbridge::{Availability, Count, Dtype, FieldKind, Kept, KeptField, Source, Ticket};
 
 const ELEMENTS: usize = 650;
@@ -14,13 +14,37 @@ const BATCH: usize = 16;
 /// A system that hands out two fields in batches of 16.
 trait Feeder {
     fn feed(&mut self, bencher: &Bencher, data: &Data, fault: &str) -> Result<()>;
+
+    /// The same with one field, all of whose bits are inverted.
+    fn invert(&mut self, bencher: &Bencher, data: &Blocks, fault: &str) -> Result<()>;
 }
+
+/// Elements of the data that are inverted, and the bytes of one: an epoch of them is more than a worker has for itself.
+const BLOCKS: usize = 320;
+const BLOCK: usize = 128 << 10;
 
 /// Two fields as files: `pair`, two bytes that differ, and `number`.
 struct Data {
     pairs: Vec<u8>,
     numbers: Vec<u8>,
     folder: PathBuf,
+}
+
+/// One field as a file.
+struct Blocks {
+    bytes: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Blocks {
+    fn make(bencher: &Bencher) -> Result<Self> {
+        let path = bencher.scratch()?.join("block");
+        let bytes: Vec<u8> = (0..BLOCKS as u64 * BLOCK as u64 / 8)
+            .flat_map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
+            .collect();
+        fs::write(&path, &bytes)?;
+        Ok(Self { bytes, path })
+    }
 }
 
 impl Data {
@@ -47,6 +71,43 @@ impl Feeder for Here {
     fn feed(&mut self, bencher: &Bencher, data: &Data, _fault: &str) -> Result<()> {
         bencher.work(ticket());
         bencher.stream(&mut Slices { data, at: 0, elements: 0 })
+    }
+
+    fn invert(&mut self, bencher: &Bencher, data: &Blocks, _fault: &str) -> Result<()> {
+        bencher.work(Ticket { transforms: vec![INVERT.into()], ..ticket() });
+        bencher.stream(&mut Inverted { data, at: 0, batch: Vec::new() })
+    }
+}
+
+/// The transform.
+const INVERT: &str = "Invert";
+
+struct Inverted<'a> {
+    data: &'a Blocks,
+    at: usize,
+    batch: Vec<u8>,
+}
+
+impl Source for Inverted<'_> {
+    fn rewind(&mut self) -> Result<()> {
+        self.at = 0;
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<Count>> {
+        let elements = BATCH.min(BLOCKS - self.at);
+        let from = self.at * BLOCK;
+        self.batch.clear();
+        self.batch.extend(self.data.bytes[from..from + elements * BLOCK].iter().map(|byte| !byte));
+        self.at += elements;
+        let count = Count { elements: elements as u64, bytes: self.batch.len() as u64 };
+        Ok((elements > 0).then_some(count))
+    }
+
+    fn keep(&mut self) -> Result<Kept> {
+        let bytes = self.batch.clone();
+        let field = KeptField { name: "block".into(), dtype: Dtype::U8, shape: vec![BLOCK], bytes };
+        Ok(Kept { elements: self.batch.len() / BLOCK, fields: vec![field] })
     }
 }
 
@@ -129,11 +190,7 @@ struct Pipeline {
 #[adapter(name = "Far", resident = true, probe = python)]
 impl Feeder for Far {
     fn feed(&mut self, bencher: &Bencher, data: &Data, fault: &str) -> Result<()> {
-        if !self.0.as_mut().is_some_and(Worker::is_ready) {
-            self.0 = None;
-            self.0 = Some(Worker::start(&command(fault))?);
-        }
-        let worker = self.0.as_mut().ok_or("it was started above").map_err(weighbridge::Error::new)?;
+        let worker = self.worker(fault)?;
         let file = |name: &str, dtype, shape: &[usize]| File {
             kind: FieldKind { name: name.into(), dtype, shape: shape.into() },
             path: data.folder.join(name),
@@ -151,10 +208,49 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        worker.open(Task { contract: "feeder", device: "cpu", converted: "far" }, &parts)?;
+        worker.open(Task { contract: "feeder", converted: "far", epoch: None }, &parts)?;
         bencher.work(ticket());
         bencher.stream_remote(worker)?;
         worker.close().map(drop)
+    }
+
+    fn invert(&mut self, bencher: &Bencher, data: &Blocks, fault: &str) -> Result<()> {
+        let worker = self.worker(fault)?;
+        let kind = FieldKind { name: "block".into(), dtype: Dtype::U8, shape: vec![BLOCK] };
+        let parts = Parts {
+            data: Files {
+                elements: BLOCKS,
+                digest: "blocks",
+                fields: vec![File { kind, path: data.path.clone() }],
+            },
+            pipeline: Pipeline {
+                first: 0,
+                end: BLOCKS,
+                batch_size: BATCH,
+                transforms: vec![INVERT.into()],
+                asks: Vec::new(),
+                fault: fault.into(),
+                name: std::process::id(),
+            },
+        };
+        let bytes = data.bytes.len() as u64;
+        let (elements, batch) = (BLOCKS as u64, BATCH as u64);
+        let epoch = Some(Epoch { elements, batch, bytes, source: bytes, transforms: true });
+        let opened = worker.open(Task { contract: "feeder", converted: "far", epoch }, &parts)?;
+        bencher.work(Ticket { transforms: opened.executed.transforms.clone(), ..ticket() });
+        bencher.stream_remote(worker)?;
+        worker.close().map(drop)
+    }
+}
+
+impl Far {
+    /// The worker, started if none is there that can go on.
+    fn worker(&mut self, fault: &str) -> Result<&mut Worker> {
+        if !self.0.as_mut().is_some_and(Worker::is_ready) {
+            self.0 = None;
+            self.0 = Some(Worker::start(&command(fault))?);
+        }
+        self.0.as_mut().ok_or("it was started above").map_err(weighbridge::Error::new)
     }
 }
 
@@ -177,6 +273,17 @@ fn feed(
 ) -> Result<()> {
     let data = Data::make(bencher)?;
     feeder.feed(bencher, &data, fault)
+}
+
+/// Feeds much, inverted.
+#[scenario(id = "FEED-2", category = "Feeding", equivalence = exact)]
+fn feed_inverted(
+    bencher: &mut Bencher,
+    feeder: &mut dyn Feeder,
+    #[sweep("inverts")] fault: &'static str,
+) -> Result<()> {
+    let data = Blocks::make(bencher)?;
+    feeder.invert(bencher, &data, fault)
 }
 
 weighbridge::main!();

@@ -60,6 +60,7 @@ pub(super) fn page(
     for part in [
         sections::scan(&field),
         sections::workers(&field),
+        sections::batches(&field),
         sections::costs(&field),
         sections::work(&field),
         sections::unequal(&field),

@@ -30,7 +30,7 @@ pub(super) struct Group<'a> {
     pub(super) title: String,
     /// Those that were measured, in the order of the run.
     pub(super) cases: Vec<&'a CaseRecord>,
-    /// What all of them are compared by: one metric for all, or they could not be compared.
+    /// What all of them are compared by: one metric for all variants of a scenario, or they could not be compared.
     pub(super) metric: &'static str,
 }
 
@@ -114,7 +114,12 @@ impl<'a> Field<'a> {
 
     /// Whether batches are timed by the processor's clock: where one variant has to be compared by it, all are.
     pub(super) fn by_cpu(&self) -> bool {
-        self.groups.iter().any(|group| matches!(group.metric, "throughput_cpu" | "cpu_time"))
+        self.groups.iter().any(Group::by_cpu)
+    }
+
+    /// What the cases of this scenario are compared by.
+    pub(super) fn metric(&self, scenario: &str) -> &'static str {
+        self.groups.iter().find(|group| group.scenario() == scenario).map_or("", |group| group.metric)
     }
 
     /// Adapters with a measured case, in the order of tiers and names.
@@ -133,6 +138,16 @@ impl<'a> Field<'a> {
 }
 
 impl Group<'_> {
+    /// Its scenario.
+    pub(super) fn scenario(&self) -> &str {
+        self.cases.first().map_or("", |case| &case.id.scenario)
+    }
+
+    /// Whether it is compared by the processor's clock.
+    pub(super) fn by_cpu(&self) -> bool {
+        matches!(self.metric, "throughput_cpu" | "cpu_time")
+    }
+
     /// This adapter's case, where it may be ranked.
     pub(super) fn ranked(&self, adapter: &str) -> Option<&CaseRecord> {
         self.cases.iter().copied().find(|case| name(case) == adapter && case.ranked())
@@ -167,13 +182,15 @@ fn groups(run: &RunRecord) -> Vec<Group<'_>> {
             None => groups.push(Group { title, cases: vec![case], metric: "" }),
         }
     }
-    for group in &mut groups {
-        group.metric = metric(&group.cases);
+    for at in 0..groups.len() {
+        let scenario = groups.iter().filter(|group| group.scenario() == groups[at].scenario());
+        let cases: Vec<&CaseRecord> = scenario.flat_map(|group| group.cases.iter().copied()).collect();
+        groups[at].metric = metric(&cases);
     }
     groups
 }
 
-/// What the cases of a group are compared by: the end-to-end rate, but the rate by processor time where one of them waited
+/// What the cases of a scenario are compared by: the end-to-end rate, but the rate by processor time where one of them waited
 /// so long for a processor that wall times say more of the machine, and all of them have it.
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());

@@ -242,22 +242,72 @@ fn a_misspelt_subject_gets_the_nearest_and_a_run_without_the_usual_one_takes_the
     assert!(remark.is_some_and(|remark| remark.contains("--subject")));
 }
 
-#[test]
-fn on_a_busy_machine_batches_are_timed_by_the_processor_and_waiting_is_nobodys_fault() {
-    let mut run = records();
-    for metric in run.cases.iter_mut().flat_map(|case| &mut case.metrics) {
-        if metric.name == "run_queue_share" {
+/// Makes the cases that `which` names wait for a processor, and gives all of them rates by processor time.
+fn busy(run: &mut RunRecord, which: impl Fn(&CaseRecord) -> bool) {
+    for case in &mut run.cases {
+        let waits = which(case);
+        for metric in case.metrics.iter_mut().filter(|metric| waits && metric.name == "run_queue_share") {
             metric.values = vec![Reading::Value(0.7); 7];
             metric.estimate = Estimate::of(&[0.7; 7]);
         }
-    }
-    // Enough for the rate by processor time to lead.
-    for case in &mut run.cases {
         if let Some(rate) = case.metric("throughput").cloned() {
             let unit = Unit::ELEMENTS_PER_CPU_SECOND;
             case.metrics.push(MetricRecord { name: "throughput_cpu".into(), unit, ..rate });
         }
     }
+}
+
+#[test]
+fn one_that_waited_makes_its_whole_scenario_compared_by_processor_time_and_no_other() {
+    let mut run = records();
+    run.cases.push(plain("CV-1/medium", "Datarax", 400e-6));
+    run.cases.push(plain("CV-1/medium", "Google Grain", 100e-6));
+    busy(&mut run, |case| case.id.to_string() == "CV-1/small/Google Grain");
+    let (page, _) = page(&run, None, &[]).expect("there is a subject");
+    let head = page.split("\n## ").next().unwrap_or_default();
+    let clock = "waited so long for a processor that wall times say more of the machine: CV-1; all others by the wall clock\n";
+    assert!(head.contains(clock), "{head}");
+    for line in page.split("## Rankings").next().unwrap_or_default().lines() {
+        if line.starts_with("| CV-1/") {
+            assert!(line.contains("elem/cpu-s") && !line.contains("elem/s"), "{line}");
+        } else {
+            assert!(!line.contains("elem/cpu-s"), "{line}");
+        }
+    }
+    let ranking =
+        page.split("### CV-1/small (ordered by `throughput_cpu`)").nth(1).expect("the heading says it");
+    let row = ranking.lines().find(|line| line.starts_with("| Datarax")).expect("ranked");
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert_eq!(cells[2], "213 k elem/s", "shown, and no rank: {row}");
+    assert!(cells[3].contains("elem/cpu-s ("), "{row}");
+}
+
+#[test]
+fn batches_of_several_sizes_stand_beside_each_other_with_what_a_batch_costs_whatever_is_in_it() {
+    let mut run = records();
+    for (variant, elements) in [("CV-1/batch_1", 1.0), ("CV-1/batch_8", 8.0), ("CV-1/batch_512", 512.0)] {
+        for (adapter, fixed) in [("Datarax", 180e-6), ("Google Grain", 20e-6)] {
+            let batch = fixed + elements * 1e-6;
+            run.cases.push(Measured { variant, adapter, batch, elements }.record());
+        }
+    }
+    run.cases.push(plain("TAB-1/batch_64", "Datarax", 1e-3));
+    let (page, _) = page(&run, None, &[]).expect("there is a subject");
+    let section = page.split("## Batch sizes").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let section = section.expect("it is there");
+    assert!(section.contains("| adapter | 1 | 8 | 512 | a batch | an element |"), "{section}");
+    assert!(
+        section.contains("| Datarax | 5.52 k elem/s | 42.6 k elem/s | 740 k elem/s | 180 µs |"),
+        "{section}"
+    );
+    assert!(section.contains("| 20.0 µs | 1.00 µs |"), "{section}");
+    assert!(!section.contains("TAB-1"), "one size is no sweep: {section}");
+}
+
+#[test]
+fn on_a_busy_machine_batches_are_timed_by_the_processor_and_waiting_is_nobodys_fault() {
+    let mut run = records();
+    busy(&mut run, |_| true);
     let (page, _) = page(&run, None, &[]).expect("there is a subject");
     assert!(page.contains("elem/cpu-s") && page.contains("a batch takes the processor"), "{page}");
     let backlog =

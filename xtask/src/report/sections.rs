@@ -1,6 +1,6 @@
 //! The parts of the page that stand beside the classes: who took part, how each did it, what it cost, what is missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use weighbridge::Delivery;
@@ -11,7 +11,7 @@ use weighbridge::data::{
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
 use super::field::{Field, Group, name};
-use super::spent::{self, Fit};
+use super::spent::{self, Fit, Spent};
 use crate::show;
 use crate::table::Table;
 
@@ -39,6 +39,9 @@ const RANKED: [(&str, &str); 7] = [
     ("peak_memory", "peak memory"),
 ];
 
+/// Those of them that the wall clock tells: shown, but no rank, where a scenario is compared by processor time.
+const ON_THE_WALL: [&str; 5] = ["throughput", "wall_time", "latency_p50", "latency_p99", "first_item"];
+
 /// Who, against whom, and under which conditions.
 pub(super) fn head(field: &Field<'_>) -> String {
     let manifest = &field.run.manifest;
@@ -53,7 +56,7 @@ pub(super) fn head(field: &Field<'_>) -> String {
          isolation `{}`, order {}, seed {}\n\
          - A ratio says by what factor {} leads: above 1 it is better. It is the median over all pairs of repeats (Hodges \
          and Lehmann), its interval holds at 95 %, and the best of several rivals is a little lucky. Only work that was \
-         verified to be equal is compared.\n",
+         verified to be equal is compared.\n{}",
         field.subject,
         match field.rivals.len() {
             0 => "nobody".to_owned(),
@@ -75,6 +78,25 @@ pub(super) fn head(field: &Field<'_>) -> String {
         planned.order,
         manifest.seed,
         field.subject,
+        clocks(field),
+    )
+}
+
+/// Which scenarios are compared by another clock than the one on the wall.
+fn clocks(field: &Field<'_>) -> String {
+    let of = |by_cpu: bool| {
+        let groups = field.groups.iter().filter(|group| group.by_cpu() == by_cpu);
+        groups.map(Group::scenario).collect::<BTreeSet<_>>()
+    };
+    let by_cpu: Vec<&str> = of(true).into_iter().collect();
+    if by_cpu.is_empty() {
+        return String::new();
+    }
+    let rest = if of(false).is_empty() { "" } else { "; all others by the wall clock" };
+    format!(
+        "- Compared by processor time, every system and variant alike, since one of them waited so long for a processor that \
+         wall times say more of the machine: {}{rest}\n",
+        by_cpu.join(", ")
     )
 }
 
@@ -145,17 +167,6 @@ pub(super) fn notes(field: &Field<'_>) -> String {
             "- Views of memory that the loader keeps, where others hand over buffers: {}. A view costs less where there is \
              nothing to compute.",
             views.join(", ")
-        )
-        .expect(FITS);
-    }
-    let waiting =
-        field.groups.iter().filter(|group| group.metric.ends_with("_cpu") || group.metric == "cpu_time");
-    let waiting = waiting.count();
-    if waiting > 0 {
-        writeln!(
-            text,
-            "- {waiting} variants are compared by processor time, since a system waited so long for a processor there that \
-             wall times say more of the machine."
         )
         .expect(FITS);
     }
@@ -231,7 +242,7 @@ pub(super) fn workers(field: &Field<'_>) -> String {
         Table::new(["variant", "adapter", "default", "throughput>", "best", "throughput>", "best leads by>"]);
     for ((title, adapter), settings) in settings.iter().filter(|(_, settings)| settings.len() > 1) {
         let (default, first) = settings[0];
-        let metric = "throughput";
+        let metric = field.metric(&first.id.scenario);
         let cases: Vec<&CaseRecord> = settings.iter().map(|(_, case)| *case).collect();
         let places = rank(&cases, metric);
         let Some((place, slow)) = places.first().zip(first.metric(metric)) else { continue };
@@ -252,6 +263,62 @@ pub(super) fn workers(field: &Field<'_>) -> String {
         "\n## Workers\n\nThe setting that a plain run takes, and the best of those that were measured.\n\n{}",
         table.markdown()
     )
+}
+
+/// The same elements in batches of several sizes: what small batches cost. A variant `batch_8` has batches of 8.
+pub(super) fn batches(field: &Field<'_>) -> String {
+    let mut text = String::new();
+    let scenarios: BTreeSet<&str> = field.groups.iter().map(Group::scenario).collect();
+    for scenario in scenarios {
+        let metric = field.metric(scenario);
+        let of = |adapter| sizes(field, scenario, adapter);
+        let all: BTreeSet<u32> =
+            field.adapters().into_iter().flat_map(|adapter| of(adapter).into_keys()).collect();
+        if all.len() < 2 {
+            continue;
+        }
+        let titles: Vec<String> = all.iter().map(|size| format!("{size}>")).collect();
+        let titles = titles.iter().map(String::as_str);
+        let mut table = Table::new(["adapter"].into_iter().chain(titles).chain(["a batch>", "an element>"]));
+        for (adapter, of) in field.adapters().into_iter().map(|adapter| (adapter, of(adapter))) {
+            if of.is_empty() {
+                continue;
+            }
+            let rates = all
+                .iter()
+                .map(|size| of.get(size).map_or_else(String::new, |case| show::median(case.metric(metric))));
+            let point = |(size, case): (&u32, &&CaseRecord)| {
+                Some((f64::from(*size), Spent::time(case, field.by_cpu())?))
+            };
+            let fit = Fit::through(&of.iter().filter_map(point).collect::<Vec<_>>(), "");
+            let costs = fit.map_or_else(Default::default, |fit| [seconds(fit.fixed), seconds(fit.factor)]);
+            table.row(std::iter::once(adapter.to_owned()).chain(rates).chain(costs));
+        }
+        writeln!(text, "\n### {scenario}\n\n{}", table.markdown().trim_end()).expect(FITS);
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!(
+        "\n## Batch sizes\n\nThe same elements in batches of another size, by what scenarios are compared by. The last two columns \
+         are a line through the times of the batches: what each costs however little it holds, and what an element adds.\n{text}"
+    )
+}
+
+/// An adapter's cases of a scenario by the size of their batches, without workers.
+fn sizes<'a>(field: &Field<'a>, scenario: &str, adapter: &str) -> BTreeMap<u32, &'a CaseRecord> {
+    let groups = field.groups.iter().filter(|group| group.scenario() == scenario);
+    let cases = groups.flat_map(|group| group.cases.iter().copied());
+    let mut found = BTreeMap::new();
+    for case in cases.filter(|case| name(case) == adapter && case.ranked()) {
+        let point = &case.id.point;
+        let plain = point.iter().all(|value| value.axis != "workers" || value.text == "0");
+        let size = point.iter().find_map(|value| value.text.strip_prefix("batch_")?.parse().ok());
+        if let Some(size) = size.filter(|_| plain) {
+            found.insert(size, case);
+        }
+    }
+    found
 }
 
 /// What lies outside the steady state: medians over the cases of each adapter.
@@ -338,8 +405,8 @@ pub(super) fn rankings(field: &Field<'_>) -> String {
     for group in &field.groups {
         let ranked: Vec<_> = RANKED
             .iter()
-            .map(|(metric, title)| (*title, rank(&group.cases, metric)))
-            .filter(|(_, places)| !places.is_empty())
+            .map(|(metric, title)| (*title, rank(&group.cases, metric), ON_THE_WALL.contains(metric)))
+            .filter(|(_, places, _)| !places.is_empty())
             .collect();
         let mut order: Vec<&str> =
             rank(&group.cases, group.metric).iter().map(|place| name(place.case)).collect();
@@ -351,13 +418,16 @@ pub(super) fn rankings(field: &Field<'_>) -> String {
         if order.is_empty() {
             continue;
         }
-        let titles: Vec<String> = ranked.iter().map(|(title, _)| format!("{title}>")).collect();
+        let titles: Vec<String> = ranked.iter().map(|(title, ..)| format!("{title}>")).collect();
         let mut table = Table::new(["adapter"].into_iter().chain(titles.iter().map(String::as_str)));
         for adapter in order {
-            let cells = ranked.iter().map(|(_, places)| {
+            let cells = ranked.iter().map(|(_, places, on_the_wall)| {
                 let place = places.iter().find(|place| name(place.case) == adapter);
                 place.map_or_else(String::new, |place| {
                     let shown = show::median(Some(place.metric));
+                    if *on_the_wall && group.by_cpu() {
+                        return shown;
+                    }
                     let behind = 100.0 * (1.0 / place.ratio.estimate - 1.0);
                     match (place.rank, behind) {
                         (1, behind) if behind.abs() < 0.5 => format!("{shown} (1)"),

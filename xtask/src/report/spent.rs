@@ -86,7 +86,7 @@ impl Fit {
         by(reference, "the reference").or_else(|| by(others, "the fastest other system"))
     }
 
-    fn through(points: &[(f64, f64)], beside: &'static str) -> Option<Self> {
+    pub(super) fn through(points: &[(f64, f64)], beside: &'static str) -> Option<Self> {
         let works = points.iter().map(|(work, _)| *work);
         let (least, most) = (works.clone().fold(f64::INFINITY, f64::min), works.fold(0.0, f64::max));
         if points.len() < LEAST || most < SPREAD * least {

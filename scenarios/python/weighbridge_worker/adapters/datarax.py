@@ -10,6 +10,9 @@ An epoch begins by the iterator's own `set_state`: the pipeline keeps its place 
 pipeline that has ended is empty. The last batch is as long as the others and filled up from the beginning of the data
 (10 048 rows of 10 000): what is delivered, and counted, are the rows that belong to the epoch.
 
+On a device: JAX's own runs there, source and compiled stages, and batches stay there; a step of numpy is called back on
+the host.
+
 Cannot: workers; streaming from files that are not its own kind; regroup batches across steps (`RebatchNode` reshapes
 one).
 """
@@ -31,6 +34,8 @@ from flax import nnx
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..device import HOST
+from ..on_jax import allow_wide, device_of
 from ..pipeline import Batch, Pipeline, Program, Touch
 
 EXACT = (
@@ -124,7 +129,7 @@ class Datarax(Loader):
     """Batch by batch."""
 
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
-        self.pipeline, self.data = pipeline, data
+        self.pipeline, self.data, self.device = pipeline, data, device_of(pipeline)
         self.program = Program(pipeline, data.sources)
         part = slice(pipeline.first, pipeline.end)
         fields = {name: array[part] for name, array in data.arrays().items()}
@@ -163,13 +168,18 @@ class Datarax(Loader):
         self.iterator.set_state({**self.beginning, "position": np.int64(position)})
 
     def batches(self, iterator: Iterator[Any], done: int) -> Iterator[Batch]:
-        """On the host, and of the last one the rows that belong to the epoch."""
+        """Where they belong, and of the last one the rows that belong to the epoch."""
         for batch in iter(iterator):
             real = min(self.size, self.pipeline.elements - done)
             yield self.handed_out(jax.block_until_ready(batch), self.pipeline.first + done, real)
             done += real
 
     def handed_out(self, batch: Mapping[str, Any], first: int, real: int) -> Batch:
+        if self.device is not HOST:
+            arrays = {kind.name: batch[kind.name] for kind in self.pipeline.output}
+            if real < self.size:
+                arrays = {name: array[:real] for name, array in arrays.items()}
+            return jax.block_until_ready(arrays)
         made = {kind.name: np.asarray(batch[kind.name])[:real] for kind in self.pipeline.output}
         if not self.pipeline.pads:
             return made
@@ -178,7 +188,9 @@ class Datarax(Loader):
         return self.program.padded(made, lengths[first : first + real])
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work, synchronised="block_until_ready")
+        ran_on = self.device.name if isinstance(self.stage, Steps) else "cpu"
+        delivery = "view" if self.pipeline.cache else "owned"  # an array of JAX is seen from numpy, and not copied
+        return Executed(self.pipeline.work, ran_on=ran_on, synchronised="block_until_ready", delivery=delivery)
 
     def save(self) -> bytes:
         if self.pipeline.cache:
@@ -215,7 +227,9 @@ def supported(pipeline: Pipeline, data: Data) -> None:
         raise Declined("mixture: its MixedSource draws from a generator of its own")
     if pipeline.rebatch:
         raise Declined("rebatch: RebatchNode reshapes one batch, and none goes over to the next")
-    jax.config.update("jax_enable_x64", any(source.kind.dtype.itemsize == 8 for source in data.sources))
+    if pipeline.pads and pipeline.device != "cpu":
+        raise Declined("DynamicPad on a device: rows are cut behind the compiled pipeline, on the host")
+    allow_wide(source.kind for source in data.sources)
 
 
 def start() -> None:
@@ -232,4 +246,11 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Datarax:
     return loader
 
 
-ADAPTER = Adapter(framework="Datarax", distribution="datarax", entry_point="datarax.Pipeline", open=open, start=start)
+ADAPTER = Adapter(
+    framework="Datarax",
+    distribution="datarax",
+    entry_point="datarax.Pipeline",
+    open=open,
+    start=start,
+    platforms=("cpu", "gpu"),
+)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..adapter import Adapter, Declined, Loader, Place
 from ..data import Data
+from ..device import HOST
 from ..pipeline import Batch, Pipeline
 from .datarax import Datarax, start, supported
 
@@ -76,7 +77,9 @@ class DataraxScan(Datarax):
             return []
         stacked = jax.block_until_ready(self.datarax.scan(as_it_is, length=length))
         self.compiled.add(length)
-        arrays = {kind.name: np.asarray(stacked[kind.name]) for kind in self.pipeline.output}
+        arrays = {kind.name: stacked[kind.name] for kind in self.pipeline.output}
+        if self.device is HOST:
+            arrays = {name: np.asarray(array) for name, array in arrays.items()}
         batches = []
         for number in range(min(length, -(-left // self.size))):
             first = (self.at + number) * self.size
@@ -110,5 +113,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Loader:
 
 
 ADAPTER = Adapter(
-    framework="Datarax-scan", distribution="datarax", entry_point="datarax.Pipeline", open=open, start=start
+    framework="Datarax-scan",
+    distribution="datarax",
+    entry_point="datarax.Pipeline",
+    open=open,
+    start=start,
+    platforms=("cpu", "gpu"),
 )

@@ -1,7 +1,8 @@
 """jax-dataloader: its own backend, `jax`, over a dataset that is asked for many rows at once.
 
 Idiomatic: `jdl.DataLoader(dataset, backend="jax", batch_size=B)`, where `dataset[indices]` gives a whole batch. The
-dataset fetches and transforms with numpy: there is no other place for steps. Batches stay on the host.
+dataset fetches and transforms with numpy: there is no other place for steps. Batches stay on the host, or go to the
+device that is asked for by `jax.device_put`, and are handed out when `block_until_ready` returns.
 
 Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset
 here takes a slice where the indices follow each other, as they do without shuffling.)
@@ -14,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax_dataloader as jdl
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
+from ..on_jax import Gpu, allow_wide, device_of
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -39,6 +42,9 @@ class Transformed(jdl.Dataset):
 class JaxDataLoader(Loader):
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline = pipeline
+        self.device = device_of(pipeline)
+        if isinstance(self.device, Gpu):
+            allow_wide(pipeline.output)
         self.reader = Reader(pipeline, data)
         self.dataset = Transformed(Program(pipeline, data.sources), self.reader)
         self.loader = jdl.DataLoader(
@@ -48,10 +54,15 @@ class JaxDataLoader(Loader):
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.reader.begin()
         self.dataset.epoch = epoch
-        return iter(self.loader)
+        batches = iter(self.loader)
+        if isinstance(self.device, Gpu):
+            where = self.device.where
+            return (jax.block_until_ready(jax.device_put(batch, where)) for batch in batches)
+        return batches
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work)
+        how = "block_until_ready" if isinstance(self.device, Gpu) else "on return"
+        return Executed(self.pipeline.work, synchronised=how)
 
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> JaxDataLoader:
@@ -68,4 +79,5 @@ ADAPTER = Adapter(
     distribution="jax-dataloader",
     entry_point="jax_dataloader.DataLoader",
     open=open,
+    platforms=("cpu", "gpu"),
 )

@@ -166,7 +166,9 @@ class TfData(Loader):
         return self.iterator  # type: ignore[no-any-return]
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work, workers=self.pipeline.workers)
+        # `as_numpy_iterator` shows the tensors' own memory, and those of a cache stay.
+        delivery = "view" if self.pipeline.cache and not self.pipeline.rebatch else "owned"
+        return Executed(self.pipeline.work, delivery=delivery, workers=self.pipeline.workers)
 
     def close(self) -> None:
         self.iterator = self.batches = self.rows = None

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use weighbridge::worker::{Command, Order, Task, Worker};
+use weighbridge::worker::{Command, Epoch, Order, Task, Worker};
 use weighbridge::{Availability, Costs, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result};
 
 use super::peer::{self, Peer, State};
@@ -58,7 +58,7 @@ impl Framework {
         };
         let worker = self.worker.insert(worker);
         let converted = format!("{}/{}", self.peer.short, data.digest());
-        worker.open(Task { contract: "loader", device: "cpu", converted: &converted }, &parts)?;
+        worker.open(Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?) }, &parts)?;
         Ok(Box::new(Open::new(worker, spec)?))
     }
 
@@ -95,7 +95,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PYTHONUNBUFFERED", "1"),
     ("PYTHONNOUSERSITE", "1"),
     ("PYTHONHASHSEED", "0"),
-    ("JAX_PLATFORMS", "cpu"),
     ("TF_CPP_MIN_LOG_LEVEL", "2"),
     ("TQDM_DISABLE", "1"),
     ("HF_DATASETS_DISABLE_PROGRESS_BARS", "1"),
@@ -230,7 +229,8 @@ struct Open<'a> {
     worker: &'a mut Worker,
     executed: Executed,
     entry_point: String,
-    expected: Expected,
+    elements: u64,
+    order: Order,
     current: Current,
 }
 
@@ -250,8 +250,8 @@ impl<'a> Open<'a> {
             "{} of {}, version {}, {}",
             opened.entry_point, hello.module, hello.version, hello.language
         );
-        let expected = Expected::of(spec, opened.order)?;
-        Ok(Self { worker, executed, entry_point, expected, current: Current::default() })
+        let (elements, order) = (spec.elements().len() as u64, opened.order);
+        Ok(Self { worker, executed, entry_point, elements, order, current: Current::default() })
     }
 }
 
@@ -283,7 +283,7 @@ impl Epochs for Open<'_> {
     }
 
     fn in_order(&self) -> bool {
-        self.expected.order == Order::Kept
+        self.order == Order::Kept
     }
 
     fn executed(&self) -> Executed {
@@ -300,8 +300,8 @@ impl Epochs for Open<'_> {
 
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
         let (took, elements) = self.worker.time_epoch(epoch)?;
-        let all = self.expected.elements;
-        if elements != all as u64 {
+        let all = self.elements;
+        if elements != all {
             return Err(Error::of(
                 ErrorKind::Work,
                 format!("the epoch that was timed has {elements} elements instead of {all}"),
@@ -320,11 +320,8 @@ impl Remote for Open<'_> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, limits: Limits, hold: &[u64]) -> Result<Ran> {
-        let ran = self.worker.run(limits, hold)?;
-        self.expected.check(&ran, limits)?;
-        self.expected.check_set_up(&ran, self.worker.grown(), self.worker.costs())?;
-        Ok(ran)
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        self.worker.run(epoch, limits, hold)
     }
 
     fn costs(&self) -> Costs {
@@ -339,110 +336,21 @@ impl Drop for Open<'_> {
     }
 }
 
-/// What a pipeline delivers, as far as it follows from its specification.
-#[derive(Debug)]
-struct Expected {
-    /// Elements of an epoch.
-    elements: usize,
-    /// Elements of a batch; the last one is short.
-    batch: usize,
-    /// Bytes of all delivered elements.
-    bytes: u64,
-    /// Bytes of the elements as they lie in the data set.
-    source: u64,
-    /// Whether there is anything to be prepared.
-    transforms: bool,
-    order: Order,
+/// What an epoch of the pipeline holds, as far as it follows from its specification.
+fn epoch(spec: &PipelineSpec) -> Result<Epoch> {
+    let row = |kinds: &[FieldKind]| -> usize {
+        kinds.iter().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum()
+    };
+    let elements = spec.elements().len();
+    let source: Vec<FieldKind> = spec.source.kinds().cloned().collect();
+    Ok(Epoch {
+        elements: elements as u64,
+        batch: spec.structure.rebatch.unwrap_or(spec.batch_size) as u64,
+        bytes: (elements * row(&spec.output()?)) as u64,
+        source: (elements * row(&source)) as u64,
+        transforms: !spec.work().is_empty(),
+    })
 }
-
-impl Expected {
-    fn of(spec: &PipelineSpec, order: Order) -> Result<Self> {
-        let row = |kinds: &[FieldKind]| -> usize {
-            kinds.iter().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum()
-        };
-        let elements = spec.elements().len();
-        let source: Vec<FieldKind> = spec.source.kinds().cloned().collect();
-        Ok(Self {
-            elements,
-            batch: spec.structure.rebatch.unwrap_or(spec.batch_size),
-            bytes: (elements * row(&spec.output()?)) as u64,
-            source: (elements * row(&source)) as u64,
-            transforms: !spec.work().is_empty(),
-            order,
-        })
-    }
-
-    /// Real elements alone count. Where the batches come in order and the epoch did not end within a pass, it is known how
-    /// many elements the measured ones hold; else how many there can be.
-    fn check(&self, ran: &Ran, limits: Limits) -> Result<()> {
-        if limits.batches == 0 || ran.passes == 0 {
-            return Ok(());
-        }
-        let most = ran.passes * limits.batches * self.batch as u64;
-        let wrong = |expected: String| {
-            Err(Error::of(
-                ErrorKind::Work,
-                format!(
-                    "it counted {} elements in the measured batches, which hold {expected}: padding is not delivered, and \
-                     nothing that is delivered is left out",
-                    ran.elements
-                ),
-            ))
-        };
-        if ran.elements > most {
-            return wrong(format!("{most} at most"));
-        }
-        if ran.ran_out || self.order == Order::Lost {
-            return Ok(());
-        }
-        // The first batch of the process is a figure of its own: in the first pass one at least is left out.
-        let pass = |skipped: u64| {
-            let (from, to) =
-                (skipped as usize * self.batch, (skipped + limits.batches) as usize * self.batch);
-            to.min(self.elements).saturating_sub(from) as u64
-        };
-        let expected = pass(limits.warmup.max(1)) + (ran.passes - 1) * pass(limits.warmup);
-        if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
-    }
-
-    /// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
-    /// them out in a small part of the time that it took, has made them there.
-    fn check_set_up(&self, ran: &Ran, grown: Option<u64>, costs: Costs) -> Result<()> {
-        let (Some(grown), Some(set_up)) = (grown, costs.set_up) else { return Ok(()) };
-        if !self.transforms || self.bytes < LEAST_PREPARED || ran.elements == 0 {
-            return Ok(());
-        }
-        // A copy of the data set is no batch.
-        let prepared = grown as f64 >= self.bytes as f64 * PREPARED
-            && (self.bytes > self.source * 3 / 2
-                || grown as f64 >= (self.bytes + self.source) as f64 * PREPARED);
-        let epoch = ran.wall as f64 * self.elements as f64 / ran.elements as f64;
-        if !prepared || (set_up as f64) < epoch * SLOWER {
-            return Ok(());
-        }
-        let mebibytes = |bytes: u64| bytes >> 20;
-        Err(Error::of(
-            ErrorKind::Work,
-            format!(
-                "it prepares its batches in set-up: that made {} MiB of memory in {:?}, the delivered epoch has {} MiB, and \
-                 goes by in {:?} when it is timed",
-                mebibytes(grown),
-                Duration::from_nanos(set_up),
-                mebibytes(self.bytes),
-                Duration::from_nanos(epoch as u64),
-            ),
-        ))
-    }
-}
-
-/// An epoch of fewer bytes cannot be told from what a system makes for itself.
-const LEAST_PREPARED: u64 = 32 << 20;
-
-/// The share of an epoch that must lie in memory to be called prepared.
-const PREPARED: f64 = 0.9;
-
-/// How many times as long as the epoch the set-up must take.
-const SLOWER: f64 = 3.0;
 
 /// The batch that was handed over last.
 #[derive(Debug, Default)]
@@ -483,8 +391,6 @@ mod tests {
     use super::*;
     use crate::data::{Cache, DataSpec};
 
-    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO };
-
     fn images() -> PipelineSpec {
         PipelineSpec::new(DataSpec::images(1000, 8, 3), 64)
             .map(Transform::Normalize)
@@ -520,54 +426,11 @@ mod tests {
         assert_eq!(told["pipeline"]["output"][0]["dtype"], "f32");
     }
 
-    fn ran(elements: u64) -> Ran {
-        let samples = vec![1_000_000; 10];
-        Ran { elements, wall: samples.iter().sum(), samples, passes: 1, ..Ran::default() }
-    }
-
-    fn refused(spec: &PipelineSpec, order: Order, ran: &Ran) -> String {
-        let expected = Expected::of(spec, order).expect("possible");
-        let error = expected.check(ran, LIMITS).expect_err("it is wrong");
-        assert_eq!(error.kind(), &ErrorKind::Work);
-        error.to_string()
-    }
-
     #[test]
-    fn real_elements_alone_count() {
-        let expected = |spec: &PipelineSpec, order| Expected::of(spec, order).expect("possible");
-        expected(&images(), Order::Kept).check(&ran(640), LIMITS).expect("ten whole batches");
-        // 1000 elements are 15 whole batches and 40: after 8 of warm-up, 7 whole ones and the short one are left.
-        let late = Limits { warmup: 8, batches: 8, ..LIMITS };
-        expected(&images(), Order::Kept).check(&ran(7 * 64 + 40), late).expect("the last is short");
-        let said = refused(&images(), Order::Kept, &ran(650));
-        assert!(said.contains("counted 650 elements") && said.contains("640 at most"), "{said}");
-        let said = refused(&images(), Order::Kept, &ran(576));
-        assert!(said.contains("which hold 640: padding"), "{said}");
-        for order in [Order::Lost, Order::Kept] {
-            let around = Ran { ran_out: true, ..ran(576) };
-            expected(&images(), order).check(&around, LIMITS).expect("where the epoch ended is not known");
-        }
-        assert!(refused(&images(), Order::Lost, &ran(641)).contains("640 at most"));
-    }
-
-    #[test]
-    fn an_epoch_that_is_there_when_the_set_up_is_over_was_prepared_in_it() {
-        let spec = PipelineSpec::new(DataSpec::images(5_000, 32, 3), 64)
-            .map(Transform::Normalize)
-            .map(Transform::CastToFloat32);
-        let expected = Expected::of(&spec, Order::Kept).expect("possible");
-        let bytes = expected.bytes;
-        let check = |grown, set_up| {
-            let costs = Costs { set_up: Some(set_up), ..Costs::default() };
-            expected.check_set_up(&ran(640), Some(grown), costs)
-        };
-        let epoch = 10_000_000 * 5_000 / 640;
-        let said = check(bytes, 10 * epoch).expect_err("prepared").to_string();
-        assert!(said.contains("prepares its batches in set-up") && said.contains("58 MiB"), "{said}");
-        check(expected.source, 10 * epoch).expect("a copy of the data set");
-        check(bytes, epoch).expect("an epoch takes as long: nothing is spared");
-        let plain = Expected { transforms: false, ..expected };
-        let costs = Costs { set_up: Some(10 * epoch), ..Costs::default() };
-        plain.check_set_up(&ran(640), Some(bytes), costs).expect("there is nothing to prepare");
+    fn what_an_epoch_holds_follows_from_the_specification() {
+        let epoch = epoch(&images()).expect("possible");
+        assert_eq!((epoch.elements, epoch.batch), (1000, 64));
+        assert_eq!((epoch.source, epoch.bytes), (1000 * 192, 1000 * 192 * 4));
+        assert!(epoch.transforms);
     }
 }

@@ -1,0 +1,149 @@
+//! What an epoch of a worker holds, as far as it follows from what was asked for, and what a run may not say of it.
+
+use std::time::Duration;
+
+use super::protocol::Order;
+use crate::bencher::{Costs, Error, ErrorKind, Limits, Ran, Result};
+
+/// What a pipeline delivers in an epoch, known before it is asked. With it a worker's figures are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// Elements of an epoch.
+    pub elements: u64,
+    /// Elements of a batch; the last one is short.
+    pub batch: u64,
+    /// Bytes of all delivered elements.
+    pub bytes: u64,
+    /// Bytes of the elements as they lie in the data set.
+    pub source: u64,
+    /// Whether there is anything to be prepared.
+    pub transforms: bool,
+}
+
+/// An epoch of fewer bytes cannot be told from what a system makes for itself.
+const LEAST_PREPARED: u64 = 32 << 20;
+
+/// The share of an epoch that must lie in memory to be called prepared.
+const PREPARED: f64 = 0.9;
+
+/// How many times as long as the epoch the set-up must take.
+const SLOWER: f64 = 3.0;
+
+impl Epoch {
+    /// Real elements alone count. Where the batches come in order and the epoch did not end within a pass, it is known how
+    /// many elements the measured ones hold; else how many there can be.
+    pub(super) fn check(&self, ran: &Ran, limits: Limits, order: Order) -> Result<()> {
+        if limits.batches == 0 || ran.passes == 0 {
+            return Ok(());
+        }
+        let most = ran.passes * limits.batches * self.batch;
+        let wrong = |expected: String| {
+            Err(Error::of(
+                ErrorKind::Work,
+                format!(
+                    "it counted {} elements in the measured batches, which hold {expected}: padding is not delivered, and \
+                     nothing that is delivered is left out",
+                    ran.elements
+                ),
+            ))
+        };
+        if ran.elements > most {
+            return wrong(format!("{most} at most"));
+        }
+        if ran.ran_out || order == Order::Lost {
+            return Ok(());
+        }
+        // The first batch of the process is a figure of its own: in the first pass one at least is left out.
+        let pass = |skipped: u64| {
+            let (from, to) = (skipped * self.batch, (skipped + limits.batches) * self.batch);
+            to.min(self.elements).saturating_sub(from)
+        };
+        let expected = pass(limits.warmup.max(1)) + (ran.passes - 1) * pass(limits.warmup);
+        if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
+    }
+
+    /// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
+    /// them out in a small part of the time that it took, has made them there.
+    pub(super) fn check_set_up(&self, ran: &Ran, grown: Option<u64>, costs: Costs) -> Result<()> {
+        let (Some(grown), Some(set_up)) = (grown, costs.set_up) else { return Ok(()) };
+        if !self.transforms || self.bytes < LEAST_PREPARED || ran.elements == 0 {
+            return Ok(());
+        }
+        // A copy of the data set is no batch.
+        let prepared = grown as f64 >= self.bytes as f64 * PREPARED
+            && (self.bytes > self.source * 3 / 2
+                || grown as f64 >= (self.bytes + self.source) as f64 * PREPARED);
+        let epoch = ran.wall as f64 * self.elements as f64 / ran.elements as f64;
+        if !prepared || (set_up as f64) < epoch * SLOWER {
+            return Ok(());
+        }
+        let mebibytes = |bytes: u64| bytes >> 20;
+        Err(Error::of(
+            ErrorKind::Work,
+            format!(
+                "it prepares its batches in set-up: that made {} MiB of memory in {:?}, the delivered epoch has {} MiB, and \
+                 goes by in {:?} when it is timed",
+                mebibytes(grown),
+                Duration::from_nanos(set_up),
+                mebibytes(self.bytes),
+                Duration::from_nanos(epoch as u64),
+            ),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO };
+
+    /// 1000 images of 8 x 8 x 3 as numbers of 4 bytes, in batches of 64.
+    const IMAGES: Epoch =
+        Epoch { elements: 1000, batch: 64, bytes: 768_000, source: 192_000, transforms: true };
+
+    fn ran(elements: u64) -> Ran {
+        let samples = vec![1_000_000; 10];
+        Ran { elements, wall: samples.iter().sum(), samples, passes: 1, ..Ran::default() }
+    }
+
+    fn refused(order: Order, ran: &Ran) -> String {
+        let error = IMAGES.check(ran, LIMITS, order).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Work);
+        error.to_string()
+    }
+
+    #[test]
+    fn real_elements_alone_count() {
+        IMAGES.check(&ran(640), LIMITS, Order::Kept).expect("ten whole batches");
+        // 1000 elements are 15 whole batches and 40: after 8 of warm-up, 7 whole ones and the short one are left.
+        let late = Limits { warmup: 8, batches: 8, ..LIMITS };
+        IMAGES.check(&ran(7 * 64 + 40), late, Order::Kept).expect("the last is short");
+        let said = refused(Order::Kept, &ran(650));
+        assert!(said.contains("counted 650 elements") && said.contains("640 at most"), "{said}");
+        let said = refused(Order::Kept, &ran(576));
+        assert!(said.contains("which hold 640: padding"), "{said}");
+        for order in [Order::Lost, Order::Kept] {
+            let around = Ran { ran_out: true, ..ran(576) };
+            IMAGES.check(&around, LIMITS, order).expect("where the epoch ended is not known");
+        }
+        assert!(refused(Order::Lost, &ran(641)).contains("640 at most"));
+    }
+
+    #[test]
+    fn an_epoch_that_is_there_when_the_set_up_is_over_was_prepared_in_it() {
+        let (elements, row) = (5_000, 32 * 32 * 3);
+        let expected = Epoch { elements, bytes: elements * row * 4, source: elements * row, ..IMAGES };
+        let check = |expected: Epoch, grown, set_up| {
+            let costs = Costs { set_up: Some(set_up), ..Costs::default() };
+            expected.check_set_up(&ran(640), Some(grown), costs)
+        };
+        let epoch = 10_000_000 * 5_000 / 640;
+        let said = check(expected, expected.bytes, 10 * epoch).unwrap_err().to_string();
+        assert!(said.contains("prepares its batches in set-up") && said.contains("58 MiB"), "{said}");
+        check(expected, expected.source, 10 * epoch).expect("a copy of the data set");
+        check(expected, expected.bytes, epoch).expect("an epoch takes as long: nothing is spared");
+        let plain = Epoch { transforms: false, ..expected };
+        check(plain, plain.bytes, 10 * epoch).expect("there is nothing to prepare");
+    }
+}

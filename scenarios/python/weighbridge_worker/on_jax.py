@@ -1,0 +1,42 @@
+"""The device of the frameworks that are JAX's. Imports JAX, so adapters alone import this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from .adapter import Declined
+from .device import HOST, Device, OnDevice
+from .pipeline import Array, Kind, Pipeline
+
+
+class Gpu(OnDevice):
+    """The first GPU that JAX sees."""
+
+    def __init__(self) -> None:
+        if jax.default_backend() != "gpu":
+            raise Declined(f"JAX {jax.__version__} sees no GPU: its backend here is {jax.default_backend()}")
+        self.where = jax.devices()[0]
+        super().__init__(f"{self.where} {self.where.device_kind}")
+
+    def has(self, array: Any) -> bool:
+        return isinstance(array, jax.Array) and array.devices() == {self.where}
+
+    def wait(self, batch: Mapping[str, Any]) -> None:
+        jax.block_until_ready(batch)
+
+    def copied(self, array: Any) -> Array:
+        return np.asarray(array)
+
+
+def device_of(pipeline: Pipeline) -> Device:
+    """Where the pipeline delivers."""
+    return Gpu() if pipeline.device == "gpu" else HOST
+
+
+def allow_wide(kinds: Iterable[Kind]) -> None:
+    """Lets JAX have numbers of 64 bits where there are some: it cuts them to 32 otherwise."""
+    jax.config.update("jax_enable_x64", any(kind.dtype.itemsize == 8 for kind in kinds))
