@@ -114,6 +114,16 @@ impl Lanes {
                         // SAFETY: as above.
                         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, size) };
                     }
+                    Action::Add { address, offset, from } => {
+                        let address_of = read(self, address).wrapping_add(offset);
+                        let more = read(self, from) as u32;
+                        let Some(to) = near.find(memory, address_of, 4) else { return false };
+                        // SAFETY: as above; threads take their turns here, and memory has no order of its own.
+                        unsafe {
+                            let to = to.cast::<u32>();
+                            to.write_unaligned(to.read_unaligned().wrapping_add(more));
+                        }
+                    }
                     Action::Jump(target) => self.resume[lane] = target,
                     Action::End => self.resume[lane] = usize::MAX,
                 }
