@@ -243,6 +243,7 @@ fn what_has_no_kernel_is_declined_by_its_name() {
         (with(images(), &[RandomCrop]), "RandomCrop"),
         (with(images(), &[Normalize, ColorJitter]), "ColorJitter of f32"),
         (with(images(), &[RandomFlip, MultiScaleResize]), "MultiScaleResize"),
+        (PipelineSpec::new(DataSpec::tokens(30, 12), 8).map(HashEmbeddingIndex), "HashEmbeddingIndex"),
         (images().sometimes(0.5, GaussianBlur), "GaussianBlur for some elements"),
         (images().map(Normalize).workers(2), "workers"),
     ] {

@@ -66,9 +66,6 @@ pub(super) fn write(route: &Route, data: &DataSet, name: &str) -> Result<Option<
     let stages = stages(route)?;
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(None) };
     let source = &route.trunk[0].before;
-    if route.output.shape != source.shape {
-        return Err(format!("a field of another shape, `{}`", route.output.name));
-    }
     let shape = Shape::new(source, route)?;
     let noted: Vec<&Touch> = route.trunk.iter().filter(|touch| Shape::is_noted(touch)).collect();
     let bytes = |dtype: Dtype| shape.numbers * dtype.size();
@@ -84,6 +81,13 @@ pub(super) fn write(route: &Route, data: &DataSet, name: &str) -> Result<Option<
         standardises |= lines.standardises;
         let text = told + &lines.end().finish(&name, &PARAMETERS);
         kernels.push(Kernel { name, text, threads: shape.cells(), writes: bytes(stage.to) });
+    }
+    // After the transforms, each of which is declined by its name.
+    if route.output.shape != source.shape {
+        return Err(format!("a field of another shape, `{}`", route.output.name));
+    }
+    if let Some(stage) = stages.iter().find(|stage| !matches!(stage.to, Dtype::U8 | Dtype::F32)) {
+        return Err(format!("a field that is delivered as {}", stage.to.name()));
     }
     debug_assert_eq!((bytes(first.from), bytes(last.to)), (row_bytes(source), row_bytes(&route.output)));
     let drawing = (!noted.is_empty()).then(|| {
