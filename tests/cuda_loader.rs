@@ -94,6 +94,59 @@ fn every_transform_of_numbers_has_the_bits_of_its_formula() {
     check(&with(PipelineSpec::new(DataSpec::tokens(30, 12), 8), &[CastToFloat32, LogTransform]));
 }
 
+/// The chain of HPC-1.
+const SELF_SUPERVISED: [Transform; 8] = [
+    RandomResizedCrop,
+    RandomFlip,
+    ColorJitter,
+    RandomGrayscale,
+    GaussianBlur,
+    RandomSolarize,
+    Normalize,
+    CastToFloat32,
+];
+
+#[test]
+fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
+    let _stand = stand();
+    // Images of its default and of its tiny variant, fewer of them.
+    for (images, side, batch) in [(2, 224, 2), (20, 48, 16)] {
+        let spec = PipelineSpec::new(DataSpec::images(images, side, 3), batch);
+        check(&with(spec, &SELF_SUPERVISED));
+    }
+}
+
+#[test]
+fn every_transform_of_images_has_the_bits_of_its_formula() {
+    let _stand = stand();
+    let chains: [&[Transform]; 10] = [
+        &[RandomResizedCrop],
+        &[RandomFlip],
+        &[ColorJitter],
+        &[RandomGrayscale],
+        &[GaussianBlur],
+        &[RandomSolarize],
+        &[RandomFlip, RandomResizedCrop, RandomFlip, GaussianBlur, RandomFlip],
+        &[ColorJitter, ColorJitter, GaussianBlur, GaussianBlur],
+        &[
+            Normalize,
+            RandomResizedCrop,
+            RandomFlip,
+            GaussianNoise,
+            RandomGrayscale,
+            GaussianBlur,
+            RandomSolarize,
+        ],
+        &[CastToFloat32, GaussianBlur, RandomFlip, Normalize, RandomBrightness],
+    ];
+    for chain in chains {
+        // Of bytes, where the chain leaves bytes.
+        check(&with(images(), chain));
+    }
+    check(&with(PipelineSpec::new(DataSpec::images(9, 2, 3), 4), &SELF_SUPERVISED));
+    check(&images().sometimes(0.5, RandomFlip).sometimes(0.5, ColorJitter).sometimes(0.5, RandomGrayscale));
+}
+
 #[test]
 fn a_transform_that_is_done_sometimes_is_done_for_the_same_elements() {
     let _stand = stand();
@@ -184,12 +237,14 @@ fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
 }
 
 #[test]
-fn what_is_not_made_number_by_number_is_declined_by_its_name() {
+fn what_has_no_kernel_is_declined_by_its_name() {
     let _stand = stand();
     for (spec, name) in [
-        (with(images(), &[RandomResizedCrop]), "RandomResizedCrop"),
-        (with(images(), &[Normalize, ColorJitter]), "ColorJitter"),
-        (with(images(), &[RandomFlip, GaussianBlur]), "RandomFlip"),
+        (with(images(), &[RandomCrop]), "RandomCrop"),
+        (with(images(), &[Normalize, ColorJitter]), "ColorJitter of f32"),
+        (with(images(), &[RandomFlip, MultiScaleResize]), "MultiScaleResize"),
+        (PipelineSpec::new(DataSpec::tokens(30, 12), 8).map(HashEmbeddingIndex), "HashEmbeddingIndex"),
+        (images().sometimes(0.5, GaussianBlur), "GaussianBlur for some elements"),
         (images().map(Normalize).workers(2), "workers"),
     ] {
         let (_place, data) = data(&spec);

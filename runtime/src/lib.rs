@@ -78,7 +78,8 @@ pub mod prelude {
 pub mod gpu {
     pub use crate::device::{
         Backend, Copies, CopyKind, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice,
-        Queue, Release, Replay, Stamp, Telemetry, find_device, open_device, throttle_reasons,
+        Numbers, Product, Queue, Release, Replay, Stamp, Telemetry, find_device, open_device,
+        throttle_reasons,
     };
     pub use crate::metric::{
         Audit, Calibration, DEVICE_METRICS, DevicePhase, DeviceSample, Doubt, Enough, OnDevice, Replayed,

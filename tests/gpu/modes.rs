@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use weighbridge::gpu::{Doubt, OnDevice};
-use weighbridge::{Limits, Mode};
+use weighbridge::gpu::{DEVICE_METRICS, Doubt, OnDevice};
+use weighbridge::{Limits, Mode, Observation};
 
 use crate::spin::Spin;
 use crate::work::{bencher, private_stream, stand, synchronise};
@@ -193,6 +193,49 @@ fn a_held_window_has_under_a_microsecond_of_the_harness() {
         "{:?}",
         on.samples[0]
     );
+}
+
+/// A body that states its operations, on a device with memory for small matrices.
+fn multiplying() -> (OnDevice, Observation) {
+    let bencher = bencher(LIMITS);
+    let device = bencher.device().unwrap();
+    let spin = Spin::load(c"spin").unwrap();
+    bencher.flops(20_000_000_000);
+    device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 100_000)).unwrap();
+    let seen = bencher.finish().unwrap().seen;
+    (*seen.device.clone().unwrap(), seen)
+}
+
+#[test]
+fn a_product_of_matrices_is_a_roofline_of_a_body_that_states_operations() {
+    let stand = stand();
+    stand.set("memory", 1 << 30);
+    let (on, seen) = multiplying();
+    for (name, expected) in [("f32", 50e12), ("tf32", 200e12), ("f16", 400e12), ("bf16", 400e12)] {
+        let product = on.roofline(&format!("matrix product, {name}")).unwrap();
+        let share = product.limit().unwrap() / expected;
+        assert!((0.9..1.0).contains(&share), "{product:?}");
+        assert!(product.nominal.unwrap() > product.limit().unwrap(), "{product:?}");
+    }
+    let value = |name: &str| {
+        let metric = DEVICE_METRICS.iter().find(|metric| metric.name == name).unwrap();
+        (metric.read)(&seen).value().unwrap()
+    };
+    // 200 TFLOP/s beside the 400 of half precision, and beside what 132 processors have on paper.
+    assert!((0.48..0.56).contains(&value("device_flops_of_measured")));
+    assert!((0.18..0.20).contains(&value("device_flops_of_nominal")));
+}
+
+#[test]
+fn without_a_library_that_multiplies_the_products_are_absent_with_the_reason() {
+    let stand = stand();
+    stand.set("memory", 1 << 30);
+    stand.set("blas", 0);
+    let (on, _) = multiplying();
+    let product = on.roofline("matrix product, f32").unwrap();
+    let why = product.before.as_ref().unwrap().why().unwrap();
+    assert_eq!(why, "failed to multiply matrices: cublasCreate failed (status 1)");
+    assert!(on.roofline("device copy").unwrap().limit().is_some());
 }
 
 #[test]

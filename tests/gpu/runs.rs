@@ -4,19 +4,25 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use weighbridge::data::{Baseline, History, Layout, Policy, Runs, judge};
 
 /// Runs the suite of `suite.rs` on the stand-in.
 fn run(data: &Path, flags: &[&str]) -> Output {
+    let flags = [&["--repeats", "2", "--measurement-time", "0.02"], flags].concat();
+    run_on(data, "l2=1048576", &flags)
+}
+
+/// The same, on a stand-in with these keys.
+fn run_on(data: &Path, keys: &str, flags: &[&str]) -> Output {
     let links = data.join("links");
     std::fs::create_dir_all(&links).unwrap();
     fake_gpu::links(&links).unwrap();
     Command::new(env!("CARGO_BIN_EXE_gpu-suite"))
-        .args(["--bench", "--allow-debug", "--no-lock", "--set", "all", "--repeats", "2"])
-        .args(["--measurement-time", "0.02", "--data"])
+        .args(["--bench", "--allow-debug", "--no-lock", "--set", "all", "--data"])
         .arg(data.join("data"))
         .args(flags)
         .env("LD_LIBRARY_PATH", &links)
-        .env("WEIGHBRIDGE_FAKE_GPU", "l2=1048576")
+        .env("WEIGHBRIDGE_FAKE_GPU", keys)
         .output()
         .unwrap()
 }
@@ -108,6 +114,28 @@ fn the_platform_reaches_workers_and_one_without_a_device_path_is_a_skip_with_its
     assert!(said.contains("skipped=1") && said.contains("failed=0"), "{said}");
     let case = record(folder.path(), "case", "");
     assert_eq!(case["status"]["skipped"], "platform gpu: it hands out what is there", "{case:#}");
+}
+
+#[test]
+fn a_slower_clock_of_the_device_is_not_reported_as_slower_code() {
+    let run = |clock: u32| {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = format!("l2=1048576,full_mhz={clock}");
+        let flags = ["CYCLES-1", "--platform", "gpu", "--repeats", "6", "--measurement-time", "0.02"];
+        let ran = run_on(folder.path(), &keys, &flags);
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran));
+        let runs = Runs::new(Layout::new(folder.path().join("data")));
+        let listed = runs.list().unwrap();
+        runs.load_whole(&listed.runs[0].id).unwrap()
+    };
+    let policy = Policy { threshold: Some(0.05), allow_different_machine: true, ..Policy::default() };
+    // No run of a stand-in becomes a baseline by the command line; the judge itself takes what it is given.
+    let baseline = Baseline::promote("main", &run(1_980));
+    let comparison = judge(&baseline, &run(1_320), &History::default(), &policy);
+    let row = &comparison.rows[0];
+    assert_eq!(row.verdict.why(), Some("the device's clock changed: cycles are unchanged"), "{row:?}");
+    let effect = row.effect.unwrap();
+    assert!((effect.estimate - 0.5).abs() < 0.02, "{effect:?}");
 }
 
 #[test]

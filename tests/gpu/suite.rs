@@ -19,6 +19,16 @@ fn spins(bencher: &mut Bencher) -> Result<()> {
     device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000))
 }
 
+/// A kernel of four million cycles.
+#[scenario(id = "CYCLES-1")]
+fn counts(bencher: &mut Bencher) -> Result<()> {
+    let device = bencher.device()?.on(Backend::Cuda)?;
+    let cycles = Spin::load(c"cycles")?;
+    // The stand-in is told nanoseconds at its highest clock.
+    let ns = 4_000_000.0 / device.info().max_clock_mhz.unwrap_or(2_000.0) * 1e3;
+    device.mode(Mode::Event).time(|stream| cycles.launch(stream.raw()?, ns as u64))
+}
+
 /// Says that it is complete when it returns, and is not.
 #[scenario(id = "FORGETS-1")]
 fn forgets(bencher: &mut Bencher) -> Result<()> {

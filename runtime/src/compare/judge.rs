@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::change::{Weighed, change};
+use super::clock::hold_against_cycles;
 use super::comparison::{Method, Promoted};
 use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
@@ -182,7 +183,8 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
+    let mut all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
+    hold_against_cycles(&mut all);
 
     let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;
@@ -224,6 +226,8 @@ fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
     let [before, after] = &weighed.values.sides;
     let first = if before.len().min(after.len()) < LEAST {
         format!("measure both sides with `--repeats {LEAST}` or more")
+    } else if weighed.doubts.clock {
+        "let the device cool, or fix its clock on both sides, and measure again".to_owned()
     } else if weighed.doubts.disturbed().is_some() {
         "measure again on a quieter machine".to_owned()
     } else if unsteady(weighed.doubts.unsteady).is_some() {

@@ -7,6 +7,7 @@
 
 mod across;
 mod change;
+mod clock;
 mod comparison;
 mod duel;
 mod effect;

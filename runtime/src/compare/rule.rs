@@ -17,6 +17,8 @@ pub(super) struct Doubts {
     pub(super) throttled: f64,
     /// Whether the samples that the values are of never settle: in the baseline, in the candidate.
     pub(super) unsteady: [bool; 2],
+    /// Whether a device's clock explains what changed.
+    pub(super) clock: bool,
     /// The smallest effect that has to be found, as a share.
     pub(super) limit: f64,
 }

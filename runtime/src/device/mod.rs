@@ -29,5 +29,7 @@ pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use perf::HardwareCounters;
 pub use platform::{NoDevice, Platform, find_device, open_device};
-pub use seam::{Copies, CopyKind, Device, DeviceError, Hold, Mark, Queue, Release, Replay, Stamp};
+pub use seam::{
+    Copies, CopyKind, Device, DeviceError, Hold, Mark, Numbers, Product, Queue, Release, Replay, Stamp,
+};
 pub use usage::{Moved, Usage, thread_time, thread_waits};

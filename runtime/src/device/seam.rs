@@ -143,6 +143,14 @@ pub trait Device: fmt::Debug {
     fn copies(&self, _bytes: usize) -> Result<Option<Box<dyn Copies + '_>>, DeviceError> {
         Ok(None)
     }
+
+    /// A product of two square matrices of so many rows, whose time can be taken. `None`: the backend multiplies nothing.
+    ///
+    /// # Errors
+    /// When no library that multiplies is found, or it refuses.
+    fn product(&self, _numbers: Numbers, _side: usize) -> Result<Option<Box<dyn Product + '_>>, DeviceError> {
+        Ok(None)
+    }
 }
 
 /// A queue of a device: the measured one, or one beside it.
@@ -248,6 +256,51 @@ impl CopyKind {
             Self::ToPinned => "device to host, pinned",
             Self::FromPageable => "host to device, pageable",
             Self::ToPageable => "device to host, pageable",
+        }
+    }
+}
+
+/// A product of two matrices of random numbers.
+pub trait Product {
+    /// Enqueues one product on the measured queue and gives its floating-point operations.
+    ///
+    /// # Errors
+    /// When the device failed.
+    fn multiply(&self) -> Result<u64, DeviceError>;
+}
+
+/// What matrices are of. Sums are of `f32` in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Single precision.
+    F32,
+    /// Single precision, of which a product takes 10 digits of the 23.
+    Tf32,
+    /// Half precision.
+    F16,
+    /// The upper half of single precision.
+    Bf16,
+}
+
+impl Numbers {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 4] = [Self::F32, Self::Tf32, Self::F16, Self::Bf16];
+
+    /// Bytes of a number.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F32 | Self::Tf32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    /// The name of their product in records.
+    pub const fn product(self) -> &'static str {
+        match self {
+            Self::F32 => "matrix product, f32",
+            Self::Tf32 => "matrix product, tf32",
+            Self::F16 => "matrix product, f16",
+            Self::Bf16 => "matrix product, bf16",
         }
     }
 }

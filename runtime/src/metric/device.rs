@@ -120,6 +120,36 @@ pub(super) const FLOPS: Metric = Metric {
     read: |seen| of(seen, |seen| rate(seen, 2, "the scenario stated no flops")),
 };
 
+/// Operations by the products that were measured in the same repeat.
+pub(super) const FLOPS_OF_MEASURED: Metric = Metric {
+    name: "device_flops_of_measured",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "device_flops by the fastest matrix product that was measured in the same repeat, whatever its numbers",
+    read: |seen| {
+        of(seen, |seen| {
+            let rate = rate(seen, 2, "the scenario stated no flops")?;
+            let limit = seen.fastest_product().and_then(super::Roofline::limit);
+            Ok(rate / limit.ok_or("no product of matrices was measured")?)
+        })
+    },
+};
+
+/// Operations by what the device has on paper.
+pub(super) const FLOPS_OF_NOMINAL: Metric = Metric {
+    name: "device_flops_of_nominal",
+    unit: Unit::RATIO,
+    direction: Direction::Information,
+    description: "device_flops by what that product has on paper, at the device's highest clock",
+    read: |seen| {
+        of(seen, |seen| {
+            let rate = rate(seen, 2, "the scenario stated no flops")?;
+            let product = seen.fastest_product().ok_or("no product of matrices was measured")?;
+            Ok(rate / product.nominal.ok_or("what the device's architecture has on paper is not known")?)
+        })
+    },
+};
+
 /// Clock of the processors.
 pub(super) const CLOCK: Metric = Metric {
     name: "device_clock",
@@ -259,7 +289,26 @@ mod tests {
         close(&OF_NOMINAL, 0.25);
         close(&ENERGY, 0.005);
         assert_eq!(read(&FLOPS).why(), Some("the scenario stated no flops"));
+        assert_eq!(read(&FLOPS_OF_MEASURED).why(), Some("the scenario stated no flops"));
         assert_eq!(read(&CYCLES).why(), Some("the clock of the device is not known"));
+        let mut on = *seen.device.clone().unwrap();
+        on.stated[2] = 50_000_000;
+        let product = |name: &str, before, nominal| Roofline {
+            name: format!("matrix product, {name}"),
+            before: Some(before),
+            after: None,
+            nominal,
+        };
+        let none = Reading::absent("no library");
+        on.rooflines = vec![
+            product("f32", Reading::Value(1e12), Some(1.5e12)),
+            product("f16", Reading::Value(2e12), Some(4e12)),
+            product("bf16", none, None),
+        ];
+        let seen = Observation { device: Some(Box::new(on)), ..Observation::default() };
+        let read = |metric: &Metric| (metric.read)(&seen).value().unwrap();
+        assert!((read(&FLOPS_OF_MEASURED) - 0.25).abs() < 1e-12);
+        assert!((read(&FLOPS_OF_NOMINAL) - 0.125).abs() < 1e-12);
         assert_eq!((TIME.read)(&Observation::default()).why(), Some(NOWHERE));
     }
 }

@@ -463,13 +463,16 @@ fn zero_work(seen: &OnDevice) -> Option<Doubt> {
 fn beyond_roofline(seen: &OnDevice) -> Vec<Doubt> {
     let Some(time) = median(seen.times().into_iter()).filter(|time| *time > 0.0) else { return Vec::new() };
     let [_, bytes, flops] = seen.stated;
-    let beyond = |(amount, name): (u64, &str)| {
-        let limit = seen.roofline(name)?.limit().filter(|limit| *limit > 0.0)?;
+    let beyond = |(amount, roofline): (u64, Option<&super::Roofline>)| {
+        let limit = roofline?.limit().filter(|limit| *limit > 0.0)?;
         let share = amount as f64 / (time * 1e-9) / limit;
-        let roofline = name.to_owned();
+        let roofline = roofline?.name.clone();
         (amount > 0 && share > BEYOND).then_some(Doubt::BeyondRoofline { roofline, share })
     };
-    [(bytes, "device copy"), (flops, "matrix product")].into_iter().filter_map(beyond).collect()
+    [(bytes, seen.roofline("device copy")), (flops, seen.fastest_product())]
+        .into_iter()
+        .filter_map(beyond)
+        .collect()
 }
 
 fn memory_growth(seen: &OnDevice) -> Option<Doubt> {

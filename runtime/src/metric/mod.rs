@@ -93,6 +93,8 @@ pub const DEVICE_METRICS: &[Metric] = &[
     device::OF_MEASURED,
     device::OF_NOMINAL,
     device::FLOPS,
+    device::FLOPS_OF_MEASURED,
+    device::FLOPS_OF_NOMINAL,
     device::MEMORY,
     device::MEMORY_USED,
     device::CLOCK,

@@ -248,6 +248,13 @@ impl OnDevice {
         self.phases.iter().map(|phase| (phase.name.as_str(), share(phase.each))).collect()
     }
 
+    /// The product of matrices that was the fastest, whatever its numbers.
+    pub fn fastest_product(&self) -> Option<&Roofline> {
+        let products = self.rooflines.iter().filter(|roofline| roofline.name.starts_with("matrix product"));
+        let measured = products.filter_map(|roofline| Some((roofline.limit()?, roofline)));
+        measured.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, roofline)| roofline)
+    }
+
     /// The roofline of that name.
     pub fn roofline(&self, name: &str) -> Option<&Roofline> {
         self.rooflines.iter().find(|roofline| roofline.name == name)

@@ -102,6 +102,10 @@ keys! {
     down_rate = 25;
     /// Between pageable and staging memory.
     pageable_rate = 8;
+    /// Products of matrices of `f32`, operations per nanosecond; of TF32 four times, of half precision eight times as many.
+    product_rate = 50_000;
+    /// Whether cuBLAS makes handles.
+    blas = 1;
     /// Whether an asynchronous copy to pageable memory waits for its end: drivers may do either.
     pageable_waits = 1;
     /// Whether a kernel's first launch waits for all work (lazy loading).

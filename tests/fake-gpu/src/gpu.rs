@@ -60,6 +60,8 @@ pub struct Gpu {
     pub speed: Speed,
     pub busy: Busy,
     pub nvml: bool,
+    /// The stream of each handle of cuBLAS.
+    pub products: BTreeMap<usize, usize>,
     /// Functions of the caller that are due; they run when the lock is free.
     callbacks: Vec<(usize, usize)>,
     /// Launches so far.
@@ -103,6 +105,7 @@ impl Gpu {
             speed: Speed::default(),
             busy: Busy::default(),
             nvml: false,
+            products: BTreeMap::new(),
             callbacks: Vec::new(),
             launches: 0,
             next: 0x50_0000,

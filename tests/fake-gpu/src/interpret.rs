@@ -114,6 +114,18 @@ impl Lanes {
                         // SAFETY: as above.
                         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, size) };
                     }
+                    Action::Add { address, offset, from } => {
+                        let address_of = read(self, address).wrapping_add(offset);
+                        let more = read(self, from) as u32;
+                        let Some(to) = near.find(memory, address_of, 4) else { return false };
+                        let mut bytes = [0; 4];
+                        // SAFETY: as above; threads take their turns here, so that nobody else adds meanwhile.
+                        unsafe {
+                            std::ptr::copy_nonoverlapping(to, bytes.as_mut_ptr(), 4);
+                            let sum = u32::from_le_bytes(bytes).wrapping_add(more).to_le_bytes();
+                            std::ptr::copy_nonoverlapping(sum.as_ptr(), to, 4);
+                        }
+                    }
                     Action::Jump(target) => self.resume[lane] = target,
                     Action::End => self.resume[lane] = usize::MAX,
                 }

@@ -50,6 +50,12 @@ pub enum Action {
         size: usize,
         from: Source,
     },
+    /// Adds to the 32 bits at an address, as no other thread sees them meanwhile.
+    Add {
+        address: Source,
+        offset: u64,
+        from: Source,
+    },
     /// To a later step.
     Jump(usize),
     End,
@@ -165,6 +171,10 @@ impl Reader<'_> {
                 let (address, offset) = self.address(to)?;
                 Some(Action::Store { address, offset, size: size(kind)?, from: self.source(from)? })
             }
+            ("red", [to, from]) if name == "red.global.add.u32" => {
+                let (address, offset) = self.address(to)?;
+                Some(Action::Add { address, offset, from: self.source(from)? })
+            }
             (_, [to, from @ ..]) if from.len() <= 3 => {
                 let function = function(&words)?;
                 let mut sources = [Source::Constant(0); 3];
@@ -226,7 +236,10 @@ fn function(words: &[&str]) -> Option<Function> {
     let rounds = match words[0] {
         "add" | "sub" | "mul" | "div" | "sqrt" => to_float(words[words.len() - 1]),
         "cvt" => {
-            words.iter().any(|word| *word == "f32" || *word == "f64") && !name.starts_with("cvt.f64.f32")
+            // To a whole number it is rounded as the words say, and not to nearest.
+            let is_whole = words[1] == "rmi" || words[1] == "rzi";
+            let is_float = words.iter().any(|word| *word == "f32" || *word == "f64");
+            is_float && !is_whole && !name.starts_with("cvt.f64.f32")
         }
         _ => false,
     };
@@ -241,6 +254,7 @@ fn function(words: &[&str]) -> Option<Function> {
         "mul.f32" => |[a, b, _]| of(f(a) * f(b)),
         "div.f32" => |[a, b, _]| of(f(a) / f(b)),
         "sqrt.f32" => |[a, ..]| of(f(a).sqrt()),
+        "sqrt.f64" => |[a, ..]| d(a).sqrt().to_bits(),
         "neg.f32" => |[a, ..]| (a ^ 0x8000_0000) & 0xffff_ffff,
         "abs.f32" => |[a, ..]| a & 0x7fff_ffff,
         "add.f64" => |[a, b, _]| (d(a) + d(b)).to_bits(),
@@ -249,6 +263,9 @@ fn function(words: &[&str]) -> Option<Function> {
         "div.f64" => |[a, b, _]| (d(a) / d(b)).to_bits(),
         "add.u32" | "add.s32" => |[a, b, _]| u64::from((a as u32).wrapping_add(b as u32)),
         "sub.u32" | "sub.s32" => |[a, b, _]| u64::from((a as u32).wrapping_sub(b as u32)),
+        "min.u32" => |[a, b, _]| u64::from((a as u32).min(b as u32)),
+        "min.s32" => |[a, b, _]| u64::from((a as i32).min(b as i32).cast_unsigned()),
+        "max.s32" => |[a, b, _]| u64::from((a as i32).max(b as i32).cast_unsigned()),
         "mul.lo.u32" | "mul.lo.s32" => |[a, b, _]| u64::from((a as u32).wrapping_mul(b as u32)),
         "mad.lo.u32" | "mad.lo.s32" => {
             |[a, b, c]| u64::from((a as u32).wrapping_mul(b as u32).wrapping_add(c as u32))
@@ -278,6 +295,9 @@ fn function(words: &[&str]) -> Option<Function> {
         "cvt.f32.f64" => |[a, ..]| of(d(a) as f32),
         "cvt.f64.f32" => |[a, ..]| f64::from(f(a)).to_bits(),
         "cvt.f64.u64" => |[a, ..]| (a as f64).to_bits(),
+        "cvt.f64.u32" => |[a, ..]| f64::from(a as u32).to_bits(),
+        "cvt.rmi.f64.f64" => |[a, ..]| d(a).floor().to_bits(),
+        "cvt.rzi.u32.f64" => |[a, ..]| u64::from(d(a) as u32),
         "cvt.u64.u32" => |[a, ..]| a & 0xffff_ffff,
         "cvt.u32.u64" => |[a, ..]| a & 0xffff_ffff,
         "selp.f32" | "selp.b32" | "selp.u32" => |[a, b, p]| (if p == 0 { b } else { a }) & 0xffff_ffff,
@@ -285,6 +305,8 @@ fn function(words: &[&str]) -> Option<Function> {
         "setp.lt.f32" => |[a, b, _]| u64::from(f(a) < f(b)),
         "setp.gt.f32" => |[a, b, _]| u64::from(f(a) > f(b)),
         "setp.eq.f32" => |[a, b, _]| u64::from(equal(f(a), f(b))),
+        "setp.ge.f32" => |[a, b, _]| u64::from(f(a) >= f(b)),
+        "setp.le.f64" => |[a, b, _]| u64::from(d(a) <= d(b)),
         "setp.lt.f64" => |[a, b, _]| u64::from(d(a) < d(b)),
         "setp.ge.f64" => |[a, b, _]| u64::from(d(a) >= d(b)),
         "setp.ge.u32" => |[a, b, _]| u64::from(a as u32 >= b as u32),
@@ -308,6 +330,8 @@ mod tests {
             ("fma.rn.f32 %f1, %f1, %f2, %f3", false),
             ("cvt.rn.f32.u32 %f1, %r1", true),
             ("cvt.f32.u32 %f1, %r1", false),
+            ("cvt.rzi.u32.f64 %r1, %d1", true),
+            ("cvt.u32.f64 %r1, %d1", false),
             ("setp.lt.f32 %p1, %f1, %f2", true),
             ("ex2.approx.f32 %f1, %f1", false),
         ] {

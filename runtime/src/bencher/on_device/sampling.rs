@@ -118,7 +118,7 @@ impl<'a> Sampling<'a> {
         self.seen.audits = audit(device, body)?;
         self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
         if measures {
-            roofline::measure(device, &mut self.seen.rooflines)?;
+            roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
         self.find_bodies(&warmed, body)?;
         let warm_up_bodies = body.calls();
@@ -132,7 +132,7 @@ impl<'a> Sampling<'a> {
         self.seen.telemetry[1] = device.telemetry();
         self.look_at_memory()?;
         if measures {
-            roofline::measure(device, &mut self.seen.rooflines)?;
+            roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
         if measures && self.seen.mode == Mode::Hot {
             self.seen.replayed = Some(replay(device, self.seen.calibration.round_trip, body)?);

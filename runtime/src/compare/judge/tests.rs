@@ -3,6 +3,7 @@
 use super::fixture::{case, labelled, metric, run};
 use super::*;
 use crate::compare::{FactKind, GateOutcome, Tendency};
+use crate::metric::Unit;
 use crate::record::Estimate;
 
 const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
@@ -318,4 +319,57 @@ fn a_comparison_survives_json() {
 fn an_estimate_of_a_row_is_the_one_of_the_record() {
     let comparison = compare(vec![case("A", &TIMES)], vec![case("A", &times(1.5))]);
     assert_eq!(comparison.rows[0].metrics[0].candidate, Estimate::of(&times(1.5)));
+}
+
+/// A case on a device, whose time and cycles changed by these factors.
+fn on_device(time: f64, cycles: Option<f64>) -> CaseRecord {
+    let mut case = case("A", &TIMES);
+    case.headline = "device_time".into();
+    case.metrics = vec![metric("device_time", Direction::Lower, &times(time))];
+    let cycles = cycles.map(|factor| {
+        let values = times(factor).map(|time| time * 1e6);
+        MetricRecord { unit: Unit::COUNT, ..metric("device_cycles", Direction::Lower, &values) }
+    });
+    case.metrics.extend(cycles);
+    case
+}
+
+#[test]
+fn a_change_of_a_devices_time_is_the_codes_only_where_its_cycles_changed_too() {
+    for (time, cycles, expected) in [
+        (1.2, Some(1.2), "Regressed"),
+        (0.8, Some(0.8), "Improved"),
+        (1.0, Some(1.0), "Unchanged"),
+        (1.2, None, "Regressed"),
+        (1.2, Some(1.0), "Inconclusive (the device's clock changed: cycles are unchanged)"),
+        (0.8, Some(1.0), "Inconclusive (the device's clock changed: cycles are unchanged)"),
+        (1.2, Some(0.8), "Inconclusive (the device's clock changed: cycles improved)"),
+        // What waits for memory takes its time at any clock.
+        (1.0, Some(1.2), "Unchanged"),
+    ] {
+        let before = on_device(1.0, cycles.map(|_| 1.0));
+        let comparison = compare(vec![before], vec![on_device(time, cycles)]);
+        assert_eq!(comparison.rows[0].verdict.to_string(), expected, "{time} {cycles:?}");
+    }
+    let slow = compare(vec![on_device(1.0, Some(1.0))], vec![on_device(1.2, Some(1.0))]);
+    let row = &slow.rows[0];
+    assert!(row.effect.is_some_and(|effect| effect.low > 0.05), "it is told all the same");
+    assert!(row.advice.as_ref().is_some_and(|advice| advice.starts_with("let the device cool")), "{row:?}");
+    assert_eq!(row.metrics[0].tendency, Tendency::Unclear);
+}
+
+#[test]
+fn cycles_that_are_gated_change_with_the_code_only_where_the_time_did() {
+    let metrics = Some(vec!["device_cycles".into()]);
+    let gate = crate::compare::Gate { metrics, ..crate::compare::Gate::default() };
+    let policy = Policy { gate, threshold: Some(0.05), ..Policy::default() };
+    let baseline = Baseline::promote("main", &run(1, vec![on_device(1.0, Some(1.0))]));
+    let after = run(2, vec![on_device(1.0, Some(1.2))]);
+    let comparison = judge(&baseline, &after, &History::default(), &policy);
+    assert_eq!(
+        comparison.rows[0].verdict.why(),
+        Some("the device's clock changed: time is unchanged"),
+        "{:?}",
+        comparison.rows[0]
+    );
 }

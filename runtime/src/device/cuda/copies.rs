@@ -11,7 +11,7 @@ use super::error::{check, told};
 use super::memory::Buffer;
 
 /// Data that looks like noise is made once and copied on from there.
-const NOISE: usize = 1 << 20;
+pub(super) const NOISE: usize = 1 << 20;
 
 /// The buffers. Those of the host are made when they are asked for.
 pub(super) struct Buffers {
@@ -27,23 +27,7 @@ impl Buffers {
     pub(super) fn new(stream: CUstream, bytes: usize) -> Result<Self, DeviceError> {
         let (from, to) = (Buffer::new(bytes)?, Buffer::new(bytes)?);
         let buffers = Self { stream, from, to, pinned: OnceCell::new(), pageable: RefCell::default() };
-        let noise = noise(NOISE.min(bytes));
-        let mut filled = 0;
-        while filled < bytes {
-            let part = noise.len().min(bytes - filled);
-            let place = buffers.from.address + filled as u64;
-            // SAFETY: the part lies within the buffer, and the noise outlives the synchronisation below.
-            let copied = unsafe {
-                match filled {
-                    0 => cuMemcpyHtoDAsync_v2(place, noise.as_ptr().cast(), part, stream),
-                    _ => cuMemcpyDtoDAsync_v2(place, buffers.from.address, part, stream),
-                }
-            };
-            check("fill a buffer", copied)?;
-            filled += part;
-        }
-        // SAFETY: the stream is the device's own.
-        told("fill a buffer", unsafe { result::stream::synchronize(stream) })?;
+        fill(&buffers.from, &noise(NOISE.min(bytes)), stream)?;
         Ok(buffers)
     }
 
@@ -99,6 +83,26 @@ impl Drop for Buffers {
     }
 }
 
+/// Fills a buffer with a pattern, again and again, and waits for it.
+pub(super) fn fill(buffer: &Buffer, pattern: &[u8], stream: CUstream) -> Result<(), DeviceError> {
+    let mut filled = 0;
+    while filled < buffer.bytes {
+        let part = pattern.len().min(buffer.bytes - filled);
+        let place = buffer.address + filled as u64;
+        // SAFETY: the part lies within the buffer, and the pattern outlives the synchronisation below.
+        let copied = unsafe {
+            match filled {
+                0 => cuMemcpyHtoDAsync_v2(place, pattern.as_ptr().cast(), part, stream),
+                _ => cuMemcpyDtoDAsync_v2(place, buffer.address, part, stream),
+            }
+        };
+        check("fill a buffer", copied)?;
+        filled += part;
+    }
+    // SAFETY: the stream is the device's own.
+    told("fill a buffer", unsafe { result::stream::synchronize(stream) })
+}
+
 /// Page-locked memory of the host.
 struct Pinned(*mut c_void);
 
@@ -117,7 +121,7 @@ impl Drop for Pinned {
 }
 
 /// So many bytes without a pattern.
-fn noise(bytes: usize) -> Vec<u8> {
+pub(super) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut noise = Vec::with_capacity(bytes + 8);
     while noise.len() < bytes {

@@ -7,6 +7,7 @@
 
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
+mod blas;
 mod copies;
 mod describe;
 mod error;
@@ -28,8 +29,8 @@ use cudarc::driver::sys::{
 };
 
 use super::{
-    Copies, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice, Queue, Release, Replay,
-    Stamp, Telemetry,
+    Copies, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice, Numbers, Product, Queue,
+    Release, Replay, Stamp, Telemetry,
 };
 use error::{check, told};
 use kernels::Kernels;
@@ -333,6 +334,13 @@ impl Device for Cuda {
 
     fn end_capture(&self) -> Result<Box<dyn Replay + '_>, DeviceError> {
         Ok(Box::new(graph::Graph::end(self.measured()?)?))
+    }
+
+    fn product(&self, numbers: Numbers, side: usize) -> Result<Option<Box<dyn Product + '_>>, DeviceError> {
+        let stream = self.measured()?;
+        let blas = blas::Blas::open(self.info.stand_in, stream)
+            .map_err(|why| DeviceError::refused("multiply matrices", &why))?;
+        Ok(Some(Box::new(blas::Square::new(blas, stream, numbers, side)?)))
     }
 
     fn copies(&self, bytes: usize) -> Result<Option<Box<dyn Copies + '_>>, DeviceError> {

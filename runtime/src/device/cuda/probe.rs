@@ -140,7 +140,8 @@ impl HostClock {
     }
 }
 
-fn open() -> Result<Library, String> {
+/// Opens the driver, without another word to it.
+pub(super) fn open() -> Result<Library, String> {
     let mut why = String::new();
     for name in NAMES {
         // SAFETY: the driver's initialisers run; they are those that any program of CUDA runs.

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "this is the C boundary that the module is for")]
 
+pub mod blas;
 pub mod context;
 pub mod control;
 pub mod device;

@@ -46,12 +46,43 @@ pub(super) fn unit(w: &mut Writer, key: Value, number: u64) -> Value {
     w.double("mul", whole, double(1.0 / (1_u64 << 53) as f64))
 }
 
-/// `f32(between(n, low, high))` of a draw's key.
-pub(super) fn between(w: &mut Writer, key: Value, number: u64, low: f64, high: f64) -> Value {
+/// `between(n, low, high)` of a draw's key, in `f64`.
+pub(super) fn between_wide(w: &mut Writer, key: Value, number: u64, low: f64, high: f64) -> Value {
     let unit = unit(w, key, number);
     let part = w.double("mul", unit, double(high - low));
-    let x = w.double("add", part, double(low));
+    w.double("add", part, double(low))
+}
+
+/// `f32(between(n, low, high))` of a draw's key.
+pub(super) fn between(w: &mut Writer, key: Value, number: u64, low: f64, high: f64) -> Value {
+    let x = between_wide(w, key, number, low, high);
     w.put(Class::Single, "cvt.rn.f32.f64", &[&x])
+}
+
+/// `below(n, bound)` of a draw's key, as a word.
+pub(super) fn below(w: &mut Writer, key: Value, number: u64, bound: Value) -> Value {
+    let bits = split_at(w, key, number);
+    let drawn = w.long("mul.hi.u64", bits, bound);
+    w.put(Class::Word, "cvt.u32.u64", &[&drawn])
+}
+
+/// `coin(n)` of a draw's key.
+pub(super) fn coin(w: &mut Writer, key: Value, number: u64) -> Value {
+    let bits = split_at(w, key, number);
+    let highest = w.long("shr.u64", bits, 63);
+    w.put(Class::Flag, "setp.ge.u64", &[&highest, &1])
+}
+
+/// `exp(z)`, in `f64`.
+pub(super) fn exp(w: &mut Writer, z: Value) -> Value {
+    let y = w.double("div", z, double(1024.0));
+    let mut p = w.put(Class::Double, "mov.f64", &[&double(1.0)]);
+    for k in (1..=13).rev() {
+        let product = w.double("mul", p, y);
+        let part = w.double("div", product, double(f64::from(k)));
+        p = w.double("add", part, double(1.0));
+    }
+    (0..10).fold(p, |p, _| w.double("mul", p, p))
 }
 
 /// `p * x + c` for each constant, the first of which is `p`.

@@ -1,13 +1,15 @@
-//! `Reference (CUDA)`: batches made on a device, one kernel for each field.
+//! `Reference (CUDA)`: batches made on a device, as few kernels for each field as its transforms allow.
 //!
-//! Rows are staged in pinned memory, copied on a stream of their own, worked on by a kernel that is written for the
-//! pipeline (`kernel.rs`, as PTX: no compiler is needed), and, where the batch is to be on the host, copied back on a
-//! third stream. While the consumer has a batch, the next ones are under way.
+//! Rows are staged in pinned memory, copied on a stream of their own, worked on by kernels that are written for the
+//! pipeline (`kernel.rs`, as PTX: no compiler is needed; `stages.rs` says where one ends), and, where the batch is to be on
+//! the host, copied back on a third stream. While the consumer has a batch, the next ones are under way.
 
 mod formulas;
+mod images;
 mod kernel;
 mod pipeline;
 mod slot;
+mod stages;
 mod writer;
 
 use std::sync::Arc;
@@ -31,8 +33,8 @@ enum Place {
 
 /// The same bits as [`Reference`](super::Reference), made on a device and copied back: what a consumer on the host gets.
 ///
-/// It makes each number by itself: what looks at a whole image, at more than one element or at more than one field is
-/// declined by name, and so are workers, since rows are staged on the consumer's thread.
+/// What looks at more than one element or at more than one field is declined by name, and so are the transforms that have
+/// no kernel, and workers, since rows are staged on the consumer's thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 

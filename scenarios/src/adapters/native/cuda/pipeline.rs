@@ -14,7 +14,7 @@ use super::super::input::Input;
 use super::super::place::Place as Saved;
 use super::super::prefetch::Batches;
 use super::Place;
-use super::kernel::{self, HEAD, Kernel};
+use super::kernel::{self, HEAD, Kernel, Written};
 use super::slot::{Room, Slot};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
@@ -31,13 +31,26 @@ pub(super) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
     move |error| Error::new(format!("failed to {what}: {:?}", error.0))
 }
 
-/// A kernel that is loaded.
+/// The kernels of a field, loaded, with what they share. One stream runs all of them, one after the other, so that one
+/// room for what lies between them is enough for all batches.
 #[derive(Debug)]
 struct Loaded {
-    function: CudaFunction,
-    numbers: usize,
+    /// Once for each element, where something is drawn so.
+    drawing: Option<Step>,
+    steps: Vec<Step>,
     mean: CudaSlice<f32>,
     scale: CudaSlice<f32>,
+    notes: CudaSlice<u8>,
+    /// What one kernel writes and the next one reads: two rooms, by turns.
+    between: [CudaSlice<u8>; 2],
+}
+
+/// A kernel that is loaded.
+#[derive(Debug)]
+struct Step {
+    function: CudaFunction,
+    /// Of an element.
+    threads: usize,
 }
 
 /// A cursor over batches that a device makes.
@@ -73,7 +86,8 @@ impl Cursor {
         stop_tracking(&ctx);
         let stream = || ctx.new_stream().map_err(failed("make a stream"));
         let (up, run, down) = (stream()?, stream()?, stream()?);
-        let kernels = load(&ctx, &run, &written)?;
+        let elements = batches.size.min(batches.all.len());
+        let kernels = load(&ctx, &run, &written, elements)?;
         let mut sources: Vec<usize> = written.iter().map(|(source, _)| *source).collect();
         sources.sort_unstable();
         sources.dedup();
@@ -88,7 +102,6 @@ impl Cursor {
                 is_computed: kernel.is_some(),
             })
             .collect();
-        let elements = batches.size.min(batches.all.len());
         let slot = |_| Slot::new(&ctx, &run, elements, &rows, &rooms, &kinds, place);
         let slots = (0..SLOTS).map(slot).collect::<Result<_>>()?;
         // Memory of the streams' order is there for other streams when its own has reached it.
@@ -122,7 +135,7 @@ impl Cursor {
             let Some(kernel) = kernel else { continue };
             let of = &mut slot.delivered[field];
             let to = of.device.as_mut().expect("a computed field has a buffer");
-            launch(&self.run, kernel, &slot.uploads[of.upload].device, to, &elements, draws)?;
+            compute(&self.run, kernel, &slot.uploads[of.upload].device, to, &elements, draws)?;
         }
         slot.computed.record(&self.run).map_err(failed("record an event"))?;
         if self.place == Place::Device {
@@ -153,12 +166,11 @@ impl Cursor {
     }
 }
 
-/// The kernels of all delivered fields with their source fields, and the fields.
-type Written = (Vec<(usize, Option<Kernel>)>, Arc<[FieldKind]>);
+/// The kernels of all delivered fields with their source fields.
+type Fields = Vec<(usize, Option<Written>)>;
 
-fn write(spec: &PipelineSpec, data: &DataSet) -> Result<Written> {
-    let declined =
-        |what: &str| skip(format!("it makes each number by itself on the device: {what} is not for it"));
+fn write(spec: &PipelineSpec, data: &DataSet) -> Result<(Fields, Arc<[FieldKind]>)> {
+    let declined = |what: &str| skip(format!("its kernels on the device do not have {what}"));
     let structure = &spec.structure;
     let whole = !structure.mixture.is_empty()
         || structure.mixing.is_some()
@@ -174,7 +186,7 @@ fn write(spec: &PipelineSpec, data: &DataSet) -> Result<Written> {
     let write = |(number, route): (usize, &crate::workload::Route)| {
         let name = format!("weighbridge_field_{number}");
         let kernel = kernel::write(route, data, &name).map_err(|what| declined(&what))?;
-        let numbers = kernel.as_ref().map_or(0, |kernel| kernel.numbers);
+        let numbers: usize = route.output.shape.iter().product();
         if u32::try_from(numbers * spec.batch_size.min(spec.elements().len())).is_err() {
             return Err(declined("a batch of more than 2^32 numbers"));
         }
@@ -191,27 +203,49 @@ fn stop_tracking(ctx: &Arc<CudaContext>) {
     unsafe { ctx.disable_event_tracking() };
 }
 
-/// Loads the kernels of a pipeline as one module, and what they read.
+/// Loads the kernels of a pipeline as one module, with what they read and the room that batches of `elements` need.
 fn load(
     ctx: &Arc<CudaContext>,
     stream: &Arc<CudaStream>,
-    written: &[(usize, Option<Kernel>)],
+    written: &[(usize, Option<Written>)],
+    elements: usize,
 ) -> Result<Vec<Option<Loaded>>> {
-    if written.iter().all(|(_, kernel)| kernel.is_none()) {
+    let fields = || written.iter().filter_map(|(_, written)| written.as_ref());
+    let texts: String = fields()
+        .flat_map(|field| field.drawing.iter().chain(&field.kernels))
+        .map(|kernel| kernel.text.as_str())
+        .collect();
+    if texts.is_empty() {
         return Ok(written.iter().map(|_| None).collect());
     }
-    let texts = written.iter().filter_map(|(_, kernel)| kernel.as_ref().map(|kernel| kernel.text.as_str()));
-    let text = HEAD.to_owned() + &texts.collect::<String>();
-    let module = ctx.load_module(text.into()).map_err(failed("load the kernels of the pipeline"))?;
-    let load = |(_, kernel): &(usize, Option<Kernel>)| {
-        let Some(kernel) = kernel else { return Ok(None) };
+    let module = ctx.load_module((HEAD.to_owned() + &texts).into());
+    let module = module.map_err(failed("load the kernels of the pipeline"))?;
+    let step = |kernel: &Kernel| {
         let function = module.load_function(&kernel.name).map_err(failed("find a kernel of the pipeline"))?;
-        let (mean, scale) = match &kernel.constants {
+        Ok(Step { function, threads: kernel.threads })
+    };
+    let copy = |column: &[f32]| stream.clone_htod(column).map_err(failed("copy constants to the device"));
+    let room = |bytes: usize| {
+        stream.alloc_zeros::<u8>((elements * bytes).max(1)).map_err(failed("get memory of the device"))
+    };
+    let load = |(_, written): &(usize, Option<Written>)| {
+        let Some(written) = written else { return Ok(None) };
+        let (mean, scale) = match &written.constants {
             Some(constants) => (&constants.mean[..], &constants.scale[..]),
             None => (&[0.0][..], &[0.0][..]),
         };
-        let copy = |column: &[f32]| stream.clone_htod(column).map_err(failed("copy constants to the device"));
-        Ok(Some(Loaded { function, numbers: kernel.numbers, mean: copy(mean)?, scale: copy(scale)? }))
+        // The last one writes what is delivered.
+        let (_, inner) = written.kernels.split_last().expect("a field that is computed has a kernel");
+        let between =
+            |first| inner.iter().skip(first).step_by(2).map(|kernel| kernel.writes).max().unwrap_or(0);
+        Ok(Some(Loaded {
+            drawing: written.drawing.as_ref().map(step).transpose()?,
+            steps: written.kernels.iter().map(step).collect::<Result<_>>()?,
+            mean: copy(mean)?,
+            scale: copy(scale)?,
+            notes: room(written.notes)?,
+            between: [room(between(0))?, room(between(1))?],
+        }))
     };
     written.iter().map(load).collect()
 }
@@ -234,30 +268,52 @@ fn upload(
     slot.uploaded.record(up).map_err(failed("record an event"))
 }
 
-#[expect(unsafe_code, reason = "what a kernel reads and writes is known to its text alone")]
-fn launch(
+/// Enqueues the kernels of a field.
+fn compute(
     run: &Arc<CudaStream>,
-    kernel: &Loaded,
+    field: &Loaded,
     from: &CudaSlice<u8>,
     to: &mut CudaSlice<u8>,
     elements: &Range<usize>,
     draws: u64,
 ) -> Result<()> {
-    let count = (elements.len() * kernel.numbers) as u32;
+    let (mut from, _from) = from.device_ptr(run);
+    let (to, _to) = to.device_ptr_mut(run);
+    let between = field.between.each_ref().map(|room| room.device_ptr(run).0);
+    if let Some(drawing) = &field.drawing {
+        launch(run, field, drawing, [from, to], elements, draws)?;
+    }
+    for (number, step) in field.steps.iter().enumerate() {
+        let to = if number + 1 == field.steps.len() { to } else { between[number % 2] };
+        launch(run, field, step, [from, to], elements, draws)?;
+        from = to;
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "what a kernel reads and writes is known to its text alone")]
+fn launch(
+    run: &Arc<CudaStream>,
+    field: &Loaded,
+    step: &Step,
+    [from, to]: [u64; 2],
+    elements: &Range<usize>,
+    draws: u64,
+) -> Result<()> {
+    let count = (elements.len() * step.threads) as u32;
     if count == 0 {
         return Ok(());
     }
     let first = elements.start as u64;
-    let (from, _from) = from.device_ptr(run);
-    let (to, _to) = to.device_ptr_mut(run);
-    let (mean, _mean) = kernel.mean.device_ptr(run);
-    let (scale, _scale) = kernel.scale.device_ptr(run);
-    let mut launch = run.launch_builder(&kernel.function);
-    launch.arg(&from).arg(&to).arg(&count).arg(&first).arg(&draws).arg(&mean).arg(&scale);
+    let (mean, _mean) = field.mean.device_ptr(run);
+    let (scale, _scale) = field.scale.device_ptr(run);
+    let (notes, _notes) = field.notes.device_ptr(run);
+    let mut launch = run.launch_builder(&step.function);
+    launch.arg(&from).arg(&to).arg(&count).arg(&first).arg(&draws).arg(&mean).arg(&scale).arg(&notes);
     let blocks = count.div_ceil(THREADS);
     let shape = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-    // SAFETY: the parameters are those that every kernel of ours declares; it touches `count` numbers of `from` and
-    // `to`, which have room for a batch, and a column of constants.
+    // SAFETY: the parameters are those that every kernel of ours declares; it touches the numbers of `count` threads in
+    // `from` and `to`, which have room for a batch, its notes, and a column of constants.
     unsafe { launch.launch(shape) }.map(drop).map_err(failed("launch a kernel of the pipeline"))
 }
 
