@@ -2,15 +2,12 @@
 
 use std::rc::Rc;
 
-use super::Stream;
 use super::sample::Body;
 use super::sampling::{Asked, Sampling};
+use super::{PLATFORM, Stream};
 use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
 use crate::device::{Backend, Device, DeviceInfo, open_device};
 use crate::metric::{Doubt, Mode, Returns};
-
-/// What brings the device that is missing.
-pub(super) const PLATFORM: &str = "run with --platform gpu";
 
 /// A device, and how a body is timed on it.
 ///

@@ -18,3 +18,6 @@ mod warm;
 
 pub use handle::DeviceBencher;
 pub use stream::Stream;
+
+/// What brings the device that is missing.
+const PLATFORM: &str = "run with --platform gpu";

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt;
 
-use super::handle::PLATFORM;
+use super::PLATFORM;
 use crate::bencher::{Result, skip};
 use crate::device::{Device, Mark, Queue};
 

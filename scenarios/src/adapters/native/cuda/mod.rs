@@ -7,6 +7,7 @@
 mod formulas;
 mod images;
 mod kernel;
+mod lines;
 mod pipeline;
 mod slot;
 mod stages;
@@ -14,13 +15,19 @@ mod writer;
 
 use std::sync::Arc;
 
+use cudarc::driver::DriverError;
 use weighbridge::gpu::find_device;
-use weighbridge::{Availability, Platform, Result, adapter, skip};
+use weighbridge::{Availability, Error, Platform, Result, adapter, skip};
 
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
 use pipeline::Cursor;
+
+/// What became of an attempt at the device.
+fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
+    move |error| Error::new(format!("failed to {what}: {:?}", error.0))
+}
 
 /// Where a batch is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

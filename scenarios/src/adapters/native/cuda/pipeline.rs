@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig,
-    PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
 use weighbridge::{Delivery, Error, FieldKind, Result, skip};
 
@@ -13,9 +12,9 @@ use super::super::buffer::row_bytes;
 use super::super::input::Input;
 use super::super::place::Place as Saved;
 use super::super::prefetch::Batches;
-use super::Place;
 use super::kernel::{self, HEAD, Kernel, Written};
 use super::slot::{Room, Slot};
+use super::{Place, failed};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
 use crate::workload::{Draws, PipelineSpec};
@@ -25,11 +24,6 @@ const SLOTS: usize = 3;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-
-/// What became of an attempt at the device.
-pub(super) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::new(format!("failed to {what}: {:?}", error.0))
-}
 
 /// The kernels of a field, loaded, with what they share. One stream runs all of them, one after the other, so that one
 /// room for what lies between them is enough for all batches.

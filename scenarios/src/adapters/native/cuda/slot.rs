@@ -6,8 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, PinnedHostSlice};
 use weighbridge::{FieldKind, Result};
 
-use super::Place;
-use super::pipeline::failed;
+use super::{Place, failed};
 use crate::contract::Batch;
 
 /// A field of the data set, on its way to the device.
