@@ -42,7 +42,7 @@ pub mod __private;
 pub use bencher::{
     Audit, Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Each, Error, ErrorKind, FieldKind,
     Kept, KeptField, Limits, Moments, Purpose, Ran, Remote, Result, Settings, Source, Stopped, Stream,
-    Ticket, Used, Work, Yield, skip,
+    Ticket, Used, Whole, Work, Yield, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};

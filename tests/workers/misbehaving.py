@@ -173,6 +173,21 @@ class Misbehaving(tiny.Worker):
         super().on_run(said)
         self.channel.send = send
 
+    def on_epoch(self, said):
+        if self.fault != "works-while-stopped":
+            return super().on_epoch(said)
+        # Nobody stops the clock, and so all of the work is done between the requests.
+        send, start = self.channel.send, tiny.now()
+
+        def late(name, **message):
+            while tiny.now() < start + 2 * self.wall:
+                pass
+            send(name, **{**message, "wall": 2 * self.wall})
+
+        self.channel.send = late
+        super().on_epoch(said)
+        self.channel.send = send
+
     def claiming(self, send):
         def changed(name, **message):
             if name == "ran":
@@ -185,6 +200,7 @@ class Misbehaving(tiny.Worker):
     def working(self, send):
         def changed(name, **message):
             if name == "ran":
+                self.wall = message["wall"]
                 message["usage"]["cpu"] = 300_000_000
                 message["stopped"].update(cpu=400_000_000, others=390_000_000)
             send(name, **message)

@@ -269,11 +269,13 @@ class Worker:
 
     def on_epoch(self, said):
         self.loader.begin(said["epoch"])
-        elements = size = batches = 0
+        elements = size = batches = first = 0
         start = now()
         while (batch := self.loader.next()) is not None:
             elements, size, batches = elements + batch[0], size + sum(map(len, batch[1])), batches + 1
-        self.channel.send("timed", wall=now() - start, elements=elements, bytes=size, batches=batches)
+            first = first or now() - start
+        wall = now() - start
+        self.channel.send("timed", wall=wall, first=first, elements=elements, bytes=size, batches=batches)
 
     def on_begin(self, said):
         self.loader.begin(said["epoch"])

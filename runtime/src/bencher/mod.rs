@@ -29,6 +29,6 @@ pub(crate) use iterate::{BLOCK, grow};
 pub use limits::{Limits, Phase, Purpose};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
-pub use remote::{Audit, Costs, Ran, Remote, Stopped, Used};
+pub use remote::{Audit, Costs, Ran, Remote, Stopped, Used, Whole};
 pub use source::{Count, Each, Source};
 pub use work::{Delivery, Ticket, Work};

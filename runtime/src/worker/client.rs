@@ -14,7 +14,7 @@ use super::place::Place;
 use super::process::Process;
 use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, VERSION};
 use crate::bencher::{
-    Audit, Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, skip,
+    Audit, Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, Whole, skip,
 };
 use crate::device::Platform;
 
@@ -207,28 +207,6 @@ impl Worker {
         }
     }
 
-    /// How long a whole epoch takes by the worker's clock, and how many elements it has.
-    ///
-    /// # Errors
-    /// What went wrong; that it claims more time than has passed.
-    pub fn time_epoch(&mut self, epoch: u64) -> Result<(Duration, u64)> {
-        let clock = self.process.clock().clone();
-        let begun = clock.now();
-        match self.ask("timing an epoch", &Ask::Epoch { epoch })? {
-            Say::Timed(timed) => {
-                let (wall, passed) = (Duration::from_nanos(timed.wall), clock.now() - begun);
-                if wall > passed {
-                    return Err(Error::of(
-                        ErrorKind::Clock,
-                        format!("the worker claims {wall:?} for an epoch, but {passed:?} passed"),
-                    ));
-                }
-                Ok((wall, timed.elements))
-            }
-            other => Err(self.not(&other, "`timed`")),
-        }
-    }
-
     /// Closes the pipeline, if one is open. How long that took by the worker's clock, where it says so.
     ///
     /// # Errors
@@ -359,6 +337,22 @@ impl Remote for Worker {
             epoch.check_set_up(&ran, *grown, self.costs())?;
         }
         Ok(ran)
+    }
+
+    fn time_epoch(&mut self, epoch: u64) -> Result<Whole> {
+        let clock = self.process.clock().clone();
+        let begun = clock.now();
+        let timed = match self.ask("timing an epoch", &Ask::Epoch { epoch })? {
+            Say::Timed(timed) => timed,
+            other => return Err(self.not(&other, "`timed`")),
+        };
+        let (wall, passed) = (Duration::from_nanos(timed.wall), clock.now() - begun);
+        if wall > passed {
+            let what = format!("the worker claims {wall:?} for an epoch, but {passed:?} passed");
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        let first = Duration::from_nanos(timed.first);
+        Ok(Whole { wall, first, elements: timed.elements, batches: timed.batches })
     }
 
     fn costs(&self) -> Costs {

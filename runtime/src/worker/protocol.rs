@@ -257,7 +257,10 @@ pub(super) struct Stopped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Timed {
     pub(super) wall: u64,
+    #[serde(default)]
+    pub(super) first: u64,
     pub(super) elements: u64,
+    pub(super) batches: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -271,16 +271,17 @@ def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collecti
 
 
 def epoch(loader: Loader, number: int) -> dict[str, int]:
-    """One whole epoch, from the first request to the end of the last batch."""
+    """One whole epoch, from the first request to the end of the last batch, and to that of the first."""
     iterator = loader.begin(number)
-    elements = size = batches = 0
+    elements = size = batches = first = 0
     start = now()
     for batch in iterator:
         count, weight = loader.device.weigh(batch)
         elements += count
         size += weight
         batches += 1
-    return {"wall": now() - start, "elements": elements, "bytes": size, "batches": batches}
+        first = first or now() - start
+    return {"wall": now() - start, "first": first, "elements": elements, "bytes": size, "batches": batches}
 
 
 def each(loader: Loader, number: int, look: Callable[[Batch], None]) -> None:

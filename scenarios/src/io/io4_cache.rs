@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Costs, Kept, Limits, Needs, Ran, Remote};
+use weighbridge::{Costs, Kept, Limits, Needs, Ran, Remote, Whole};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
@@ -157,6 +157,10 @@ impl Remote for Later<'_> {
 
     fn run(&mut self, _epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
         self.there()?.run(1, limits, hold)
+    }
+
+    fn time_epoch(&mut self, _epoch: u64) -> Result<Whole> {
+        self.there()?.time_epoch(1)
     }
 
     fn costs(&self) -> Costs {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use weighbridge::worker::{Command, Epoch, Order, Task, Worker};
-use weighbridge::{Availability, Costs, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result};
+use weighbridge::{
+    Availability, Costs, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result, Whole,
+};
 
 use super::peer::{self, Peer, State};
 use crate::contract::{Batch, Epochs, Executed};
@@ -299,7 +301,7 @@ impl Epochs for Open<'_> {
     }
 
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
-        let (took, elements) = self.worker.time_epoch(epoch)?;
+        let Whole { wall: took, elements, .. } = self.worker.time_epoch(epoch)?;
         let all = self.elements;
         if elements != all {
             return Err(Error::of(
@@ -322,6 +324,10 @@ impl Remote for Open<'_> {
 
     fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
         self.worker.run(epoch, limits, hold)
+    }
+
+    fn time_epoch(&mut self, epoch: u64) -> Result<Whole> {
+        self.worker.time_epoch(epoch)
     }
 
     fn costs(&self) -> Costs {
