@@ -145,15 +145,16 @@ const TIMES: u32 = 20;
 /// The samples and the wall time may differ by this share.
 const TOLERANCE: f64 = 0.05;
 
-/// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken: a
-/// cheat has all, but a system that starts threads or processes for each epoch has much as well.
-const OTHERS: f64 = 0.2;
+/// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken. A
+/// cheat has nearly all; a system that starts threads or processes for each epoch has 15 to 85 % (SPDL, FFCV, Ray Data).
+/// Whoever stays below it has hidden at most a half of its work.
+const OTHERS: f64 = 0.5;
 
 /// The same where a pass is one call: its compiler works between two passes. A choice, that no measurement stands behind.
 const OTHERS_OF_PASSES: f64 = 0.6;
 
-/// An element of an epoch in which the clock never stands may take so many times what it takes in the passes: a system
-/// that has a batch or two ready after each stop has up to a third of them so (SPDL, 0.8).
+/// The second look: an element of an epoch in which the clock never stands may take so many times what it takes in the
+/// passes. A choice: what begins each epoch at a great cost, and has nothing prepared, was below it (Ray Data).
 const UNSTOPPED: f64 = 2.0;
 
 /// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
@@ -624,19 +625,19 @@ mod tests {
     #[test]
     fn work_of_others_while_the_clock_stands_is_told_by_name_where_it_makes_batches() {
         let change: fn(&mut Ran) = |ran| {
-            ran.usage.cpu = Some(60_000_000);
-            ran.stopped = Stopped { wall: Some(1), cpu: Some(40_000_000), others: Some(40_000_000) };
+            ran.usage.cpu = Some(40_000_000);
+            ran.stopped = Stopped { wall: Some(1), cpu: Some(60_000_000), others: Some(60_000_000) };
         };
         let (kind, said) = refused(change);
         assert!(
             kind == ErrorKind::Clock && said.contains("prepares batches while the clock is stopped"),
             "{said}"
         );
-        assert!(said.contains("40ms of 100ms") && said.contains("takes 2.1 times as long"), "{said}");
+        assert!(said.contains("60ms of 100ms") && said.contains("takes 2.1 times as long"), "{said}");
         let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
         let dear_to_begin = &mut Elsewhere { change, held: Vec::new(), slow: false };
         bencher.stream_remote(dear_to_begin).expect("its batches come as fast when nobody stops it");
-        for (cpu, others) in [(60_000, 40_000), (900_000_000, 100_000_000), (170_000_000, 30_000_000)] {
+        for (cpu, others) in [(40_000, 60_000), (900_000_000, 100_000_000), (170_000_000, 130_000_000)] {
             let usage = Used { cpu: Some(cpu), ..Used::default() };
             let stopped = Stopped { wall: Some(1), cpu: Some(others), others: Some(others) };
             assert_eq!(used_meanwhile(&Ran { usage, stopped, ..Ran::default() }), None);
