@@ -146,19 +146,19 @@ const TIMES: u32 = 20;
 const TOLERANCE: f64 = 0.05;
 
 /// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken. A
-/// cheat has nearly all; a system that starts threads or processes for each epoch has 15 to 85 % (SPDL, FFCV, Ray Data).
+/// cheat has nearly all; a system that starts threads or processes for each epoch has 22 to 85 % (SPDL, FFCV, Ray Data).
 /// Whoever stays below it has hidden at most a half of its work.
 const OTHERS: f64 = 0.5;
 
 /// The same where a pass is one call: its compiler works between two passes. A choice, that no measurement stands behind.
 const OTHERS_OF_PASSES: f64 = 0.6;
 
+/// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
+const LEAST_OTHERS: u64 = 20_000_000;
+
 /// The second look: an element of an epoch in which the clock never stands may take so many times what it takes in the
 /// passes. A choice: what begins each epoch at a great cost, and has nothing prepared, was below it (Ray Data).
 const UNSTOPPED: f64 = 2.0;
-
-/// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
-const LEAST_OTHERS: u64 = 20_000_000;
 
 /// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
 /// `PENDING` of the time that the batch takes: the bounds that a body on a device is doubted by.

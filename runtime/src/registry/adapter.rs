@@ -36,7 +36,7 @@ pub struct AdapterEntry {
 inventory::collect!(AdapterEntry);
 
 impl AdapterEntry {
-    /// Whether it is installed. Runs the author's probe, so listings never ask.
+    /// Whether it is installed. Runs the author's probe.
     pub fn availability(&self) -> Availability {
         match self.probe {
             Some(probe) => probe(),

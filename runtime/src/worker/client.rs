@@ -346,13 +346,19 @@ impl Remote for Worker {
             Say::Timed(timed) => timed,
             other => return Err(self.not(&other, "`timed`")),
         };
-        let (wall, passed) = (Duration::from_nanos(timed.wall), clock.now() - begun);
-        if wall > passed {
-            let what = format!("the worker claims {wall:?} for an epoch, but {passed:?} passed");
+        let passed = clock.now() - begun;
+        let (wall, first) = (Duration::from_nanos(timed.wall), Duration::from_nanos(timed.first));
+        if wall > passed || first > wall {
+            let what = format!(
+                "the worker claims {wall:?} for an epoch and {first:?} for its first batch, but {passed:?} passed"
+            );
             return Err(Error::of(ErrorKind::Clock, what));
         }
-        let first = Duration::from_nanos(timed.first);
-        Ok(Whole { wall, first, elements: timed.elements, batches: timed.batches })
+        let whole = Whole { wall, first, elements: timed.elements, batches: timed.batches };
+        if let Some(Open { epoch: Some(epoch), .. }) = &self.open {
+            epoch.check_whole(&whole)?;
+        }
+        Ok(whole)
     }
 
     fn costs(&self) -> Costs {

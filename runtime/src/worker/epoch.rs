@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::protocol::Order;
-use crate::bencher::{Costs, Error, ErrorKind, Limits, Ran, Result};
+use crate::bencher::{Costs, Error, ErrorKind, Limits, Ran, Result, Whole};
 
 /// What a pipeline delivers in an epoch, known before it is asked. With it a worker's figures are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,16 @@ impl Epoch {
         };
         let expected = pass(limits.warmup.max(1)) + (ran.passes - 1) * pass(limits.warmup);
         if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
+    }
+
+    /// An epoch that was gone through without a stop has all of its elements.
+    pub(super) fn check_whole(&self, whole: &Whole) -> Result<()> {
+        let (elements, all) = (whole.elements, self.elements);
+        if elements == all {
+            return Ok(());
+        }
+        let what = format!("the epoch that was timed has {elements} elements instead of {all}");
+        Err(Error::of(ErrorKind::Work, what))
     }
 
     /// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
@@ -134,6 +144,14 @@ mod tests {
             IMAGES.check(&around, LIMITS, order).expect("where the epoch ended is not known");
         }
         assert!(refused(Order::Lost, &ran(641)).contains("640 at most"));
+    }
+
+    #[test]
+    fn an_epoch_that_was_timed_has_all_of_its_elements() {
+        let whole = |elements| Whole { elements, batches: 16, ..Whole::default() };
+        IMAGES.check_whole(&whole(1000)).expect("all of them");
+        let said = IMAGES.check_whole(&whole(990)).unwrap_err();
+        assert!(said.kind() == &ErrorKind::Work && said.to_string().contains("990 elements instead of 1000"));
     }
 
     #[test]
