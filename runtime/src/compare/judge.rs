@@ -11,6 +11,7 @@ use super::values::Sides;
 use super::{
     Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Verdict,
 };
+use crate::device::on_all_processors;
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{Agreement, Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
@@ -76,13 +77,12 @@ fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &
         baseline.cases.iter().map(|case| (case.id.to_string(), case)).collect();
     let commit = baseline.environment.software.get("commit");
     let revision = commit.map(|commit| commit.get(..12).unwrap_or(commit));
-    let mut seen = HashSet::new();
-    let mut rows = Vec::new();
-    for case in &candidate.cases {
+    let judged = on_all_processors(&candidate.cases, |case| {
         let name = case.id.to_string();
-        rows.extend(row(before.get(&name).copied(), case, history, policy, revision));
-        seen.insert(name);
-    }
+        (row(before.get(&name).copied(), case, history, policy, revision), name)
+    });
+    let (rows, seen): (Vec<_>, HashSet<_>) = judged.into_iter().unzip();
+    let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
     // What the baseline only skipped is nothing that went missing.
     let gone = baseline.cases.iter().filter(|case| {
         !matches!(case.status, CaseStatus::Skipped(_)) && !seen.contains(&case.id.to_string())

@@ -16,6 +16,7 @@ mod memory;
 mod noise;
 mod perf;
 mod platform;
+mod processors;
 mod seam;
 mod usage;
 
@@ -29,6 +30,7 @@ pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use perf::HardwareCounters;
 pub use platform::{NoDevice, Platform, find_device, open_device};
+pub use processors::on_all_processors;
 pub use seam::{
     Copies, CopyKind, Device, DeviceError, Hold, Mark, Numbers, Product, Queue, Release, Replay, Stamp,
 };

@@ -2,20 +2,16 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread;
 
 use super::files::{is_temporary, read_record, replace, write_record};
 use super::layout::{directories_in, manifest_in};
 use super::{Disk, Error, Files, Layout, Stream};
 use crate::compare::History;
+use crate::device::on_all_processors;
 use crate::plan::CaseId;
 use crate::record::{Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus};
 use crate::run::Repeat;
-
-/// Fewer cases than this are not worth a thread.
-const LEAST_PART: usize = 64;
 
 /// The runs of a data directory.
 ///
@@ -157,29 +153,10 @@ impl Runs {
     /// [`Error::NoRun`], or what is the matter with a file: a damaged case is never passed over.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, Error> {
         let manifest = self.manifest(run)?;
-        let cases = self.cases(run, &manifest.planned.cases)?;
-        Ok(RunRecord { manifest, cases })
-    }
-
-    /// The records of these cases, read on all processors: a run may have ten thousand.
-    fn cases(&self, run: &RunId, ids: &[CaseId]) -> Result<Vec<CaseRecord>, Error> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let part = ids.len().div_ceil(threads).max(LEAST_PART);
-        let read = |ids: &[CaseId]| -> Result<Vec<CaseRecord>, Error> {
-            let mut cases = Vec::with_capacity(ids.len());
-            for id in ids {
-                cases.extend(self.case(run, id)?);
-            }
-            Ok(cases)
-        };
-        thread::scope(|scope| {
-            let parts: Vec<_> = ids.chunks(part).skip(1).map(|ids| scope.spawn(move || read(ids))).collect();
-            let mut cases = read(ids.get(..part).unwrap_or(ids))?;
-            for part in parts {
-                cases.extend(part.join().expect("reading does not panic")?);
-            }
-            Ok(cases)
-        })
+        // A run may have ten thousand.
+        let read = on_all_processors(&manifest.planned.cases, |id| self.case(run, id));
+        let cases: Result<Vec<_>, _> = read.into_iter().filter_map(Result::transpose).collect();
+        Ok(RunRecord { cases: cases?, manifest })
     }
 
     /// A run with its cases and all their repeats.

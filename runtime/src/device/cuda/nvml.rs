@@ -1,5 +1,5 @@
-//! The driver's management library, by hand: the functions that are called, and no more. (The crate for it costs fifteen
-//! seconds of build.)
+//! The driver's management library, by hand: the functions that are called, and no more. (The crate for it generates
+//! a binding to all of them, which every build of the feature would pay for.)
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 
