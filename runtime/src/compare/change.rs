@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Doubts, Judgement, weigh};
 use super::values::{Sides, Values};
 use super::{Policy, Tolerance, Verdict};
-use crate::metric::{Course, Direction, Unit};
+use crate::metric::{Course, DEVICE_METRICS, Direction, METRICS, Unit};
 use crate::record::{Estimate, MetricRecord};
 use crate::stats;
 
@@ -96,9 +96,11 @@ pub(super) fn change(
 }
 
 /// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is
-/// the first item, which is apart from the steady state.
+/// the first item, which is apart from the steady state, nor what an author hands in: a set-up is paid once.
 pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
-    (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != "first_item"
+    let ours = METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
+        || ["region/", "phase/"].iter().any(|part| name.starts_with(part));
+    ours && (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != "first_item"
 }
 
 /// What disturbed the blocks that the values are of: the larger of both sides' middle processes.
