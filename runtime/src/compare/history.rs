@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::plan::CaseId;
-use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunId, RunManifest, RunRecord};
+use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunManifest};
+#[cfg(test)]
+use crate::record::{RunId, RunRecord};
 use crate::stats;
 
 /// What earlier runs measured, by case.
@@ -33,7 +35,8 @@ pub(super) struct PastRun {
 
 impl History {
     /// The history of those runs that [belong](Self::belongs) beside the baseline and are not the candidate.
-    pub fn gather<'a>(
+    #[cfg(test)]
+    pub(crate) fn gather<'a>(
         baseline: &Baseline,
         candidate: &RunId,
         runs: impl IntoIterator<Item = &'a RunRecord>,

@@ -1,5 +1,6 @@
 //! `--versus PATH` and `--versus-adapter NAME`: two sides in turns, until each case is decided.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -338,16 +339,16 @@ fn programs<'a>(
     plan: &'a Plan,
     theirs: &[CaseId],
 ) -> Result<(Vec<Pair<'a>>, Vec<Row>), Error> {
-    let theirs_by_name = by_name(theirs);
+    let theirs_by_name: HashMap<_, _> = theirs.iter().map(|id| (id.to_string(), id)).collect();
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
     for candidate in plan.cases.iter().filter(|case| case.measured) {
-        let verdict = match find(&theirs_by_name, &candidate.id.to_string()) {
+        let verdict = match theirs_by_name.get(&candidate.id.to_string()) {
             None => Verdict::Added,
             Some(id) => match axis_changed(id, &candidate.id) {
                 Some(why) => Verdict::Incomparable(why),
                 None => {
-                    pairs.push(Pair { baseline: id.clone(), candidate });
+                    pairs.push(Pair { baseline: (*id).clone(), candidate });
                     continue;
                 }
             },
@@ -357,24 +358,11 @@ fn programs<'a>(
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
     let all = plan::build(registry, &request(&context.args, Mode::List, settings)?)?;
-    let ours = by_name(all.cases.iter().map(|case| &case.id));
-    for id in theirs.iter().filter(|id| find(&ours, &id.to_string()).is_none()) {
+    let ours: HashSet<_> = all.cases.iter().map(|case| case.id.to_string()).collect();
+    for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
         rows.push(Row::bare(id, "wall_time", Verdict::Removed));
     }
     Ok((pairs, rows))
-}
-
-/// Cases by their names, in order.
-fn by_name<'a>(cases: impl IntoIterator<Item = &'a CaseId>) -> Vec<(String, &'a CaseId)> {
-    let mut named: Vec<(String, &CaseId)> = cases.into_iter().map(|id| (id.to_string(), id)).collect();
-    named.sort_by(|one, other| one.0.cmp(&other.0));
-    named
-}
-
-/// The case of a name.
-fn find<'a>(cases: &[(String, &'a CaseId)], name: &str) -> Option<&'a CaseId> {
-    let at = cases.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
-    Some(cases[at].1)
 }
 
 /// A path as it was typed; a bare name is a file here, never a program on the search path.

@@ -240,7 +240,7 @@ impl<'de> MapAccess<'de> for Entries {
 }
 
 /// The key of an entry: the name of a field, or a text. It stays where it is, since most are looked at once and a file
-/// has many.
+/// has many. No map of a record has keys of another kind.
 struct Key<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for Key<'_> {

@@ -29,5 +29,6 @@ pub use process::{Blocks, Process};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 pub(crate) use schema::{Filed, read, write};
 pub use schema::{Kind, SCHEMA, SchemaError};
+pub(crate) use warning::fake_device;
 pub use whole::assemble_run;
 pub use work::agree;

@@ -109,19 +109,9 @@ pub(super) enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Note { text, repeats } if repeats.is_empty() => f.write_str(text),
-            Self::Note { text, repeats } => {
-                let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
-                write!(f, "{text} (in repeat {})", numbers.join(", "))
-            }
-            Self::FakeDevice(name) => {
-                write!(f, "FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
-            }
-            Self::Doubt { doubt, repeats } if repeats.is_empty() => doubt.fmt(f),
-            Self::Doubt { doubt, repeats } => {
-                let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
-                write!(f, "{doubt} (in repeat {})", numbers.join(", "))
-            }
+            Self::Note { text, repeats } => write!(f, "{text}{}", within(repeats)),
+            Self::FakeDevice(name) => f.write_str(&fake_device(name)),
+            Self::Doubt { doubt, repeats } => write!(f, "{doubt}{}", within(repeats)),
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
                 write!(f, "n < {FEW}: {count} {repeats} a median without an interval")
@@ -180,6 +170,17 @@ impl fmt::Display for Warning {
             }
         }
     }
+}
+
+/// What every report of a run on a stand-in says.
+pub(crate) fn fake_device(name: &str) -> String {
+    format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
+}
+
+/// In which repeats something was seen; nothing is said of what was seen in all.
+fn within(repeats: &[u32]) -> String {
+    let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() { String::new() } else { format!(" (in repeat {})", numbers.join(", ")) }
 }
 
 /// What is to be doubted of figures of a device: each kind of doubt once, with the evidence of the first repeat that has

@@ -1,6 +1,6 @@
 //! The machine in a line: what the figures below it are limited by.
 
-use crate::record::Environment;
+use crate::record::{Environment, fake_device};
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
@@ -24,8 +24,7 @@ pub fn machine(environment: &Environment) -> String {
 
 /// What every report of a run on a stand-in says.
 pub(super) fn fake(environment: &Environment) -> Option<String> {
-    let name = environment.stand_in()?;
-    Some(format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device"))
+    environment.stand_in().map(fake_device)
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub use rank::shift;
 pub use sequential::LOOKS;
 pub use signed_rank::{hodges_lehmann, signed_rank_p, walsh_interval};
 pub use steady::{Course, steady_state};
+pub use trend::mann_kendall;
 pub use two_level::{kalibera_jones, variances};
 
 /// The rest of the library, by its names: what nobody calls costs a bench binary nothing.
@@ -46,6 +47,5 @@ pub use self::{
     sequential::{Look, crossing_probability},
     signed_rank::{walsh_level, walsh_rank},
     steady::{Steady, has_settled},
-    trend::mann_kendall,
     two_level::Variances,
 };

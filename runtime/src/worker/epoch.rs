@@ -30,7 +30,7 @@ const PREPARED: f64 = 0.9;
 const SLOWER: f64 = 3.0;
 
 /// The same where the epoch is no larger than the data set: tf.data copies it twice, into tensors and into its graph, which
-/// took 5.7 times as long as an epoch of it.
+/// takes several epochs' time.
 const SLOWER_THAN_COPYING: f64 = 10.0;
 
 impl Epoch {
@@ -40,7 +40,7 @@ impl Epoch {
         if limits.batches == 0 || ran.passes == 0 {
             return Ok(());
         }
-        let most = ran.passes * limits.batches * self.batch;
+        let most = ran.passes.saturating_mul(limits.batches * self.batch);
         let wrong = |expected: String| {
             Err(Error::of(
                 ErrorKind::Work,
@@ -62,7 +62,8 @@ impl Epoch {
             let (from, to) = (skipped * self.batch, (skipped + limits.batches) * self.batch);
             to.min(self.elements).saturating_sub(from)
         };
-        let expected = pass(limits.warmup.max(1)) + (ran.passes - 1) * pass(limits.warmup);
+        let later = (ran.passes - 1).saturating_mul(pass(limits.warmup));
+        let expected = pass(limits.warmup.max(1)).saturating_add(later);
         if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
     }
 
@@ -144,6 +145,12 @@ mod tests {
             IMAGES.check(&around, LIMITS, order).expect("where the epoch ended is not known");
         }
         assert!(refused(Order::Lost, &ran(641)).contains("640 at most"));
+    }
+
+    #[test]
+    fn passes_beyond_all_measure_are_refused_and_nothing_overflows() {
+        let told = Ran { passes: u64::MAX, ..ran(640) };
+        assert!(refused(Order::Kept, &told).contains("counted 640 elements"));
     }
 
     #[test]

@@ -204,7 +204,7 @@ pub(super) struct Field {
     pub(super) offset: u64,
 }
 
-/// What a worker measured. Times in nanoseconds; `None` for what cannot be had.
+/// What a worker measured. Times in nanoseconds; a time that cannot be had is `None`, a count is always told.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names are those of the protocol")]
 pub(super) struct Ran {
