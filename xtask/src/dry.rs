@@ -214,21 +214,25 @@ fn is_of_the_machine(why: &str) -> bool {
 
 /// The first line, cut where it gets long: a page is no log.
 fn line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default().trim();
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{} ...", &line[..end]),
-        None => line.to_owned(),
-    }
+    let first = text.lines().next().unwrap_or_default().trim();
+    let cut = cut(first, LONGEST);
+    if cut == first { cut.to_owned() } else { format!("{cut} ...") }
 }
 
-/// The first line and the last one, where the cause stands at the end of a trace.
+/// The first line and the last one, where the cause stands at the end of a trace: the first has half of the room at most.
 fn ends(text: &str) -> String {
     match text.lines().rfind(|line| !line.trim().is_empty()) {
         Some(last) if text.lines().next() != Some(last) => {
-            line(&format!("{} ... {}", line(text), last.trim()))
+            let first = cut(text.lines().next().unwrap_or_default().trim(), LONGEST / 2);
+            line(&format!("{first} ... {}", last.trim()))
         }
         _ => line(text),
     }
+}
+
+/// As much of a line as so many characters are.
+fn cut(line: &str, longest: usize) -> &str {
+    line.char_indices().nth(longest).map_or(line, |(end, _)| &line[..end])
 }
 
 /// Characters of a reason.
@@ -272,6 +276,10 @@ mod tests {
         one.status = CaseStatus::Failed("é".repeat(500));
         let Standing::Failed(why) = standing(&one) else { panic!("it failed") };
         assert_eq!(why.chars().count(), LONGEST + 4);
+        one.status =
+            CaseStatus::Failed(format!("{}\nTraceback\nOSError: the disk is full\n", "é".repeat(500)));
+        let cause = format!("{} ... OSError: the disk is full", "é".repeat(LONGEST / 2));
+        assert_eq!(standing(&one), Standing::Failed(cause));
     }
 
     #[test]

@@ -112,6 +112,15 @@ def test_who_waits_has_nothing_pending_and_who_forgets_to_synchronise_has(images
         assert np.array_equal(held["image"], wanted[number]["image"])
 
 
+def test_an_epoch_ends_when_its_last_batch_is_there(images, monkeypatch):
+    pipeline = images.pipeline("Normalize")
+    for waits in (True, False):
+        loader = Delivers(pipeline, images.data, waits)
+        monkeypatch.setattr(loop, "now", loader.device.now)
+        timed = loop.epoch(loader, 0)
+        assert timed["wall"] >= timed["batches"] * WORK and not loader.device.pending, timed
+
+
 def test_what_is_delivered_elsewhere_than_on_the_device_is_no_batch(images, monkeypatch):
     loader = Delivers(images.pipeline("Normalize"), images.data, waits=True)
     monkeypatch.setattr(loader.device, "enqueue", lambda array: array)

@@ -272,15 +272,18 @@ def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collecti
 
 def epoch(loader: Loader, number: int) -> dict[str, int]:
     """One whole epoch, from the first request to the end of the last batch, and to that of the first."""
-    iterator = loader.begin(number)
+    iterator, device = loader.begin(number), loader.device
     elements = size = batches = first = 0
+    batch: Batch | None = None
     start = now()
     for batch in iterator:
-        count, weight = loader.device.weigh(batch)
+        count, weight = device.weigh(batch)
         elements += count
         size += weight
         batches += 1
         first = first or now() - start
+    if batch is not None:
+        device.wait(batch)  # nobody looks at it afterwards, so that what is still pending would be nobody's time
     return {"wall": now() - start, "first": first, "elements": elements, "bytes": size, "batches": batches}
 
 

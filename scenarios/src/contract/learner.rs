@@ -36,19 +36,19 @@ pub trait Steps {
     /// Takes the gradient of the batch's loss: to the parameters, and to the rows that the batch was made from.
     ///
     /// # Errors
-    /// As [`Steps::begin`].
+    /// When there is no batch: [`Steps::forward`] comes first. As [`Steps::begin`].
     fn backward(&mut self) -> Result<()>;
 
-    /// Takes a step of gradient descent with the gradient.
+    /// Takes a step of gradient descent with the gradient of the batch, once.
     ///
     /// # Errors
-    /// As [`Steps::begin`].
+    /// When there is none: [`Steps::backward`] comes first. As [`Steps::begin`].
     fn update(&mut self) -> Result<()>;
 
     /// Moves to the next group of the batch; `false` where there is none: the next batch is due.
     fn regroup(&mut self) -> bool;
 
-    /// The current group: the fields of [`Lesson::output`]. The second is zeros until [`Steps::backward`].
+    /// The current group: the fields of [`Lesson::output`]. The second has no bytes until [`Steps::backward`].
     fn batch(&self) -> &dyn Batch;
 
     /// The loss of the batch: the sum over its groups.

@@ -71,6 +71,55 @@ fn an_epoch_from_the_same_parameters_is_the_same_again_and_another_has_other_dra
 }
 
 #[test]
+fn a_step_needs_what_comes_before_it() {
+    for form in [Form::Module, Form::Function] {
+        through_all(&lesson().form(form), &|name, steps| {
+            let start = Parameters::start(3);
+            let no_batch = |steps: &mut dyn Steps| {
+                let error = steps.backward().unwrap_err().to_string();
+                assert!(error.contains("go forward first"), "{name}: {error}");
+            };
+            let no_gradient = |steps: &mut dyn Steps| {
+                let before = steps.parameters();
+                let error = steps.update().unwrap_err().to_string();
+                assert!(error.contains("go backward first"), "{name}: {error}");
+                assert_eq!(steps.parameters(), before, "{name}");
+            };
+            no_batch(steps);
+            no_gradient(steps);
+            steps.begin(0, &start).unwrap();
+            no_batch(steps);
+            steps.forward().unwrap();
+            no_gradient(steps);
+            steps.backward().unwrap();
+            steps.update().unwrap();
+            no_gradient(steps); // it went down once
+            steps.forward().unwrap();
+            no_gradient(steps); // that of the batch before is none of this one
+            steps.backward().unwrap();
+            steps.begin(0, &start).unwrap();
+            no_gradient(steps);
+            no_batch(steps);
+        });
+    }
+}
+
+#[test]
+fn a_gradient_is_there_when_somebody_went_back() {
+    through_all(&lesson(), &|name, steps| {
+        steps.begin(0, &Parameters::start(3)).unwrap();
+        for _ in 0..2 {
+            steps.forward().unwrap();
+            let sizes = |steps: &dyn Steps| [0, 1].map(|field| steps.batch().bytes(field).len());
+            let [learned, gradient] = sizes(steps);
+            assert!(learned > 0 && gradient == 0, "{name}");
+            steps.backward().unwrap();
+            assert_eq!(sizes(steps), [learned, learned], "{name}");
+        }
+    });
+}
+
+#[test]
 fn groups_hold_every_element_once_whatever_their_size() {
     let sizes = [(None, vec![10, 10, 3]), (Some(5), vec![5, 5, 5, 5, 3]), (Some(10), vec![10, 10, 3])];
     for (rebatch, expected) in sizes {

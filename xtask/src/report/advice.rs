@@ -26,7 +26,8 @@ pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<S
             advice.push("compare with the copy to the device inside the timed region of both".to_owned());
         }
         Kind::IterationBound => {
-            let fixed = Fit::of(field, us).map(|fit| time(fit.fixed)).unwrap_or_default();
+            let fit = Fit::of(field, us, duel.group.by_cpu());
+            let fixed = fit.map(|fit| time(fit.line.fixed)).unwrap_or_default();
             advice.push(format!(
                 "cut what each batch costs whatever is in it ({fixed}), or deliver larger batches"
             ));

@@ -112,8 +112,8 @@ impl<'a> Field<'a> {
         self.groups.iter().filter_map(|group| self.duel(group)).collect()
     }
 
-    /// Whether batches are timed by the processor's clock: where one variant has to be compared by it, all are.
-    pub(super) fn by_cpu(&self) -> bool {
+    /// Whether any scenario is compared by the processor's clock. A statement on one of them goes by its own clock.
+    pub(super) fn any_by_cpu(&self) -> bool {
         self.groups.iter().any(Group::by_cpu)
     }
 
@@ -145,13 +145,18 @@ impl Group<'_> {
 
     /// Whether it is compared by the processor's clock.
     pub(super) fn by_cpu(&self) -> bool {
-        matches!(self.metric, "throughput_cpu" | "cpu_time")
+        by_cpu(self.metric)
     }
 
     /// This adapter's case, where it may be ranked.
     pub(super) fn ranked(&self, adapter: &str) -> Option<&CaseRecord> {
         self.cases.iter().copied().find(|case| name(case) == adapter && case.ranked())
     }
+}
+
+/// Whether what cases are compared by goes by the processor's clock.
+pub(super) fn by_cpu(metric: &str) -> bool {
+    matches!(metric, "throughput_cpu" | "cpu_time")
 }
 
 /// The adapter of a case, or nothing.

@@ -171,11 +171,7 @@ fn the_page_is_the_one_that_was_approved_and_the_same_each_time() {
 
 #[test]
 fn a_gap_is_labelled_by_what_was_measured_and_not_by_its_name() {
-    let line = |run: &RunRecord, variant: &str| {
-        let (page, _) = page(run, None, &[]).expect("there is a subject");
-        let line = page.lines().find(|line| line.starts_with(&format!("- {variant}: **")));
-        line.unwrap_or_else(|| panic!("{variant}: {page}")).to_owned()
-    };
+    let line = gap;
     let mut run = records();
     assert!(line(&run, "NLP-1/small").contains("**iteration-bound**"));
     assert!(line(&run, "HCV-1/imagenet_small").contains("**unexplained**: a batch takes"));
@@ -280,6 +276,57 @@ fn one_that_waited_makes_its_whole_scenario_compared_by_processor_time_and_no_ot
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
     assert_eq!(cells[2], "213 k elem/s", "shown, and no rank: {row}");
     assert!(cells[3].contains("elem/cpu-s ("), "{row}");
+}
+
+/// The line of the page that says what kind the gap of a variant is.
+fn gap(run: &RunRecord, variant: &str) -> String {
+    let (page, _) = page(run, None, &[]).expect("there is a subject");
+    let line = page.lines().find(|line| line.starts_with(&format!("- {variant}: **")));
+    line.unwrap_or_else(|| panic!("{variant}: {page}")).to_owned()
+}
+
+/// Makes this metric of the cases that `which` names take so many times as long.
+fn slower(run: &mut RunRecord, name: &str, factor: f64, which: impl Fn(&CaseRecord) -> bool) {
+    for case in run.cases.iter_mut().filter(|case| which(case)) {
+        for metric in case.metrics.iter_mut().filter(|metric| metric.name == name) {
+            let values: Vec<f64> =
+                metric.values.iter().filter_map(Reading::value).map(|value| factor * value).collect();
+            metric.estimate = Estimate::of(&values);
+            metric.values = values.into_iter().map(Reading::Value).collect();
+        }
+    }
+}
+
+#[test]
+fn a_gap_goes_by_the_clock_of_its_own_scenario_alone() {
+    let mut run = records();
+    // By the processor's clock everything takes half as long again, and what the disturbed scenario has on the wall is noise.
+    slower(&mut run, "cpu_time", 1.5 / 0.98, |_| true);
+    slower(&mut run, "wall_time", 7.0, |case| case.id.scenario == "CV-1");
+    busy(&mut run, |case| case.id.to_string() == "CV-1/small/Google Grain");
+    let on_the_wall = gap(&run, "NLP-1/small");
+    assert!(on_the_wall.contains("of 171 µs more wall time for each batch, 170 µs"), "{on_the_wall}");
+    assert!(on_the_wall.contains("180 µs fixed against 10.0 µs (over 4 variants)"), "{on_the_wall}");
+    assert!(gap(&run, "HCV-1/imagenet_small").contains("a batch takes 4.18 ms against 2.41 ms"));
+    let by_cpu = gap(&run, "CV-1/small");
+    assert!(by_cpu.contains("of 327 µs more processor time for each batch, 255 µs"), "{by_cpu}");
+    assert!(by_cpu.contains("270 µs fixed against 15.0 µs (over 5 variants)"), "{by_cpu}");
+    let (page, _) = page(&run, None, &[]).expect("there is a subject");
+    let row = |variant: &str| {
+        let backlog = page.split("## Backlog").nth(1).expect("it is there");
+        backlog.lines().find(|line| line.contains(variant)).expect("a gap").to_owned()
+    };
+    assert!(row("NLP-1/small").contains("(180 µs)") && row("CV-1/small").contains("(270 µs)"), "{page}");
+}
+
+#[test]
+fn batches_that_take_no_longer_do_not_explain_a_gap() {
+    let mut run = records();
+    slower(&mut run, "wall_time", 0.5, |case| case.id.to_string() == "HCV-1/imagenet_small/Datarax");
+    let line = gap(&run, "HCV-1/imagenet_small");
+    assert!(line.contains("**unexplained**: a batch takes 2.09 ms against 2.41 ms"), "{line}");
+    assert!(line.contains("the gap is not in the wall time of single batches"), "{line}");
+    assert!(!line.contains("grows with the work"), "{line}");
 }
 
 #[test]

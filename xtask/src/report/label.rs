@@ -4,7 +4,7 @@ use weighbridge::Delivery;
 use weighbridge::data::{CaseRecord, Ticket, Unit, quantity};
 
 use super::field::{Duel, Field, name};
-use super::spent::{Fit, Spent, fastest};
+use super::spent::{self, Fit, Spent, fastest};
 
 /// What kind of gap it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,15 +47,15 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
         return label;
     }
     let evidence = |kind, evidence| Label { kind, evidence };
-    let clock = field.by_cpu();
+    let clock = duel.group.by_cpu();
     let (ours, theirs) = (Spent::time(duel.ours, clock), Spent::time(duel.rival, clock));
     let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group, clock)) else {
         return evidence(Kind::Unexplained, "there are no times of single batches".to_owned());
     };
     let excess = ours - theirs;
     let takes = if clock { "takes the processor" } else { "takes" };
-    let fits = Fit::of(field, name(duel.ours)).zip(Fit::of(field, name(duel.rival)));
-    let Some((fit, other)) = fits else {
+    let fit = |case| Fit::of(field, name(case), clock);
+    let Some((fit, other)) = fit(duel.ours).zip(fit(duel.rival)) else {
         let text = format!(
             "a batch {takes} {} against {}; too few variants were measured to tell what of it is fixed",
             time(ours),
@@ -63,28 +63,41 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
         );
         return evidence(Kind::Unexplained, text);
     };
-    // What is fixed of a batch cannot be more than the batch.
-    let fixed = fit.fixed.min(ours) - other.fixed.min(theirs);
-    if excess > 0.0 && fixed >= MOST * excess {
+    if excess <= 0.0 {
         let text = format!(
-            "of {} more for each batch, {} are there however little it holds: {} fixed against {} (over {} variants)",
+            "a batch {takes} {} against {}, and {best} {} for it: the gap is not in the {} of single batches",
+            time(ours),
+            time(theirs),
+            time(least),
+            spent::clock(clock)
+        );
+        return evidence(Kind::Unexplained, text);
+    }
+    // What is fixed of a batch cannot be more than the batch.
+    let (our_fixed, their_fixed) = (fit.line.fixed.min(ours), other.line.fixed.min(theirs));
+    let fixed = our_fixed - their_fixed;
+    if fixed >= MOST * excess {
+        let text = format!(
+            "of {} more {} for each batch, {} are there however little it holds: {} fixed against {} (over {} variants)",
             time(excess),
+            spent::clock(clock),
             time(fixed.min(excess)),
-            time(fit.fixed.min(ours)),
-            time(other.fixed.min(theirs)),
-            fit.variants
+            time(our_fixed),
+            time(their_fixed),
+            fit.line.points
         );
         return evidence(Kind::IterationBound, text);
     }
     let text = format!(
         "a batch {takes} {} against {}, and {best} {} for it: the gap grows with the work ({:.1} times {} \
-         against {:.1})",
+         against {:.1}{})",
         time(ours),
         time(theirs),
         time(least),
-        fit.factor,
+        fit.line.factor,
         fit.beside,
-        other.factor
+        other.line.factor,
+        if other.beside == fit.beside { String::new() } else { format!(" times {}", other.beside) }
     );
     evidence(Kind::Unexplained, text)
 }

@@ -10,8 +10,8 @@ use weighbridge::data::{
 
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
-use super::field::{Field, Group, name};
-use super::spent::{self, Fit, Spent};
+use super::field::{Field, Group, by_cpu, name};
+use super::spent::{self, Fit, Line, Spent};
 use crate::show;
 use crate::table::Table;
 
@@ -123,14 +123,16 @@ pub(super) fn alone(field: &Field<'_>) -> String {
 pub(super) fn notes(field: &Field<'_>) -> String {
     let mut text = "\n## Interpretation\n\n".to_owned();
     let us = &field.subject;
-    match Fit::of(field, us) {
-        Some(fit) => writeln!(
+    let clock = field.any_by_cpu();
+    match Fit::of(field, us, clock) {
+        Some(Fit { line, beside }) => writeln!(
             text,
-            "- Over {} variants a batch of {us} costs {} whatever is in it, and {:.1} times what {} needs. The first part is what small batches show.",
-            fit.variants,
-            quantity::show(fit.fixed, &Unit::SECONDS),
-            fit.factor,
-            fit.beside
+            "- Over {} variants a batch of {us} costs {} of {} whatever is in it, and {:.1} times what {beside} needs. The \
+             first part is what small batches show.",
+            line.points,
+            quantity::show(line.fixed, &Unit::SECONDS),
+            spent::clock(clock),
+            line.factor,
         ),
         None => writeln!(
             text,
@@ -271,6 +273,7 @@ pub(super) fn batches(field: &Field<'_>) -> String {
     let scenarios: BTreeSet<&str> = field.groups.iter().map(Group::scenario).collect();
     for scenario in scenarios {
         let metric = field.metric(scenario);
+        let clock = by_cpu(metric);
         let of = |adapter| sizes(field, scenario, adapter);
         let all: BTreeSet<u32> =
             field.adapters().into_iter().flat_map(|adapter| of(adapter).into_keys()).collect();
@@ -287,11 +290,11 @@ pub(super) fn batches(field: &Field<'_>) -> String {
             let rates = all
                 .iter()
                 .map(|size| of.get(size).map_or_else(String::new, |case| show::median(case.metric(metric))));
-            let point = |(size, case): (&u32, &&CaseRecord)| {
-                Some((f64::from(*size), Spent::time(case, field.by_cpu())?))
-            };
-            let fit = Fit::through(&of.iter().filter_map(point).collect::<Vec<_>>(), "");
-            let costs = fit.map_or_else(Default::default, |fit| [seconds(fit.fixed), seconds(fit.factor)]);
+            let point =
+                |(size, case): (&u32, &&CaseRecord)| Some((f64::from(*size), Spent::time(case, clock)?));
+            let line = Line::through(&of.iter().filter_map(point).collect::<Vec<_>>());
+            let costs =
+                line.map_or_else(Default::default, |line| [seconds(line.fixed), seconds(line.factor)]);
             table.row(std::iter::once(adapter.to_owned()).chain(rates).chain(costs));
         }
         writeln!(text, "\n### {scenario}\n\n{}", table.markdown().trim_end()).expect(FITS);

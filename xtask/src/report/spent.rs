@@ -22,7 +22,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// What a batch takes, by the clock that the run is compared by.
+    /// What a batch takes, by the processor's clock or by the one on the wall.
     pub(super) fn time(case: &CaseRecord, by_cpu: bool) -> Option<f64> {
         median(case, if by_cpu { "cpu_time" } else { "wall_time" })
     }
@@ -42,6 +42,11 @@ impl Spent {
     }
 }
 
+/// What a clock tells, in words.
+pub(super) fn clock(by_cpu: bool) -> &'static str {
+    if by_cpu { "processor time" } else { "wall time" }
+}
+
 /// The median of a metric over the repeats.
 pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
     let metric = case.metric(metric)?;
@@ -52,41 +57,54 @@ pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
     })
 }
 
-/// An adapter's cost of a batch as a fixed part and a part that grows with the work.
+/// The cost of a batch as a fixed part and a part that grows with the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct Line {
     /// What a batch costs however little there is in it, in seconds.
     pub(super) fixed: f64,
-    /// How often the time that the other one needs for the same batch is needed on top.
+    /// The seconds that each unit of work adds.
     pub(super) factor: f64,
-    /// Variants behind it.
-    pub(super) variants: usize,
+    /// Points behind it.
+    pub(super) points: usize,
+}
+
+/// An adapter's line over what another one needs for the same batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fit {
+    /// Its `factor` says how often the other one's time is needed on top of what is fixed.
+    pub(super) line: Line,
     /// Who the other one is.
     pub(super) beside: &'static str,
 }
 
-/// Fewer variants make no line.
+/// Fewer points make no line.
 const LEAST: usize = 3;
 /// The heaviest batch must be so much heavier than the lightest.
 const SPREAD: f64 = 4.0;
 
 impl Fit {
-    /// The line through the adapter's variants of this run. The work of a batch is what the reference needs for it, or, where
-    /// that was measured for too few, what the fastest other system needs: that has the transforms in it, which bytes have
-    /// not. The slope is the median of the slopes of all pairs and the fixed part the median of what is left (Theil 1950, Sen
-    /// 1968), so one odd variant moves neither.
-    pub(super) fn of(field: &Field<'_>, adapter: &str) -> Option<Self> {
-        let clock = field.by_cpu();
+    /// The line through the adapter's variants of this run, all by one clock. The work of a batch is what the reference needs
+    /// for it, or, where that was measured for too few, what the fastest other system needs: that has the transforms in it,
+    /// which bytes have not.
+    pub(super) fn of(field: &Field<'_>, adapter: &str, by_cpu: bool) -> Option<Self> {
+        // Every variant has processor times that hold; wall times are of the machine where a scenario is not compared by them.
+        let groups: Vec<&Group<'_>> = field.groups.iter().filter(|group| by_cpu || !group.by_cpu()).collect();
         let by = |work: fn(&Group<'_>, &str, bool) -> Option<f64>, beside| {
-            let point = |group: &Group<'_>| {
-                Some((work(group, adapter, clock)?, Spent::time(group.ranked(adapter)?, clock)?))
+            let point = |group: &&Group<'_>| {
+                Some((work(group, adapter, by_cpu)?, Spent::time(group.ranked(adapter)?, by_cpu)?))
             };
-            Self::through(&field.groups.iter().filter_map(point).collect::<Vec<_>>(), beside)
+            let line = Line::through(&groups.iter().filter_map(point).collect::<Vec<_>>())?;
+            Some(Self { line, beside })
         };
         by(reference, "the reference").or_else(|| by(others, "the fastest other system"))
     }
+}
 
-    pub(super) fn through(points: &[(f64, f64)], beside: &'static str) -> Option<Self> {
+impl Line {
+    /// The line through points of work and seconds. The slope is the median of the slopes of all pairs and the fixed part the
+    /// median of what is left (Theil 1950, Sen 1968), so one odd point moves neither. `None` for fewer than three points, or
+    /// where all have about the same work.
+    pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let works = points.iter().map(|(work, _)| *work);
         let (least, most) = (works.clone().fold(f64::INFINITY, f64::min), works.fold(0.0, f64::max));
         if points.len() < LEAST || most < SPREAD * least {
@@ -103,12 +121,7 @@ impl Fit {
         let factor = quantile(&slopes, 0.5).max(0.0);
         let rest: Vec<f64> = points.iter().map(|(work, time)| time - factor * work).collect();
         let fixed = quantile(&rest, 0.5).max(0.0);
-        (factor.is_finite() && fixed.is_finite()).then_some(Self {
-            fixed,
-            factor,
-            variants: points.len(),
-            beside,
-        })
+        (factor.is_finite() && fixed.is_finite()).then_some(Self { fixed, factor, points: points.len() })
     }
 }
 
@@ -140,25 +153,25 @@ mod tests {
     fn a_line_has_its_fixed_part_and_its_slope_and_one_odd_point_moves_neither() {
         let mut points: Vec<(f64, f64)> =
             [1e-6, 5e-6, 2e-5, 1e-4, 4e-4].iter().map(|work| (*work, 190e-6 + 3.0 * work)).collect();
-        let close = |fit: Fit| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
-        assert!(close(Fit::through(&points, "x").expect("five points")));
+        let close = |fit: Line| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
+        assert!(close(Line::through(&points).expect("five points")));
         points.push((5e-5, 9e-3));
-        let fit = Fit::through(&points, "x").expect("six points");
+        let fit = Line::through(&points).expect("six points");
         assert!((fit.fixed - 190e-6).abs() < 2e-5 && (fit.factor - 3.0).abs() < 0.5, "{fit:?}");
     }
 
     #[test]
     fn few_variants_or_variants_of_one_weight_make_no_line() {
-        assert_eq!(Fit::through(&[(1e-6, 1e-5), (1e-4, 1e-3)], "x"), None);
-        assert_eq!(Fit::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)], "x"), None);
-        assert_eq!(Fit::through(&[], "x"), None);
+        assert_eq!(Line::through(&[(1e-6, 1e-5), (1e-4, 1e-3)]), None);
+        assert_eq!(Line::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)]), None);
+        assert_eq!(Line::through(&[]), None);
     }
 
     #[test]
     fn nothing_is_negative() {
-        let fit = Fit::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)], "x").expect("three points");
+        let fit = Line::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)]).expect("three points");
         assert!(fit.fixed >= 0.0 && fit.factor > 0.0, "{fit:?}");
-        let falling = Fit::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)], "x").expect("three points");
+        let falling = Line::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)]).expect("three points");
         assert!(falling.factor.abs() < 1e-12);
     }
 }

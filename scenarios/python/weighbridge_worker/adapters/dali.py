@@ -19,7 +19,9 @@ regroup, save its place with an external source.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,12 @@ def operator(touch: Touch, x: Any) -> Any:
     raise AssertionError(f"{touch.name} is none of the exact ones")
 
 
+@cache
+def item_size(dtype: Any) -> int:
+    """Bytes of a number. Looked up once for each type: batches are weighed while the clock runs."""
+    return np.dtype(types.to_numpy_type(dtype)).itemsize
+
+
 class Cuda(OnDevice):
     """The first CUDA device that DALI sees."""
 
@@ -68,7 +76,7 @@ class Cuda(OnDevice):
 
     def size(self, array: Any) -> tuple[int, int]:
         shape = array.shape()
-        return shape[0], int(np.prod(shape)) * np.dtype(types.to_numpy_type(array.dtype)).itemsize
+        return shape[0], math.prod(shape) * item_size(array.dtype)
 
     def wait(self, batch: Mapping[str, Any]) -> None:
         # DALI has no call for it; the context is the one that it works in.

@@ -57,13 +57,8 @@ class WebDataset(Loader):
 
     def collate(self, samples: Sequence[dict[str, Any]]) -> Rows:
         """Raw bytes of the fields as arrays."""
-        fields = {}
-        for source in self.data.sources:
-            kind = source.kind
-            joined = b"".join([sample[kind.name] for sample in samples])
-            fields[kind.name] = np.frombuffer(joined, kind.dtype).reshape(len(samples), *kind.shape)
         indices = np.array([int(sample["__key__"]) for sample in samples])
-        return Rows(fields, indices, int(indices[0]))
+        return Rows(self.data.joined(samples), indices, int(indices[0]))
 
     def executed(self) -> Executed:
         return Executed(self.pipeline.work)

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use weighbridge::{Delivery, Error, Result, adapter};
+use weighbridge::{Delivery, Result, adapter};
 
 use super::arithmetic::{Shape, Which};
 use super::function::{self, Kept};
-use super::learned::Learned;
+use super::learned::{Learned, no_batch, no_gradient};
 use super::modules::{Module, modules};
 use super::stage::{Stage, stages};
 use crate::adapters::native::prefetch::Batches;
@@ -38,8 +38,11 @@ struct ByHand {
     batches: Batches,
     epoch: u64,
     next: usize,
-    /// The batch at hand.
+    /// The batch at hand, and its loss.
     which: Option<Which>,
+    loss: f64,
+    /// Whether somebody went back from it and not yet down.
+    has_gradient: bool,
     lesson: Lesson,
     data: Arc<DataSet>,
 }
@@ -73,6 +76,8 @@ impl ByHand {
             epoch: 0,
             next: 0,
             which: None,
+            loss: f64::NAN,
+            has_gradient: false,
             lesson: lesson.clone(),
             data: data.clone(),
         })
@@ -139,7 +144,7 @@ impl Steps for ByHand {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
         self.pipeline.set(parameters);
         self.learned.clear();
-        (self.epoch, self.next, self.which) = (epoch, 0, None);
+        (self.epoch, self.next, self.which, self.has_gradient) = (epoch, 0, None, false);
         Ok(())
     }
 
@@ -155,19 +160,23 @@ impl Steps for ByHand {
         numbers.extend_from_slice(bytemuck::cast_slice(self.data.rows(0, elements.clone())));
         self.pipeline.forward(self.shape, which, numbers);
         self.learned.made(elements.len());
-        self.which = Some(which);
+        self.loss = self.learned.loss();
+        (self.which, self.has_gradient) = (Some(which), false);
         Ok(true)
     }
 
     fn backward(&mut self) -> Result<()> {
-        let which =
-            self.which.ok_or_else(|| Error::new("there is no batch to go back from: go forward first"))?;
+        let which = self.which.ok_or_else(no_batch)?;
         self.learned.slope_of_loss();
         self.pipeline.backward(self.shape, which, &mut self.learned.slopes);
+        self.has_gradient = true;
         Ok(())
     }
 
     fn update(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.has_gradient) {
+            return Err(no_gradient());
+        }
         self.pipeline.update(self.lesson.rate);
         Ok(())
     }
@@ -181,7 +190,7 @@ impl Steps for ByHand {
     }
 
     fn loss(&self) -> f64 {
-        self.learned.loss
+        self.loss
     }
 
     fn gradient(&self) -> Parameters {
@@ -248,7 +257,7 @@ mod tests {
                 steps.pipeline.forward(steps.shape, which, &mut numbers);
                 steps.learned.numbers = numbers;
                 steps.learned.made(6);
-                steps.learned.loss
+                steps.learned.loss()
             };
             let mut with_slope = 0;
             for number in 0..rows.len() {
@@ -299,11 +308,5 @@ mod tests {
         assert!(declined(|spec| spec.map(Transform::GaussianBlur)).contains("no gradient of GaussianBlur"));
         assert!(declined(|spec| spec.workers(2)).contains("2 workers"));
         assert!(declined(PipelineSpec::cached).contains("cache"));
-    }
-
-    #[test]
-    fn going_back_from_nowhere_is_an_error() {
-        let (_place, mut steps) = open(&lesson(Form::Function));
-        assert!(steps.backward().unwrap_err().to_string().contains("go forward first"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use weighbridge::{FieldKind, Result};
+use weighbridge::{Error, FieldKind, Result};
 
 use crate::contract::Batch;
 use crate::workload::Lesson;
 
-/// What a step delivers: the numbers that came out, their loss, and the slopes of the rows.
+/// What a step delivers: the numbers that came out, and the slopes of the rows.
 #[derive(Debug)]
 pub(super) struct Learned {
     kinds: [FieldKind; 2],
@@ -20,9 +20,18 @@ pub(super) struct Learned {
     current: Range<usize>,
     /// What came out of the learnable step, for the whole batch.
     pub(super) numbers: Vec<f32>,
-    /// The gradient of the batch's loss to its rows.
+    /// The gradient of the batch's loss to its rows; none before somebody went back.
     pub(super) slopes: Vec<f32>,
-    pub(super) loss: f64,
+}
+
+/// Why nobody can go back.
+pub(super) fn no_batch() -> Error {
+    Error::new("there is no batch to go back from: go forward first")
+}
+
+/// Why nobody can go down.
+pub(super) fn no_gradient() -> Error {
+    Error::new("there is no gradient to go down: go backward first")
 }
 
 impl Learned {
@@ -36,7 +45,6 @@ impl Learned {
             current: 0..0,
             numbers: Vec::new(),
             slopes: Vec::new(),
-            loss: 0.0,
         })
     }
 
@@ -45,29 +53,29 @@ impl Learned {
         (self.elements, self.current) = (0, 0..0);
     }
 
-    /// A batch of this many elements came out: its first group is the current one, its loss is counted, and no slope is
-    /// known yet.
+    /// A batch of this many elements came out: its first group is the current one, and no slope is known yet.
     pub(super) fn made(&mut self, elements: usize) {
         self.elements = elements;
         self.current = 0..self.group.min(elements);
-        self.loss = self.groups().map(|group| half_mean_square(&self.numbers[group])).sum();
         self.slopes.clear();
-        self.slopes.resize(self.numbers.len(), 0.0);
+    }
+
+    /// The loss of the batch: the sum over its groups.
+    pub(super) fn loss(&self) -> f64 {
+        self.groups().map(|group| half_mean_square(&self.numbers[group])).sum()
     }
 
     /// The gradient of the loss to the numbers that came out: each group's loss is half the mean over its own numbers.
     pub(super) fn slope_of_loss(&mut self) {
-        let groups: Vec<_> = self.groups().collect();
-        for group in groups {
+        self.slopes.clear();
+        for group in self.groups() {
             let share = 1.0 / group.len() as f32;
-            for (slope, number) in self.slopes[group.clone()].iter_mut().zip(&self.numbers[group]) {
-                *slope = number * share;
-            }
+            self.slopes.extend(self.numbers[group].iter().map(|number| number * share));
         }
     }
 
-    /// The places of each group's numbers.
-    pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> {
+    /// The places of each group's numbers, in order: all of them together are the batch.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (row, group, elements) = (self.row, self.group, self.elements);
         (0..elements).step_by(group.max(1)).map(move |first| first * row..(first + group).min(elements) * row)
     }
@@ -97,6 +105,7 @@ impl Batch for Learned {
 
     fn bytes(&self, field: usize) -> &[u8] {
         let numbers = if field == 0 { &self.numbers } else { &self.slopes };
-        bytemuck::cast_slice(&numbers[self.current.start * self.row..self.current.end * self.row])
+        let group = self.current.start * self.row..self.current.end * self.row;
+        bytemuck::cast_slice(numbers.get(group).unwrap_or_default())
     }
 }
