@@ -8,7 +8,7 @@ use weighbridge::data::{Class, Ratio, RunRecord, STRONGER, Unit, WEAKER, quantit
 use super::advice::advice;
 use super::field::{Duel, Field, name};
 use super::label::label;
-use super::{sections, spent};
+use super::{curves, sections, spent};
 use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
@@ -60,7 +60,7 @@ pub(super) fn page(
     for part in [
         sections::scan(&field),
         sections::workers(&field),
-        sections::batches(&field),
+        curves::section(&field),
         sections::costs(&field),
         sections::work(&field),
         sections::unequal(&field),

@@ -330,7 +330,7 @@ fn batches_that_take_no_longer_do_not_explain_a_gap() {
 }
 
 #[test]
-fn batches_of_several_sizes_stand_beside_each_other_with_what_a_batch_costs_whatever_is_in_it() {
+fn a_number_that_grows_is_a_curve_with_what_a_batch_costs_whatever_it_is_and_what_one_more_adds() {
     let mut run = records();
     for (variant, elements) in [("CV-1/batch_1", 1.0), ("CV-1/batch_8", 8.0), ("CV-1/batch_512", 512.0)] {
         for (adapter, fixed) in [("Datarax", 180e-6), ("Google Grain", 20e-6)] {
@@ -339,15 +339,23 @@ fn batches_of_several_sizes_stand_beside_each_other_with_what_a_batch_costs_what
         }
     }
     run.cases.push(plain("TAB-1/batch_64", "Datarax", 1e-3));
+    for (variant, batch) in [("PC-1/depth_1", 1e-4), ("PC-1/depth_5", 5e-4), ("PC-1/depth_10", 10e-4)] {
+        run.cases.push(plain(variant, "Datarax", batch));
+    }
     let (page, _) = page(&run, None, &[]).expect("there is a subject");
-    let section = page.split("## Batch sizes").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let section = page.split("## Curves").nth(1).and_then(|rest| rest.split("\n## ").next());
     let section = section.expect("it is there");
-    assert!(section.contains("| adapter | 1 | 8 | 512 | a batch | an element |"), "{section}");
+    assert!(section.contains("### CV-1: batch\n\n| adapter | 1 | 8 | 512 | any | one more |"), "{section}");
     assert!(
         section.contains("| Datarax | 5.52 k elem/s | 42.6 k elem/s | 740 k elem/s | 180 µs |"),
         "{section}"
     );
     assert!(section.contains("| 20.0 µs | 1.00 µs |"), "{section}");
+    let depths = section.split("### PC-1: depth").nth(1).expect("another number has another curve");
+    assert!(
+        depths.contains("| adapter | 1 | 5 | 10 | any | one more |") && depths.contains("| 100 µs |"),
+        "{depths}"
+    );
     assert!(!section.contains("TAB-1"), "one size is no sweep: {section}");
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod comparison;
+mod curves;
 mod field;
 mod label;
 mod sections;

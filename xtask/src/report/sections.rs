@@ -10,8 +10,8 @@ use weighbridge::data::{
 
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
-use super::field::{Field, Group, by_cpu, name};
-use super::spent::{self, Fit, Line, Spent};
+use super::field::{Field, Group, name};
+use super::spent::{self, Fit};
 use crate::show;
 use crate::table::Table;
 
@@ -265,63 +265,6 @@ pub(super) fn workers(field: &Field<'_>) -> String {
         "\n## Workers\n\nThe setting that a plain run takes, and the best of those that were measured.\n\n{}",
         table.markdown()
     )
-}
-
-/// The same elements in batches of several sizes: what small batches cost. A variant `batch_8` has batches of 8.
-pub(super) fn batches(field: &Field<'_>) -> String {
-    let mut text = String::new();
-    let scenarios: BTreeSet<&str> = field.groups.iter().map(Group::scenario).collect();
-    for scenario in scenarios {
-        let metric = field.metric(scenario);
-        let clock = by_cpu(metric);
-        let of = |adapter| sizes(field, scenario, adapter);
-        let all: BTreeSet<u32> =
-            field.adapters().into_iter().flat_map(|adapter| of(adapter).into_keys()).collect();
-        if all.len() < 2 {
-            continue;
-        }
-        let titles: Vec<String> = all.iter().map(|size| format!("{size}>")).collect();
-        let titles = titles.iter().map(String::as_str);
-        let mut table = Table::new(["adapter"].into_iter().chain(titles).chain(["a batch>", "an element>"]));
-        for (adapter, of) in field.adapters().into_iter().map(|adapter| (adapter, of(adapter))) {
-            if of.is_empty() {
-                continue;
-            }
-            let rates = all
-                .iter()
-                .map(|size| of.get(size).map_or_else(String::new, |case| show::median(case.metric(metric))));
-            let point =
-                |(size, case): (&u32, &&CaseRecord)| Some((f64::from(*size), Spent::time(case, clock)?));
-            let line = Line::through(&of.iter().filter_map(point).collect::<Vec<_>>());
-            let costs =
-                line.map_or_else(Default::default, |line| [seconds(line.fixed), seconds(line.factor)]);
-            table.row(std::iter::once(adapter.to_owned()).chain(rates).chain(costs));
-        }
-        writeln!(text, "\n### {scenario}\n\n{}", table.markdown().trim_end()).expect(FITS);
-    }
-    if text.is_empty() {
-        return text;
-    }
-    format!(
-        "\n## Batch sizes\n\nThe same elements in batches of another size, by what scenarios are compared by. The last two columns \
-         are a line through the times of the batches: what each costs however little it holds, and what an element adds.\n{text}"
-    )
-}
-
-/// An adapter's cases of a scenario by the size of their batches, without workers.
-fn sizes<'a>(field: &Field<'a>, scenario: &str, adapter: &str) -> BTreeMap<u32, &'a CaseRecord> {
-    let groups = field.groups.iter().filter(|group| group.scenario() == scenario);
-    let cases = groups.flat_map(|group| group.cases.iter().copied());
-    let mut found = BTreeMap::new();
-    for case in cases.filter(|case| name(case) == adapter && case.ranked()) {
-        let point = &case.id.point;
-        let plain = point.iter().all(|value| value.axis != "workers" || value.text == "0");
-        let size = point.iter().find_map(|value| value.text.strip_prefix("batch_")?.parse().ok());
-        if let Some(size) = size.filter(|_| plain) {
-            found.insert(size, case);
-        }
-    }
-    found
 }
 
 /// What lies outside the steady state: medians over the cases of each adapter.
