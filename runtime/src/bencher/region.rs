@@ -82,6 +82,16 @@ impl Bencher {
         value
     }
 
+    /// How many blocks have been recorded: what [`Bencher::forget_regions`] goes back to.
+    pub(super) fn recorded_regions(&self) -> usize {
+        self.regions.borrow().finished.len()
+    }
+
+    /// Forgets the blocks that were recorded after so many: those of a sample that does not count.
+    pub(super) fn forget_regions(&self, after: usize) {
+        self.regions.borrow_mut().finished.truncate(after);
+    }
+
     /// Stops or resumes the recording of blocks.
     pub(super) fn mute_regions(&self, muted: bool) {
         self.regions.borrow_mut().muted = muted;

@@ -48,6 +48,8 @@ pub(super) struct Double {
     /// Fails the synchronisation after so many more.
     pub(super) fails_in: Cell<Option<u64>>,
     pub(super) can_record: Cell<bool>,
+    /// Says once that the queue that was held went on by itself.
+    pub(super) expired: Cell<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,7 @@ impl Double {
             bandwidth: Cell::new(1e12),
             fails_in: Cell::new(None),
             can_record: Cell::new(true),
+            expired: Cell::new(false),
         })
     }
 
@@ -214,6 +217,10 @@ impl Device for Double {
         self.holds.set(self.holds.get() + 1);
         *self.held.borrow_mut() = Some(VecDeque::new());
         Ok(Some(Hold::new(self)))
+    }
+
+    fn hold_expired(&self) -> bool {
+        self.expired.take()
     }
 
     fn occupy(&self, ns: u64) -> Result<bool, DeviceError> {

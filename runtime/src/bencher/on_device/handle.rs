@@ -174,8 +174,12 @@ mod tests {
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
 
     fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
+        bencher_within(LIMITS, device, mode)
+    }
+
+    fn bencher_within(limits: Limits, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         let device: Rc<dyn Device> = device.clone();
-        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, LIMITS) })
+        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, limits) })
     }
 
     fn seen(bencher: Bencher) -> (Yield, OnDevice) {
@@ -373,6 +377,51 @@ mod tests {
         let error = ran.unwrap_err();
         assert!(error.is_lost(), "{error}");
         assert!(error.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"), "{error}");
+    }
+
+    #[test]
+    fn blocks_are_recorded_in_measured_samples_only() {
+        for mode in Mode::ALL {
+            let device = Double::new();
+            device.watts.set(500.0); // bodies in a row for the energy of one, after the samples
+            let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
+            let bencher = bencher_within(limits, &device, Some(mode));
+            let ran = bencher.device().unwrap().time(|_| {
+                bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 1_000_000));
+                Ok(())
+            });
+            ran.unwrap();
+            let (seen, on) = seen(bencher);
+            assert!(on.energy.is_some_and(|energy| energy.value().is_some()), "{mode}");
+            assert_eq!(seen.seen.regions.len() as u64, seen.seen.iterations(), "{mode}");
+        }
+    }
+
+    #[test]
+    fn nothing_counts_of_a_sample_whose_hold_went_on_by_itself() {
+        use std::io::Write;
+
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let mut expired = false;
+        let mut nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
+        let ran = bencher.device().unwrap().time(|_| {
+            bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
+            if bencher.recorded_regions() == 5 && !std::mem::replace(&mut expired, true) {
+                device.expired.set(true);
+                nowhere.write_all(&[0; 1 << 20]).unwrap();
+            }
+            Ok(())
+        });
+        ran.unwrap();
+        assert!(expired);
+        let (seen, on) = seen(bencher);
+        assert_eq!(names(&on), ["deadlock-under-hold"]);
+        assert_eq!(on.samples.iter().filter(|sample| sample.held).count(), 4);
+        assert_eq!(seen.seen.regions.len(), on.samples.len());
+        // Where the system does not tell, there is nothing to see.
+        let written = seen.seen.usage.moved.map_or(0, |moved| moved.written);
+        assert!(written < 1 << 20, "{written}");
     }
 
     #[test]

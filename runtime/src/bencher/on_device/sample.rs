@@ -45,7 +45,10 @@ impl<'a> Body<'a> {
 /// What a sample saw of its parts, in nanoseconds by the device's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
-    /// Busy time of each queue beside the measured one.
+    /// Whether the queue was held, be it while a part of the bodies was enqueued.
+    pub(super) held: bool,
+    /// Where there are queues beside the measured one: of each, that one first, the time from the beginning of the
+    /// bodies until it had done what they enqueued there.
     pub(super) busy: Vec<f64>,
     /// Time of each phase, in the order in which they began, that before the first one first.
     pub(super) phases: Vec<(&'static str, f64)>,
@@ -119,7 +122,7 @@ fn by_device(
         }
         body.run(device)?;
     }
-    let ended = join(device, body.beside)?;
+    let ended = join(device, body.beside)?; // the measured queue's own end first, before it waits for the others
     let last = device.mark(Queue::MEASURED)?;
     let returned = device.host_ns();
     let_go(device, held, hold)?;
@@ -127,8 +130,8 @@ fn by_device(
     let end = device.host_ns();
     device.stamp(Stamp::After)?;
     device.sync()?;
-    let mut busy = Vec::with_capacity(begun.len());
-    for (begin, end) in begun.into_iter().zip(ended) {
+    let mut busy = Vec::with_capacity(ended.len());
+    for (begin, end) in std::iter::once(first).chain(begun).zip(ended) {
         busy.push(device.elapsed_ns(begin, end)?);
     }
     let sample = DeviceSample {
@@ -136,11 +139,11 @@ fn by_device(
         enqueue: returned - start,
         device: Some(device.elapsed_ns(first, last)?),
         clock: device.clock_mhz(),
-        held: was_held,
+        held: was_held && bodies <= HELD,
     };
     let phases = phases(device, first, last, &body.phases.begun())?;
     body.phases.set(false);
-    Ok((sample, Sides { busy, phases }))
+    Ok((sample, Sides { held: was_held, busy, phases }))
 }
 
 /// From each stamp to the next one: all of them together are the time from the first to the last.
@@ -188,9 +191,13 @@ fn fork(device: &dyn Device, beside: usize, first: Mark) -> Result<Vec<Mark>, De
     Ok(begun)
 }
 
-/// Makes the measured queue go on only when those beside it have come so far.
+/// Makes the measured queue go on only when those beside it have come so far. Gives where each was, the measured one
+/// first; nothing where there is no other.
 fn join(device: &dyn Device, beside: usize) -> Result<Vec<Mark>, DeviceError> {
-    let mut ended = Vec::with_capacity(beside);
+    let mut ended = Vec::with_capacity(beside + 1);
+    if beside > 0 {
+        ended.push(device.mark(Queue::MEASURED)?);
+    }
     for number in 0..beside {
         let mark = device.mark(Queue::beside(number))?;
         device.wait(Queue::MEASURED, mark)?;
@@ -278,8 +285,42 @@ mod tests {
         let (seen, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
         let makespan = seen.device.unwrap();
         assert!((300_000.0..320_000.0).contains(&makespan), "{makespan}");
-        assert_eq!(sides.busy.len(), 2);
-        assert!(sides.busy.iter().all(|busy| (300_000.0..310_000.0).contains(busy)), "{sides:?}");
+        let [own, beside @ ..] = &sides.busy[..] else { panic!("{sides:?}") };
+        assert!(*own < 10_000.0, "nothing was enqueued there: {sides:?}");
+        assert_eq!(beside.len(), 2);
+        assert!(beside.iter().all(|busy| (300_000.0..310_000.0).contains(busy)), "{sides:?}");
+    }
+
+    #[test]
+    fn the_measured_stream_is_one_of_those_that_overlap() {
+        let device = Double::new();
+        device.open_queues(1).unwrap();
+        let of = device.clone();
+        let mut run = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 200_000);
+            of.kernel(Queue::beside(0), 300_000);
+            Ok(())
+        };
+        let mut body = Body { beside: 1, ..Body::new(&mut run) };
+        let (_, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
+        let [own, beside] = sides.busy[..] else { panic!("{sides:?}") };
+        assert!((200_000.0..210_000.0).contains(&own), "not until it had waited for the other: {own}");
+        assert!((300_000.0..310_000.0).contains(&beside), "{beside}");
+    }
+
+    #[test]
+    fn a_batch_of_which_two_bodies_were_held_was_not_held() {
+        let device = Double::new();
+        let of = device.clone();
+        let mut run = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 5_000);
+            Ok(())
+        };
+        let mut body = Body::new(&mut run);
+        for (bodies, held) in [(HELD, true), (HELD + 1, false)] {
+            let (seen, sides) = sample(&*device, Mode::Hot, Some(0), bodies, &mut body).unwrap();
+            assert_eq!((seen.held, sides.held), (held, true), "{bodies}");
+        }
     }
 
     #[test]

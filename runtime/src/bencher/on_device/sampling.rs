@@ -173,8 +173,8 @@ impl<'a> Sampling<'a> {
         let mut bodies = 1;
         if warmed.each < wanted.as_nanos() as u64 {
             loop {
-                let (took, _) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
-                if self.expired(&took) {
+                let (took, sides) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
+                if self.expired(&sides) {
                     continue;
                 }
                 let took = took.device.map_or(took.wall, |device| device as u64);
@@ -200,13 +200,9 @@ impl<'a> Sampling<'a> {
         let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
         let mut stop = Stop::new(least, limits.min_time);
         let mut times = Vec::new();
-        self.bencher.mute_regions(false);
         self.bencher.enter(Phase::Timed);
         loop {
             let (sample, sides) = self.one(self.seen.bodies, body, &mut windows)?;
-            if self.expired(&sample) {
-                continue; // its time is that of the hold
-            }
             watch.window(&windows.last, 1);
             times.push(sample.device.unwrap_or(sample.wall as f64));
             self.take(sample, &sides, windows.last.cpu)?;
@@ -223,15 +219,11 @@ impl<'a> Sampling<'a> {
     fn paced(&mut self, pace: Paced, body: &mut Body<'_>) -> Result<Windows, Error> {
         let Paced(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
-        self.bencher.mute_regions(false);
         self.bencher.enter(Phase::Timed);
         pace.ready(self.bencher.per_iteration.get());
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
-            let (mut sample, mut sides) = self.one(bodies, body, &mut windows)?;
-            if self.expired(&sample) {
-                (sample, sides) = self.one(bodies, body, &mut windows)?;
-            }
+            let (sample, sides) = self.one(bodies, body, &mut windows)?;
             let wall = sample.device.unwrap_or(sample.wall as f64).round() as u64;
             pace.took(Block { iterations: bodies, wall, ..windows.last });
             self.seen.bodies = bodies;
@@ -240,21 +232,35 @@ impl<'a> Sampling<'a> {
         Ok(windows)
     }
 
+    /// Takes one sample, whose counters and `measure` blocks count. One whose queue was held and went on by itself is
+    /// taken again, since its time is that of the hold; nothing of it counts.
     fn one(
-        &self,
+        &mut self,
         bodies: u64,
         body: &mut Body<'_>,
         windows: &mut Windows,
     ) -> Result<(DeviceSample, Sides), Error> {
-        windows.open();
-        let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
-        windows.close();
-        taken
+        loop {
+            let before = self.hold.is_some().then(|| (windows.so_far(), self.bencher.recorded_regions()));
+            self.bencher.mute_regions(false);
+            windows.open();
+            let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
+            windows.close();
+            self.bencher.mute_regions(true);
+            let (sample, sides) = taken?;
+            match before {
+                Some((so_far, recorded)) if self.expired(&sides) => {
+                    windows.back_to(&so_far);
+                    self.bencher.forget_regions(recorded);
+                }
+                _ => return Ok((sample, sides)),
+            }
+        }
     }
 
     /// Whether the sample's queue was held and went on by itself, since the body waited for it: then none is held again.
-    fn expired(&mut self, sample: &DeviceSample) -> bool {
-        let expired = sample.held && self.device.hold_expired();
+    fn expired(&mut self, sides: &Sides) -> bool {
+        let expired = sides.held && self.device.hold_expired();
         if expired {
             self.seen.hold_expired = true;
             self.hold = None;
