@@ -143,7 +143,7 @@ impl DeviceBencher<'_> {
     fn measure(&self, run: &mut super::sample::Run<'_>) -> Result<()> {
         let device = &*self.device;
         device.open_queues(self.beside)?;
-        let mut body = Body::new(run);
+        let mut body = Body::new(run).collecting(&self.bencher.collecting_by_device);
         body.beside = self.beside;
         if self.bencher.settings.purpose == Purpose::Verify {
             body.run(device)?;
@@ -165,7 +165,7 @@ impl DeviceBencher<'_> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::double::{Double, LAUNCH, QUANTUM, STAMP, SYNC};
+    use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
     use crate::bencher::{Limits, Settings, Yield};
     use crate::device::{Queue, Telemetry};
@@ -395,6 +395,81 @@ mod tests {
             assert!(on.energy.is_some_and(|energy| energy.value().is_some()), "{mode}");
             assert_eq!(seen.seen.regions.len() as u64, seen.seen.iterations(), "{mode}");
         }
+    }
+
+    #[test]
+    fn collectors_are_in_no_sample_that_was_held_and_are_told_where_the_device_worked_meanwhile() {
+        let run = |ns: u64, blocks: bool| {
+            let device = Double::new();
+            let bencher = bencher(&device, Some(Mode::Event));
+            let ran = bencher.device().unwrap().time(|_| {
+                if blocks {
+                    bencher.measure("before", || ());
+                }
+                device.kernel(Queue::MEASURED, ns);
+                Ok(())
+            });
+            ran.unwrap();
+            let (seen, on) = seen(bencher);
+            (on.samples[0], seen.seen.notes)
+        };
+        let (plain, _) = run(50_000, false);
+        let (held, notes) = run(50_000, true);
+        let parts = |sample: &crate::metric::DeviceSample| (sample.wall, sample.enqueue, sample.device);
+        assert_eq!(parts(&held), parts(&plain));
+        assert!(notes.is_empty(), "{notes:?}");
+
+        let (plain, _) = run(2_000_000, false);
+        let (loose, notes) = run(2_000_000, true);
+        assert_eq!(loose.enqueue, plain.enqueue + 2 * ASK);
+        assert!(notes[0].contains("their collectors took 20.0 us a body"), "{notes:?}");
+    }
+
+    #[test]
+    fn on_the_host_collectors_are_in_no_sample() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let ran = bencher.device().unwrap().time(|_| {
+            bencher.measure("outer", || (0..50).for_each(|_| bencher.measure("inner", || ())));
+            Ok(())
+        });
+        ran.unwrap();
+        let collecting = bencher.collecting_by_device.get();
+        let (seen, _) = seen(bencher);
+        // Nothing but collectors: what is left of a body is a small part of what they took of it.
+        let each = seen.seen.wall / seen.seen.iterations();
+        let of_body = collecting / (seen.seen.iterations() + seen.seen.warmup);
+        assert!(each < of_body / 2, "{each} of {of_body}");
+    }
+
+    #[test]
+    fn the_peak_of_memory_is_that_of_all_samples_whatever_blocks_start_it_again() {
+        let device = Double::new();
+        let limits = Limits { batches: 100, ..LIMITS }; // more samples than looks
+        let bencher = bencher_within(limits, &device, Some(Mode::Event));
+        let mut calls = 0;
+        let ran = bencher.device().unwrap().time(|_| {
+            calls += 1;
+            device.peak.set(device.peak.get().max(calls));
+            device.kernel(Queue::MEASURED, 10_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen_at_last, on) = seen(bencher);
+        assert!(on.samples.len() > 64 && on.memory.len() == 65, "{}", on.memory.len());
+        assert_eq!(value(&seen_at_last, "device_peak_memory"), Reading::Value(calls as f64));
+
+        let device = Double::new();
+        let bencher = bencher_within(LIMITS, &device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.peak.set(4096);
+            bencher.measure("block", || device.peak.set(512));
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, _) = seen(bencher);
+        assert_eq!(value(&seen, "device_peak_memory"), Reading::Value(4096.0));
+        assert_eq!(seen.seen.regions[0].device_peak_memory, Some(Reading::Value(512.0)));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! One sample of a body on a device. These are timed regions: between the first and the last reading of a clock there is
 //! the body and what its timing needs, and nothing else.
 
+use std::cell::Cell;
+
 use super::Stream;
 use super::stream::Phases;
 use crate::bencher::Error;
-use crate::device::{Device, DeviceError, Hold, Mark, Queue, Stamp};
+use crate::device::{Backend, Device, DeviceError, Hold, Mark, Queue, Stamp};
 use crate::metric::{DeviceSample, Mode};
 
 /// The most bodies that a held queue takes.
@@ -23,11 +25,22 @@ pub(super) struct Body<'a> {
     /// Handed to the body as the number of the call, so that it may rotate its inputs.
     calls: u64,
     phases: Phases,
+    /// Nanoseconds that collectors of `measure` blocks have cost so far.
+    collecting: Option<&'a Cell<u64>>,
 }
 
 impl<'a> Body<'a> {
     pub(super) fn new(run: &'a mut Run<'a>) -> Self {
-        Self { run, beside: 0, calls: 0, phases: Phases::default() }
+        Self { run, beside: 0, calls: 0, phases: Phases::default(), collecting: None }
+    }
+
+    /// The same, with the count of what collectors of `measure` blocks in it cost.
+    pub(super) fn collecting(self, nanoseconds: &'a Cell<u64>) -> Self {
+        Self { collecting: Some(nanoseconds), ..self }
+    }
+
+    fn collected(&self) -> u64 {
+        self.collecting.map_or(0, Cell::get)
     }
 
     /// Runs it once.
@@ -52,6 +65,8 @@ pub(super) struct Sides {
     pub(super) busy: Vec<f64>,
     /// Time of each phase, in the order in which they began, that before the first one first.
     pub(super) phases: Vec<(&'static str, f64)>,
+    /// What collectors of `measure` blocks cost that the sample has: it cannot be told from what the device did meanwhile.
+    pub(super) collected: u64,
 }
 
 /// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
@@ -67,15 +82,16 @@ pub(super) fn sample(
     body: &mut Body<'_>,
 ) -> Result<(DeviceSample, Sides), Error> {
     match mode {
-        Mode::Sync => by_host(device, bodies, body).map(|sample| (sample, Sides::default())),
+        Mode::Sync => by_host(device, bodies, body),
         _ => by_device(device, mode == Mode::Cold, hold, bodies, body),
     }
 }
 
 /// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody declared count.
-fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<DeviceSample, Error> {
+fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<(DeviceSample, Sides), Error> {
     device.stamp(Stamp::Before)?;
     device.sync()?; // what was enqueued before is no part of the sample
+    let collected = body.collected();
     let start = device.host_ns();
     for _ in 0..bodies {
         body.run(device)?;
@@ -85,13 +101,22 @@ fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<Devi
     let end = device.host_ns();
     device.stamp(Stamp::After)?;
     device.sync()?;
-    Ok(DeviceSample {
-        wall: end - start,
-        enqueue: returned - start,
+    let (out, collected) = collected_alone(device, false, body.collected() - collected);
+    let sample = DeviceSample {
+        wall: (end - start).saturating_sub(out),
+        enqueue: (returned - start).saturating_sub(out),
         device: None,
         clock: device.clock_mhz(),
         held: false,
-    })
+    };
+    Ok((sample, Sides { collected, ..Sides::default() }))
+}
+
+/// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing else went
+/// on: on the host, and while the queue stood still. Where the device worked meanwhile, a body would be given less time
+/// than its work took.
+fn collected_alone(device: &dyn Device, held: bool, collected: u64) -> (u64, u64) {
+    if held || device.info().backend == Backend::Cpu { (collected, 0) } else { (0, collected) }
 }
 
 /// From a stamp before the first body to a stamp after the last, by the device's clock; the host's beside it.
@@ -112,6 +137,7 @@ fn by_device(
     // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
     let mut held = if hold.is_some() { device.hold()? } else { None };
     let was_held = held.is_some();
+    let collected = body.collected();
     let start = device.host_ns();
     let first = device.mark(Queue::MEASURED)?;
     let begun = fork(device, body.beside, first)?;
@@ -134,16 +160,20 @@ fn by_device(
     for (begin, end) in std::iter::once(first).chain(begun).zip(ended) {
         busy.push(device.elapsed_ns(begin, end)?);
     }
+    let held = was_held && bodies <= HELD;
+    let (out, collected) = collected_alone(device, held, body.collected() - collected);
+    // A queue that was held began when the collectors had ended; the host's has no clock but the host's.
+    let out_of_device = if held { 0 } else { out };
     let sample = DeviceSample {
-        wall: end - start,
-        enqueue: returned - start,
-        device: Some(device.elapsed_ns(first, last)?),
+        wall: (end - start).saturating_sub(out),
+        enqueue: (returned - start).saturating_sub(out),
+        device: Some((device.elapsed_ns(first, last)? - out_of_device as f64).max(0.0)),
         clock: device.clock_mhz(),
-        held: was_held && bodies <= HELD,
+        held,
     };
     let phases = phases(device, first, last, &body.phases.begun())?;
     body.phases.set(false);
-    Ok((sample, Sides { held: was_held, busy, phases }))
+    Ok((sample, Sides { held: was_held, busy, phases, collected }))
 }
 
 /// From each stamp to the next one: all of them together are the time from the first to the last.

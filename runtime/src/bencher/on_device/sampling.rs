@@ -15,7 +15,7 @@ use crate::bencher::iterate::BLOCK;
 use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, PerIteration, Phase, Purpose, grow};
-use crate::device::{Backend, Device, throttle_reasons};
+use crate::device::{Backend, Device, DeviceMemory, throttle_reasons};
 use crate::metric::{Block, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, doubts};
 use crate::stats;
 
@@ -35,7 +35,7 @@ const LOOK: u64 = 20_000_000;
 /// And at least so often in the least time of a repeat, so that short ones have a course too.
 const LOOKS: u64 = 8;
 
-/// How often memory is looked at, at most.
+/// How often memory is looked at between samples, at most; and once more when all have been taken.
 const MEMORY_LOOKS: usize = 64;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
@@ -65,6 +65,8 @@ pub(super) struct Sampling<'a> {
     overlaps: Vec<f64>,
     sampled: u64,
     looked: u64,
+    /// What collectors of `measure` blocks cost that the samples have, in nanoseconds.
+    collected: u64,
 }
 
 impl<'a> Sampling<'a> {
@@ -96,7 +98,19 @@ impl<'a> Sampling<'a> {
             ..OnDevice::default()
         };
         let (walls, cpu, phases, overlaps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { bencher, device, seen, hold: None, walls, cpu, phases, overlaps, sampled: 0, looked: 0 })
+        Ok(Self {
+            bencher,
+            device,
+            seen,
+            hold: None,
+            walls,
+            cpu,
+            phases,
+            overlaps,
+            sampled: 0,
+            looked: 0,
+            collected: 0,
+        })
     }
 
     /// Runs it.
@@ -125,6 +139,7 @@ impl<'a> Sampling<'a> {
 
         self.seen.telemetry[0] = device.telemetry();
         device.reset_memory_peak();
+        self.bencher.device_peak.set(None);
         let windows = match self.bencher.pace.borrow_mut().take() {
             Some(pace) if measures => self.paced(pace, body)?,
             _ => self.sample_all(body)?,
@@ -282,6 +297,7 @@ impl<'a> Sampling<'a> {
         }
         self.walls.push(sample.wall);
         self.cpu.push(cpu);
+        self.collected += sides.collected;
         self.sampled += sample.wall;
         self.seen.samples.push(sample);
         let pause = LOOK.min(self.bencher.settings.limits.min_time.as_nanos() as u64 / LOOKS);
@@ -292,14 +308,18 @@ impl<'a> Sampling<'a> {
                 self.seen.throttled |= bits;
                 self.seen.looks = (self.seen.looks.0 + 1, self.seen.looks.1 + u64::from(told));
             }
-            self.look_at_memory()?;
+            if self.seen.memory.len() < MEMORY_LOOKS {
+                self.look_at_memory()?;
+            }
         }
         Ok(())
     }
 
     fn look_at_memory(&mut self) -> Result<(), Error> {
-        if self.seen.memory.len() < MEMORY_LOOKS {
-            self.seen.memory.extend(self.device.memory()?);
+        if let Some(memory) = self.device.memory()? {
+            // A `measure` block in the body starts the high-water mark again.
+            let pool_peak = memory.pool_peak.max(self.bencher.device_peak.get());
+            self.seen.memory.push(DeviceMemory { pool_peak, ..memory });
         }
         Ok(())
     }
@@ -337,6 +357,13 @@ impl<'a> Sampling<'a> {
         seen.hardware = windows.hardware();
         seen.samples = self.walls;
         seen.cpu = self.cpu;
+        if self.collected > 0 {
+            seen.notes.push(format!(
+                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in its time where \
+                 the device did not work meanwhile; `measure_with(name, &[], ...)` takes the clock alone",
+                self.collected as f64 * 1e-3 / bodies
+            ));
+        }
         seen.classify();
         let iterations = seen.iterations();
         let [elements, bytes, flops] = self.seen.stated;
