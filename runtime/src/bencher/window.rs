@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::device::{Clock, HardwareCounters, Usage, thread_time, thread_waits};
-use crate::metric::{Block, Hardware};
+use crate::metric::{Block, Hardware, TimedBy};
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
 #[derive(Debug)]
@@ -122,6 +122,7 @@ impl Windows {
                 preemptions: used.involuntary_switches,
                 waits: waits_now - waits,
                 faults: used.minor_faults,
+                by: TimedBy::Host,
             };
             self.usage += used;
         }

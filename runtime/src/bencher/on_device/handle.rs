@@ -163,13 +163,14 @@ impl DeviceBencher<'_> {
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "exact numbers are meant")]
 mod tests {
+    use std::cell::{Cell, RefCell};
     use std::time::Duration;
 
     use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
-    use crate::bencher::{Limits, Settings, Yield};
+    use crate::bencher::{Limits, Pace, PerIteration, Settings, Yield};
     use crate::device::{Queue, Telemetry};
-    use crate::metric::{DEVICE_METRICS, Enough, OnDevice, Reading};
+    use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
 
@@ -497,6 +498,153 @@ mod tests {
         // Where the system does not tell, there is nothing to see.
         let written = seen.seen.usage.moved.map_or(0, |moved| moved.written);
         assert!(written < 1 << 20, "{written}");
+    }
+
+    /// Asks for these blocks, the last first, and keeps what it is told.
+    #[derive(Default)]
+    struct Script {
+        asks: Vec<u64>,
+        told: Rc<RefCell<Vec<Block>>>,
+        ready: Rc<Cell<bool>>,
+    }
+
+    impl Pace for Script {
+        fn ready(&mut self, _: PerIteration) {
+            self.ready.set(true);
+        }
+
+        fn next(&mut self) -> Option<u64> {
+            self.asks.pop()
+        }
+
+        fn took(&mut self, block: Block) {
+            self.told.borrow_mut().push(block);
+        }
+    }
+
+    /// A bencher that is asked for these blocks, and what it tells of them.
+    fn paced(
+        device: &Rc<Double>,
+        mode: Mode,
+        inject: f64,
+        asks: Vec<u64>,
+    ) -> (Bencher, Rc<RefCell<Vec<Block>>>, Rc<Cell<bool>>) {
+        let script = Script { asks, ..Script::default() };
+        let (told, ready) = (script.told.clone(), script.ready.clone());
+        let device: Rc<dyn Device> = device.clone();
+        let settings = Settings {
+            mode: Some(mode),
+            device: Some(device),
+            pace: Some(Box::new(script)),
+            inject,
+            ..Settings::new(Purpose::Measure, LIMITS)
+        };
+        (Bencher::new(settings), told, ready)
+    }
+
+    #[test]
+    fn a_block_of_a_duel_is_of_bodies_alone_each_with_a_cold_cache() {
+        for (mode, flushes) in [(Mode::Event, 0), (Mode::Cold, 1 + 4 + 7)] {
+            let device = Double::new();
+            let (bencher, told, _) = paced(&device, mode, 0.0, vec![7, 4, 1]);
+            let body = |_: &Stream<'_>| {
+                device.kernel(Queue::MEASURED, 50_000);
+                Ok(())
+            };
+            bencher.device().unwrap().time(body).unwrap();
+            let each = 50_000 + STAMP;
+            let blocks: Vec<_> =
+                told.borrow().iter().map(|block| (block.iterations, block.wall, block.by)).collect();
+            assert_eq!(blocks, [1, 4, 7].map(|bodies| (bodies, bodies * each, TimedBy::Device)), "{mode}");
+            assert_eq!(device.flushes.get(), flushes, "{mode}");
+            let (_, on) = seen(bencher);
+            assert_eq!((on.bodies, on.samples.len()), (1, 12), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_duel_measures_nothing_beside_its_blocks() {
+        let device = Double::new();
+        device.watts.set(500.0);
+        let (bencher, told, _) = paced(&device, Mode::Hot, 0.0, vec![20, 20, 10]);
+        let body = |_: &Stream<'_>| {
+            bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
+            Ok(())
+        };
+        bencher.device().unwrap().time(body).unwrap();
+        assert_eq!(told.borrow().len(), 3);
+        let (seen, on) = seen(bencher);
+        assert!(on.rooflines.is_empty() && on.replayed.is_none() && on.energy.is_none(), "{on:?}");
+        assert!(seen.seen.regions.is_empty());
+        assert_eq!((on.bodies, on.samples.len()), (20, 2), "those of 10 are no samples of 20");
+    }
+
+    #[test]
+    fn a_duel_ends_with_the_doubts_that_fail_a_case() {
+        let device = Double::new();
+        let (bencher, told, ready) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+        let body = |_: &Stream<'_>| {
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        };
+        let why = bencher.device().unwrap().returns_complete().time(body).unwrap_err().to_string();
+        assert!(why.contains("forgot to synchronise"), "{why}");
+        assert!(!ready.get() && told.borrow().is_empty());
+
+        let hides = |known: &str| {
+            let device = Double::new();
+            let (bencher, told, _) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+            let ran = bencher.device().unwrap().knows_of(known).time(|_| {
+                device.kernel(Queue::MEASURED, 10_000);
+                device.hidden(2_000_000);
+                Ok(())
+            });
+            let told = told.borrow().len();
+            (ran, told)
+        };
+        let (ran, told) = hides("throttled");
+        let why = ran.unwrap_err().to_string();
+        assert!(why.contains("hidden stream") && told == 2, "{told}: {why}");
+        let (ran, told) = hides("hidden-stream");
+        assert_eq!((ran.is_ok(), told), (true, 9));
+    }
+
+    #[test]
+    fn a_slowdown_is_planted_in_the_blocks_of_a_duel_and_refused_elsewhere() {
+        for mode in Mode::ALL {
+            let walls = |inject| {
+                let device = Double::new();
+                let (bencher, told, _) = paced(&device, mode, inject, vec![50]);
+                let body = |_: &Stream<'_>| {
+                    device.kernel(Queue::MEASURED, 50_000);
+                    Ok(())
+                };
+                bencher.device().unwrap().time(body).unwrap();
+                let block = told.borrow()[0];
+                assert_eq!(block.iterations, 50, "{mode}");
+                block.wall as f64
+            };
+            let slower = walls(0.02) / walls(0.0);
+            assert!((1.019..1.021).contains(&slower), "{mode}: {slower}");
+        }
+        let device: Rc<dyn Device> = Double::new();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { device: Some(device), inject: 0.02, ..settings });
+        let skipped = bencher.device().unwrap().time(|_| Ok(())).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("--versus"), "{skipped}");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_device_is_never_taken_for_one_that_works() {
+        let device = Double::new();
+        let (bencher, told, _) = paced(&device, Mode::Sync, 0.0, vec![5]);
+        let body = |_: &Stream<'_>| {
+            device.kernel(Queue::MEASURED, 50_000);
+            Ok(())
+        };
+        bencher.device().unwrap().time(body).unwrap();
+        let block = told.borrow()[0];
+        assert!(block.by == TimedBy::Host && block.waits > 0, "{block:?}");
     }
 
     #[test]

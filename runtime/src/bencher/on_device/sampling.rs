@@ -11,12 +11,15 @@ use super::sample::{Body, Sides, sample};
 use super::stop::{LEAST, Stop};
 use super::warm::{Warmed, warm_up};
 use crate::bencher::bench::Paced;
+use crate::bencher::inject::Inject;
 use crate::bencher::iterate::BLOCK;
 use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
-use crate::bencher::{Bencher, Error, PerIteration, Phase, Purpose, grow};
+use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, grow, skip};
 use crate::device::{Backend, Device, DeviceMemory, throttle_reasons};
-use crate::metric::{Block, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, doubts};
+use crate::metric::{
+    Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
+};
 use crate::stats;
 
 /// A sample in mode sync is at least so many round trips: its own is then a hundredth of it.
@@ -37,6 +40,9 @@ const LOOKS: u64 = 8;
 
 /// How often memory is looked at between samples, at most; and once more when all have been taken.
 const MEMORY_LOOKS: usize = 64;
+
+/// A duel's samples are doubted from so many on: by the middle of three no single one that was disturbed is blamed.
+const FEWEST_DOUBTED: usize = 3;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
@@ -120,6 +126,15 @@ impl<'a> Sampling<'a> {
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
         let (device, limits) = (self.device, self.bencher.settings.limits);
         let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
+        let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
+        if self.bencher.settings.inject > 0.0 && pace.is_none() {
+            return Err(skip(format!(
+                "{INJECT} repeats bodies of a block, and on a device a body has blocks in a duel alone: a slowdown cannot \
+                 be planted here; add --versus or --versus-adapter"
+            )));
+        }
+        // What is measured beside the samples is of no use to a duel, which has its blocks alone.
+        let looks_around = measures && pace.is_none();
         self.seen.calibration = calibrate(device)?;
 
         device.sync()?;
@@ -131,28 +146,30 @@ impl<'a> Sampling<'a> {
         let warmed = warm_up(device, limits, body)?;
         self.seen.audits = audit(device, body)?;
         self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
-        if measures {
+        if looks_around {
             roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
-        self.find_bodies(&warmed, body)?;
+        if pace.is_none() {
+            self.find_bodies(&warmed, body)?;
+        }
         let warm_up_bodies = body.calls();
 
         self.seen.telemetry[0] = device.telemetry();
         device.reset_memory_peak();
         self.bencher.device_peak.set(None);
-        let windows = match self.bencher.pace.borrow_mut().take() {
-            Some(pace) if measures => self.paced(pace, body)?,
-            _ => self.sample_all(body)?,
+        let windows = match pace {
+            Some(pace) => self.paced(pace, body)?,
+            None => self.sample_all(body)?,
         };
         self.seen.telemetry[1] = device.telemetry();
         self.look_at_memory()?;
-        if measures {
+        if looks_around {
             roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
-        if measures && self.seen.mode == Mode::Hot {
+        if looks_around && self.seen.mode == Mode::Hot {
             self.seen.replayed = Some(replay(device, self.seen.calibration.round_trip, body)?);
         }
-        if measures && device.info().backend != Backend::Cpu {
+        if looks_around && device.info().backend != Backend::Cpu {
             let each = if self.seen.samples.is_empty() { 0.0 } else { stats::median(&self.seen.times()) };
             let budget = (limits.min_time * 2).as_nanos() as u64;
             self.seen.energy = Some(energy(device, each, budget, body)?);
@@ -230,21 +247,83 @@ impl<'a> Sampling<'a> {
         Ok(windows)
     }
 
-    /// Blocks as somebody outside asks for them: a duel.
+    /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that what fails a case
+    /// is looked for before each block is told.
     fn paced(&mut self, pace: Paced, body: &mut Body<'_>) -> Result<Windows, Error> {
         let Paced(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
+        let mut inject = Inject::new(self.bencher.settings.inject);
+        let recorded = self.bencher.recorded_regions();
+        self.refuse(&fatal(&self.seen))?;
         self.bencher.enter(Phase::Timed);
         pace.ready(self.bencher.per_iteration.get());
+        let (mut before, mut due) = (0, FEWEST_DOUBTED);
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
-            let (sample, sides) = self.one(bodies, body, &mut windows)?;
-            let wall = sample.device.unwrap_or(sample.wall as f64).round() as u64;
-            pace.took(Block { iterations: bodies, wall, ..windows.last });
-            self.seen.bodies = bodies;
-            self.take(sample, &sides, windows.last.cpu)?;
+            let all = bodies + inject.more(bodies);
+            // In the modes of one body a sample, a block is many: each with a cold cache, or with its own stamps.
+            let alone = matches!(self.seen.mode, Mode::Event | Mode::Cold);
+            let (samples, each) = if alone { (all, 1) } else { (1, all) };
+            if !alone && bodies != before {
+                // Those of another number of bodies are no samples of the same.
+                windows = Windows::measured(self.bencher.settings.clock.clone());
+                self.forget_samples();
+                (self.seen.bodies, due) = (bodies, FEWEST_DOUBTED);
+            }
+            before = bodies;
+            let mut block = Block { iterations: bodies, by: self.timed_by(), ..Block::default() };
+            let mut wall = 0.0;
+            for _ in 0..samples {
+                let (sample, sides) = self.one(each, body, &mut windows)?;
+                wall += sample.device.unwrap_or(sample.wall as f64);
+                block = block.counting(&windows.last);
+                self.take(sample, &sides, windows.last.cpu)?;
+            }
+            block.wall = wall.round() as u64;
+            self.bencher.forget_regions(recorded); // however long the duel is
+            if self.device.info().backend != Backend::Cpu {
+                // Its thread waits for the device, also where it never gives its processor up meanwhile: its time on one is
+                // not what the work takes.
+                block.waits = block.waits.max(1);
+            }
+            let taken = self.seen.samples.len();
+            if taken >= due {
+                self.refuse(&fatal(&self.seen))?;
+                due = taken + taken.div_ceil(4); // looking at all of them for every block would cost more than the blocks
+            }
+            pace.took(block);
         }
         Ok(windows)
+    }
+
+    /// Whose clock the times of blocks are by.
+    fn timed_by(&self) -> TimedBy {
+        match self.device.info() {
+            info if info.stand_in => TimedBy::StandIn,
+            info if info.backend != Backend::Cpu && self.seen.mode.is_by_device_clock() => TimedBy::Device,
+            _ => TimedBy::Host,
+        }
+    }
+
+    fn forget_samples(&mut self) {
+        self.seen.samples.clear();
+        self.walls.clear();
+        self.cpu.clear();
+        self.phases.clear();
+        self.overlaps.clear();
+        self.collected = 0;
+    }
+
+    /// Makes an error of the first of these doubts that fails the case and that the scenario does not know of.
+    fn refuse(&self, doubts: &[Doubt]) -> Result<(), Error> {
+        let unknown = |doubt: &&Doubt| !self.seen.known.iter().any(|known| known == doubt.name());
+        match doubts.iter().filter(|doubt| doubt.is_fatal()).find(unknown) {
+            None => Ok(()),
+            Some(doubt) => Err(Error::new(format!(
+                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
+                doubt.name()
+            ))),
+        }
     }
 
     /// Takes one sample, whose counters and `measure` blocks count. One whose queue was held and went on by itself is
@@ -334,17 +413,7 @@ impl<'a> Sampling<'a> {
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
         leave_out_low_clocks(&mut self.seen);
         self.seen.doubts = doubts(&self.seen);
-        let failing = self
-            .seen
-            .doubts
-            .iter()
-            .find(|doubt| doubt.is_fatal() && !self.seen.known.iter().any(|known| known == doubt.name()));
-        if let Some(doubt) = failing {
-            return Err(Error::new(format!(
-                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
-                doubt.name()
-            )));
-        }
+        self.refuse(&self.seen.doubts)?;
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);
