@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::bencher::{Limits, Pace, PerIteration, Settings, Yield};
     use crate::device::{Queue, Telemetry};
-    use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
+    use crate::metric::{Block, Course, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
 
@@ -334,6 +334,25 @@ mod tests {
         let (seen, on) = seen(bencher);
         assert!(on.discarded > 0 && on.clocks().iter().all(|clock| *clock == 2_000.0), "{}", on.discarded);
         assert_eq!(seen.seen.samples.len() as u64, on.samples.len() as u64 + on.discarded);
+    }
+
+    #[test]
+    fn the_course_of_samples_is_by_the_clock_that_times_them() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let mut call = 0;
+        let ran = bencher.device().unwrap().time(|_| {
+            call += 1;
+            device.host(call * 100); // enqueueing takes longer and longer, and the queue stands still meanwhile
+            device.kernel(Queue::MEASURED, 50_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, on) = seen(bencher);
+        let walls: Vec<f64> = seen.seen.samples.iter().map(|wall| *wall as f64).collect();
+        let by_host = crate::stats::steady_state(&walls).unwrap().course;
+        assert_ne!(by_host, crate::stats::Course::Flat, "{}", on.samples.len());
+        assert_eq!(seen.seen.course, Some(Course::Flat));
     }
 
     #[test]

@@ -411,7 +411,7 @@ impl<'a> Sampling<'a> {
         let phase =
             |(name, sum): (&'static str, f64)| DevicePhase { name: name.to_owned(), each: sum / bodies };
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
-        leave_out_low_clocks(&mut self.seen);
+        let kept = leave_out_low_clocks(&mut self.seen);
         self.seen.doubts = doubts(&self.seen);
         self.refuse(&self.seen.doubts)?;
         let state = &mut self.bencher.state.borrow_mut();
@@ -433,7 +433,8 @@ impl<'a> Sampling<'a> {
                 self.collected as f64 * 1e-3 / bodies
             ));
         }
-        seen.classify();
+        // The course is that of the figures: by the clock of the mode, of the samples that count.
+        seen.classify_by(&self.seen.times(), |place| kept[place]);
         let iterations = seen.iterations();
         let [elements, bytes, flops] = self.seen.stated;
         (seen.elements, seen.bytes, seen.flops) =
@@ -443,14 +444,14 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted.
-fn leave_out_low_clocks(seen: &mut OnDevice) {
+/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted. Gives the
+/// places of those that are left.
+fn leave_out_low_clocks(seen: &mut OnDevice) -> Vec<usize> {
     let clocks = seen.clocks();
-    if clocks.is_empty() {
-        return;
-    }
-    let least = LOW_CLOCK * stats::quantile(&clocks, 0.95);
-    let all = seen.samples.len();
-    seen.samples.retain(|sample| sample.clock.is_none_or(|clock| clock >= least));
-    seen.discarded = (all - seen.samples.len()) as u64;
+    let least = if clocks.is_empty() { 0.0 } else { LOW_CLOCK * stats::quantile(&clocks, 0.95) };
+    let counts = |sample: &DeviceSample| sample.clock.is_none_or(|clock| clock >= least);
+    let kept: Vec<usize> = (0..seen.samples.len()).filter(|place| counts(&seen.samples[*place])).collect();
+    seen.discarded = (seen.samples.len() - kept.len()) as u64;
+    seen.samples.retain(counts);
+    kept
 }
