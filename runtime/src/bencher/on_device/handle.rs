@@ -504,7 +504,7 @@ mod tests {
             bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
             if bencher.recorded_regions() == 5 && !std::mem::replace(&mut expired, true) {
                 device.expired.set(true);
-                nowhere.write_all(&[0; 1 << 20]).unwrap();
+                nowhere.write_all(&vec![0; 1 << 20]).unwrap();
             }
             Ok(())
         });
@@ -519,53 +519,49 @@ mod tests {
         assert!(written < 1 << 20, "{written}");
     }
 
-    /// Asks for these blocks, the last first, and keeps what it is told.
-    #[derive(Default)]
-    struct Script {
-        asks: Vec<u64>,
-        told: Rc<RefCell<Vec<Block>>>,
+    /// What was told of blocks.
+    #[derive(Clone, Default)]
+    struct Told {
         ready: Rc<Cell<bool>>,
+        blocks: Rc<RefCell<Vec<Block>>>,
     }
+
+    /// Asks for these blocks, the last first, and keeps what it is told.
+    struct Script(Vec<u64>, Told);
 
     impl Pace for Script {
         fn ready(&mut self, _: PerIteration) {
-            self.ready.set(true);
+            self.1.ready.set(true);
         }
 
         fn next(&mut self) -> Option<u64> {
-            self.asks.pop()
+            self.0.pop()
         }
 
         fn took(&mut self, block: Block) {
-            self.told.borrow_mut().push(block);
+            self.1.blocks.borrow_mut().push(block);
         }
     }
 
     /// A bencher that is asked for these blocks, and what it tells of them.
-    fn paced(
-        device: &Rc<Double>,
-        mode: Mode,
-        inject: f64,
-        asks: Vec<u64>,
-    ) -> (Bencher, Rc<RefCell<Vec<Block>>>, Rc<Cell<bool>>) {
-        let script = Script { asks, ..Script::default() };
-        let (told, ready) = (script.told.clone(), script.ready.clone());
+    fn paced(device: &Rc<Double>, mode: Mode, inject: f64, asks: Vec<u64>) -> (Bencher, Told) {
+        let told = Told::default();
         let device: Rc<dyn Device> = device.clone();
         let settings = Settings {
             mode: Some(mode),
             device: Some(device),
-            pace: Some(Box::new(script)),
+            pace: Some(Box::new(Script(asks, told.clone()))),
             inject,
             ..Settings::new(Purpose::Measure, LIMITS)
         };
-        (Bencher::new(settings), told, ready)
+        (Bencher::new(settings), told)
     }
 
     #[test]
     fn a_block_of_a_duel_is_of_bodies_alone_each_with_a_cold_cache() {
         for (mode, flushes) in [(Mode::Event, 0), (Mode::Cold, 1 + 4 + 7)] {
             let device = Double::new();
-            let (bencher, told, _) = paced(&device, mode, 0.0, vec![7, 4, 1]);
+            let (bencher, told) = paced(&device, mode, 0.0, vec![7, 4, 1]);
             let body = |_: &Stream<'_>| {
                 device.kernel(Queue::MEASURED, 50_000);
                 Ok(())
@@ -573,7 +569,7 @@ mod tests {
             bencher.device().unwrap().time(body).unwrap();
             let each = 50_000 + STAMP;
             let blocks: Vec<_> =
-                told.borrow().iter().map(|block| (block.iterations, block.wall, block.by)).collect();
+                told.blocks.borrow().iter().map(|block| (block.iterations, block.wall, block.by)).collect();
             assert_eq!(blocks, [1, 4, 7].map(|bodies| (bodies, bodies * each, TimedBy::Device)), "{mode}");
             assert_eq!(device.flushes.get(), flushes, "{mode}");
             let (_, on) = seen(bencher);
@@ -585,13 +581,13 @@ mod tests {
     fn a_duel_measures_nothing_beside_its_blocks() {
         let device = Double::new();
         device.watts.set(500.0);
-        let (bencher, told, _) = paced(&device, Mode::Hot, 0.0, vec![20, 20, 10]);
+        let (bencher, told) = paced(&device, Mode::Hot, 0.0, vec![20, 20, 10]);
         let body = |_: &Stream<'_>| {
             bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
             Ok(())
         };
         bencher.device().unwrap().time(body).unwrap();
-        assert_eq!(told.borrow().len(), 3);
+        assert_eq!(told.blocks.borrow().len(), 3);
         let (seen, on) = seen(bencher);
         assert!(on.rooflines.is_empty() && on.replayed.is_none() && on.energy.is_none(), "{on:?}");
         assert!(seen.seen.regions.is_empty());
@@ -601,24 +597,24 @@ mod tests {
     #[test]
     fn a_duel_ends_with_the_doubts_that_fail_a_case() {
         let device = Double::new();
-        let (bencher, told, ready) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+        let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
         let body = |_: &Stream<'_>| {
             device.kernel(Queue::MEASURED, 2_000_000);
             Ok(())
         };
         let why = bencher.device().unwrap().returns_complete().time(body).unwrap_err().to_string();
         assert!(why.contains("forgot to synchronise"), "{why}");
-        assert!(!ready.get() && told.borrow().is_empty());
+        assert!(!told.ready.get() && told.blocks.borrow().is_empty());
 
         let hides = |known: &str| {
             let device = Double::new();
-            let (bencher, told, _) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+            let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
             let ran = bencher.device().unwrap().knows_of(known).time(|_| {
                 device.kernel(Queue::MEASURED, 10_000);
                 device.hidden(2_000_000);
                 Ok(())
             });
-            let told = told.borrow().len();
+            let told = told.blocks.borrow().len();
             (ran, told)
         };
         let (ran, told) = hides("throttled");
@@ -633,13 +629,13 @@ mod tests {
         for mode in Mode::ALL {
             let walls = |inject| {
                 let device = Double::new();
-                let (bencher, told, _) = paced(&device, mode, inject, vec![50]);
+                let (bencher, told) = paced(&device, mode, inject, vec![50]);
                 let body = |_: &Stream<'_>| {
                     device.kernel(Queue::MEASURED, 50_000);
                     Ok(())
                 };
                 bencher.device().unwrap().time(body).unwrap();
-                let block = told.borrow()[0];
+                let block = told.blocks.borrow()[0];
                 assert_eq!(block.iterations, 50, "{mode}");
                 block.wall as f64
             };
@@ -656,13 +652,13 @@ mod tests {
     #[test]
     fn a_thread_that_waits_for_a_device_is_never_taken_for_one_that_works() {
         let device = Double::new();
-        let (bencher, told, _) = paced(&device, Mode::Sync, 0.0, vec![5]);
+        let (bencher, told) = paced(&device, Mode::Sync, 0.0, vec![5]);
         let body = |_: &Stream<'_>| {
             device.kernel(Queue::MEASURED, 50_000);
             Ok(())
         };
         bencher.device().unwrap().time(body).unwrap();
-        let block = told.borrow()[0];
+        let block = told.blocks.borrow()[0];
         assert!(block.by == TimedBy::Host && block.waits > 0, "{block:?}");
     }
 
