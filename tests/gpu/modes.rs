@@ -139,6 +139,28 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
 }
 
 #[test]
+fn the_stream_that_is_timed_is_one_of_those_that_overlap() {
+    let _stand = stand();
+    let overlap = |own: u64, beside: u64| {
+        let bencher = bencher(LIMITS);
+        let device = bencher.device().unwrap();
+        let spin = Spin::load(c"spin").unwrap();
+        let body = |stream: &weighbridge::Stream<'_>| {
+            spin.launch(stream.raw()?, own)?;
+            spin.launch(stream.beside(0)?, beside)
+        };
+        device.mode(Mode::Event).streams(1).time(body).unwrap();
+        bencher.finish().unwrap().seen.device.unwrap().overlap.unwrap()
+    };
+    for (own, beside, expected) in
+        [(3_000_000, 3_000_000, 2.0), (1_500_000, 3_000_000, 1.5), (3_000_000, 1_000, 1.0)]
+    {
+        let found = overlap(own, beside);
+        assert!((found - expected).abs() < 0.02, "{own} and {beside}: {found}");
+    }
+}
+
+#[test]
 fn a_throttled_device_is_told_and_its_cycles_stay() {
     let stand = stand();
     let run = || {

@@ -139,6 +139,26 @@ fn a_slower_clock_of_the_device_is_not_reported_as_slower_code() {
 }
 
 #[test]
+fn a_duel_on_the_device_fails_with_a_missing_synchronisation_and_not_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("comparison.json");
+    let name = file.to_string_lossy().into_owned();
+    let flags = ["--platform", "gpu", "--versus", env!("CARGO_BIN_EXE_gpu-suite"), "--comparison", &name];
+    let ran = run(folder.path(), &[&["SPIN-1", "FORGETS-1"][..], &flags[..]].concat());
+    let said = text(&ran);
+    assert!(said.contains("FAKE DEVICE"), "{said}");
+    let comparison: Value = serde_json::from_slice(&std::fs::read(&file).expect(&said)).unwrap();
+    let verdict = |scenario: &str| {
+        let rows = comparison["rows"].as_array().unwrap().iter();
+        let mut rows = rows.filter(|row| row["case"]["scenario"] == scenario);
+        rows.next().unwrap()["verdict"].to_string()
+    };
+    assert!(verdict("SPIN-1").contains("nchanged"), "{comparison:#}");
+    assert!(verdict("FORGETS-1").contains("forgot to synchronise"), "{comparison:#}");
+    assert_ne!(ran.status.code(), Some(0), "{said}");
+}
+
+#[test]
 fn a_run_on_the_stand_in_can_never_be_judged_by() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--save-baseline", "main"]);

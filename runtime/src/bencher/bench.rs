@@ -78,8 +78,14 @@ pub struct Bencher {
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
     phase: Cell<Option<Phase>>,
-    /// Time that the collectors of `measure` blocks have cost so far: no block and no sample has it.
+    /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where the host's
+    /// clock alone says what a body takes.
     pub(super) collecting: Cell<Duration>,
+    /// The same in nanoseconds by the host's clock of the device, where one is open; samples of bodies on a device have
+    /// it where the device may have worked meanwhile.
+    pub(super) collecting_by_device: Cell<u64>,
+    /// The highest that the device's high-water mark of memory was before a block started it again, in bytes.
+    pub(super) device_peak: Cell<Option<u64>>,
     pub(super) pace: RefCell<Option<Paced>>,
     /// The device, once it has been asked for.
     pub(super) device: RefCell<Option<Rc<dyn Device>>>,
@@ -129,6 +135,8 @@ impl Bencher {
             per_iteration: Cell::default(),
             phase: Cell::default(),
             collecting: Cell::default(),
+            collecting_by_device: Cell::default(),
+            device_peak: Cell::default(),
         }
     }
 

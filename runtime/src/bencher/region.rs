@@ -29,28 +29,35 @@ impl Bencher {
     /// As [`Bencher::measure`], with these collectors beside the wall time, which is always taken.
     pub fn measure_with<T>(&self, name: &str, collectors: &[Collector], block: impl FnOnce() -> T) -> T {
         let clock = &self.settings.clock;
-        let entered = clock.now();
+        let device = self.device.borrow().clone();
+        // What the collectors cost by the clock of the device's samples, which is its own.
+        let by_device = || device.as_ref().map_or(0, |device| device.host_ns());
+        let (entered, entered_device) = (clock.now(), by_device());
         let path = {
             let mut regions = self.regions.borrow_mut();
             regions.open.push(name.to_owned());
             regions.open.join("/")
         };
         let resident = collectors.contains(&Collector::Memory).then(resident_memory);
-        let device = self.device.borrow().clone().filter(|_| collectors.contains(&Collector::Memory));
+        let looked_at = device.as_ref().filter(|_| collectors.contains(&Collector::Memory));
         // There is one high-water mark: a block within another must not start it again.
         let outermost = self.regions.borrow().open.len() == 1;
-        let in_use = device.as_ref().map(|device| {
+        let in_use = looked_at.map(|device| {
+            let in_use = device.memory();
             if outermost {
+                self.keep_memory_peak(in_use.as_ref().ok().copied().flatten());
                 device.reset_memory_peak();
             }
-            device.memory()
+            in_use
         });
         let usage = collectors.contains(&Collector::Usage).then(Usage::opening);
         let inner = self.collecting.get();
+        let start_device = by_device();
         // The clock starts last and stops first: what the other collectors cost is not in it.
         let start = clock.now();
         let value = block();
         let end = clock.now();
+        let end_device = by_device();
         // Nor is what the collectors of blocks inside this one cost.
         let wall = (end - start).saturating_sub(self.collecting.get() - inner);
         let usage = usage.map(|before| Usage::closing() - before);
@@ -61,7 +68,7 @@ impl Bencher {
             }
         });
         let on_device =
-            device.zip(in_use).map(|(device, before)| device_memory(before, device.memory(), outermost));
+            looked_at.zip(in_use).map(|(device, before)| device_memory(before, device.memory(), outermost));
         let (device_memory_change, device_peak_memory) = on_device.unzip();
         {
             let mut regions = self.regions.borrow_mut();
@@ -78,8 +85,25 @@ impl Bencher {
                 });
             }
         }
+        let spent = (start_device - entered_device) + (by_device() - end_device);
+        self.collecting_by_device.set(self.collecting_by_device.get() + spent);
         self.collecting.set(self.collecting.get() + (start - entered) + (clock.now() - end));
         value
+    }
+
+    /// Keeps the high-water mark of the device's memory that is about to start again.
+    fn keep_memory_peak(&self, memory: Option<DeviceMemory>) {
+        self.device_peak.set(self.device_peak.get().max(memory.and_then(|memory| memory.pool_peak)));
+    }
+
+    /// How many blocks have been recorded: what [`Bencher::forget_regions`] goes back to.
+    pub(super) fn recorded_regions(&self) -> usize {
+        self.regions.borrow().finished.len()
+    }
+
+    /// Forgets the blocks that were recorded after so many: those of a sample that does not count.
+    pub(super) fn forget_regions(&self, after: usize) {
+        self.regions.borrow_mut().finished.truncate(after);
     }
 
     /// Stops or resumes the recording of blocks.

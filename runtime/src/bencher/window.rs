@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::device::{Clock, HardwareCounters, Usage, thread_time, thread_waits};
-use crate::metric::{Block, Hardware};
+use crate::metric::{Block, Hardware, TimedBy};
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
 #[derive(Debug)]
@@ -16,6 +16,15 @@ pub(super) struct Windows {
     pub(super) usage: Usage,
     /// What the last window saw, its iterations aside.
     pub(super) last: Block,
+    /// What the processor counted in windows that do not count.
+    forgotten: [u64; 3],
+}
+
+/// What windows had added up to at a moment.
+pub(super) struct SoFar {
+    wall: Duration,
+    usage: Usage,
+    counted: [u64; 3],
 }
 
 /// What was read when a window was opened.
@@ -36,6 +45,7 @@ impl Windows {
             wall: Duration::ZERO,
             usage: Usage::NONE,
             last: Block::default(),
+            forgotten: [0; 3],
         }
     }
 
@@ -46,7 +56,34 @@ impl Windows {
 
     /// What the processor counted.
     pub(super) fn hardware(&mut self) -> Hardware {
-        self.hardware.as_mut().map_or_else(Hardware::default, |counters| Hardware::of(counters.read()))
+        let Some(counters) = &mut self.hardware else { return Hardware::default() };
+        let mut counts = counters.read();
+        for (count, forgotten) in counts.iter_mut().zip(self.forgotten) {
+            if let Ok(count) = count {
+                *count -= forgotten;
+            }
+        }
+        Hardware::of(counts)
+    }
+
+    /// What the windows so far add up to.
+    pub(super) fn so_far(&mut self) -> SoFar {
+        SoFar { wall: self.wall, usage: self.usage, counted: self.counted() }
+    }
+
+    /// Forgets the windows since then: of a sample that does not count, its counters do not either.
+    pub(super) fn back_to(&mut self, then: &SoFar) {
+        (self.wall, self.usage) = (then.wall, then.usage);
+        let now = self.counted();
+        for (forgotten, (now, then)) in self.forgotten.iter_mut().zip(now.into_iter().zip(then.counted)) {
+            *forgotten += now - then;
+        }
+    }
+
+    /// The processor's counts, those that do not count among them; 0 of what is not counted.
+    fn counted(&mut self) -> [u64; 3] {
+        let Some(counters) = &mut self.hardware else { return [0; 3] };
+        counters.read().map(Result::unwrap_or_default)
     }
 
     /// Opens a window. The clock is read last.
@@ -85,6 +122,7 @@ impl Windows {
                 preemptions: used.involuntary_switches,
                 waits: waits_now - waits,
                 faults: used.minor_faults,
+                by: TimedBy::Host,
             };
             self.usage += used;
         }

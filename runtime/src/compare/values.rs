@@ -38,6 +38,13 @@ pub(super) struct Sides<'a> {
     pub(super) past: Option<&'a Past>,
 }
 
+/// What a case has a value of where it was timed by a device's clock, and where it ran on a device at all.
+const BY_DEVICE: &str = "device_time";
+const ON_DEVICE: &str = "device_memory_used";
+
+/// What the names of metrics begin with that are of a device.
+const DEVICES: [&str; 2] = ["device_", "phase/"];
+
 /// The values of a metric: logarithms, turned so that more is worse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Values {
@@ -71,7 +78,14 @@ impl Values {
     ) -> Option<Self> {
         let name = &after.or(before)?.name;
         let headline = *name == sides.after.headline;
-        if headline && (name == "wall_time" || name == "throughput") {
+        let has = |name: &str| {
+            let metrics = [&sides.before.metrics, &sides.after.metrics];
+            metrics
+                .iter()
+                .any(|side| side.iter().any(|metric| metric.name == name && metric.estimate.is_some()))
+        };
+        // A thread that waits for a device may never give its processor up: its time there is not the work's.
+        if headline && (name == "wall_time" || name == "throughput") && !has(ON_DEVICE) {
             if let Some(found) = cpu_of_blocks(sides) {
                 let values = found.choose(true)?;
                 return Some(Self { by_cpu: true, of_blocks: true, ..values });
@@ -94,7 +108,10 @@ impl Values {
         }
         let unit = &after.or(before)?.unit;
         let is_time = *unit == Unit::SECONDS || unit.symbol().ends_with("/s");
-        let of_blocks = is_time && sides.after.processes.iter().any(|process| process.blocks.is_some());
+        // What the operating system does to the host's threads is nothing of a device's clock.
+        let by_device = has(BY_DEVICE) && DEVICES.iter().any(|of| name.starts_with(of));
+        let of_blocks =
+            is_time && !by_device && sides.after.processes.iter().any(|process| process.blocks.is_some());
         Some(Self { of_blocks, ..of_metric(sides, before, after, direction)?.choose(is_time)? })
     }
 }

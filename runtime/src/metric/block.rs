@@ -19,4 +19,34 @@ pub struct Block {
     pub waits: u64,
     /// Page faults served without the disk.
     pub faults: u64,
+    /// Whose clock its wall time is by.
+    #[serde(default)]
+    pub by: TimedBy,
+}
+
+/// Whose clock a time is by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TimedBy {
+    /// The host's.
+    #[default]
+    Host,
+    /// A device's: what the operating system did to the threads of the process meanwhile is no part of it.
+    Device,
+    /// A stand-in's for a device, which runs as fast as it likes.
+    StandIn,
+}
+
+impl Block {
+    /// The same with what the operating system counted in another block. Iterations and wall time stay.
+    #[must_use]
+    pub fn counting(self, other: &Self) -> Self {
+        Self {
+            thread: self.thread + other.thread,
+            cpu: self.cpu + other.cpu,
+            preemptions: self.preemptions + other.preemptions,
+            waits: self.waits + other.waits,
+            faults: self.faults + other.faults,
+            ..self
+        }
+    }
 }

@@ -45,14 +45,20 @@ impl Observation {
     /// time: to be called when the clock has stopped.
     pub(crate) fn classify(&mut self) {
         let samples: Vec<f64> = self.samples.iter().map(|sample| *sample as f64).collect();
-        let Some(steady) = stats::steady_state(&samples) else { return };
+        self.classify_by(&samples, |place| place);
+    }
+
+    /// The same by these times, where another clock than the host's says how long samples took, or some are left out.
+    /// `place_of` gives the place among all samples.
+    pub(crate) fn classify_by(&mut self, times: &[f64], place_of: impl Fn(usize) -> usize) {
+        let Some(steady) = stats::steady_state(times) else { return };
         self.course = Some(match steady.course {
             stats::Course::Flat => Course::Flat,
             stats::Course::Warming => Course::Warming,
             stats::Course::Slowing => Course::Slowing,
             stats::Course::Unsteady => Course::Unsteady,
         });
-        let before = steady.start.unwrap_or(0);
+        let before = steady.start.map_or(0, place_of);
         if before > 0 {
             self.tags.push(Tagged { cause: Cause::Unsteady, samples: (0..before as u32).collect() });
         }

@@ -227,7 +227,8 @@ pub(super) const OVERLAP: Metric = Metric {
     name: "device_overlap",
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "busy times of all streams together by the time from the first start to the last end",
+    description: "times from a body's start until each stream has done its work there, added up, by the time until all \
+                  have",
     read: |seen| of(seen, |seen| seen.overlap.ok_or("the body has one stream")),
 };
 

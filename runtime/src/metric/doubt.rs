@@ -318,11 +318,14 @@ impl fmt::Display for Doubt {
     }
 }
 
+/// Those that fail a case: they need audits and a few samples, and nothing else.
+pub fn fatal(seen: &OnDevice) -> Vec<Doubt> {
+    forgot_to_sync(seen).into_iter().chain(hidden_stream(seen)).collect()
+}
+
 /// All doubts about what was seen, in the order of the list above.
 pub fn doubts(seen: &OnDevice) -> Vec<Doubt> {
-    let mut found = Vec::new();
-    found.extend(forgot_to_sync(seen));
-    found.extend(hidden_stream(seen));
+    let mut found = fatal(seen);
     found.extend(host_bound(seen));
     found.extend(launch_bound(seen));
     found.extend(below_resolution(seen));

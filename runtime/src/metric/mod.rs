@@ -26,9 +26,9 @@ mod waiting;
 mod wall_time;
 mod yardstick;
 
-pub use block::Block;
+pub use block::{Block, TimedBy};
 pub use course::Course;
-pub use doubt::{Doubt, doubts};
+pub use doubt::{Doubt, doubts, fatal};
 pub use hardware::Hardware;
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, Region, Taken};

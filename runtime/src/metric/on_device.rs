@@ -104,7 +104,7 @@ pub struct DeviceSample {
     pub device: Option<f64>,
     /// The clock of the device's processors over the sample, in megahertz.
     pub clock: Option<f64>,
-    /// Whether the queue stood still while the body enqueued its work.
+    /// Whether the queue stood still while the bodies enqueued their work: all of them.
     pub held: bool,
 }
 
@@ -173,7 +173,8 @@ pub struct OnDevice {
     pub bodies: u64,
     /// Every sample that counts, in order.
     pub samples: Vec<DeviceSample>,
-    /// Samples that were left out since the clock was low, and why the sampling could not do without them.
+    /// How many samples were left out of `samples` because the device's clock was low. Those of the observation still
+    /// have them.
     pub discarded: u64,
     /// Whether a held queue once went on by itself: from then on none was held.
     pub hold_expired: bool,
@@ -183,8 +184,10 @@ pub struct OnDevice {
     pub warm_up: (u64, u64),
     /// Clock of the processors when the warm-up ended, in megahertz.
     pub warm_clock: Option<f64>,
-    /// The sum of the busy times of all queues by the time from the first start to the last end, where there are
-    /// queues beside the measured one.
+    /// The sum over all queues, the measured one among them, of the time from the beginning of a body until the queue
+    /// had done what the body enqueued there, by the time until all had. Where there are queues beside the measured one:
+    /// 1 where one queue has all the work, their number where all of them have it to the end. Waiting in between is not
+    /// told from work.
     pub overlap: Option<f64>,
     /// The same body recorded and replayed, in mode `hot`.
     pub replayed: Option<Replayed>,

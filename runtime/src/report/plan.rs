@@ -34,7 +34,9 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
         );
     }
     if plan.platform != Platform::Cpu {
-        let mode = plan.mode.map_or_else(String::new, |mode| format!(", every body in mode {mode}"));
+        let mode = plan
+            .mode
+            .map_or_else(String::new, |mode| format!(", mode {mode} for every body that enqueues on it"));
         line(&mut text, &format!("platform: {}{mode}", plan.platform));
     }
     if plan.isolation != Isolation::Repeat {
@@ -163,6 +165,16 @@ left out: 6 points of PC-1; --param PC-1.variant=all runs them too
 dropped by the filter of CV-1: 3 points
 ";
         assert_eq!(header(&plan(), 1, 2), expected);
+    }
+
+    #[test]
+    fn a_mode_is_of_the_bodies_that_enqueue() {
+        let plan = Plan { platform: Platform::Gpu, mode: Some(crate::metric::Mode::Hot), ..plan() };
+        let header = header(&plan, 1, 2);
+        assert!(
+            header.contains("\nplatform: gpu, mode hot for every body that enqueues on it\n"),
+            "{header}"
+        );
     }
 
     #[test]

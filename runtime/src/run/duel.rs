@@ -8,7 +8,7 @@ use super::process::{Ended, Opened, Process, Program, Watch};
 use super::protocol::Ask;
 use super::{Failure, How, Outcome, Repeat};
 use crate::bencher::{BLOCK, PerIteration, Phase, Purpose, Work, grow};
-use crate::metric::Block;
+use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan};
 use crate::stats::SplitMix64;
 
@@ -140,7 +140,7 @@ impl Duel<'_> {
         let work = [sides[0].work, sides[1].work];
         let mut turn = |side: usize, iterations: u64| {
             let ended = match sides[side].block(iterations, self.watch(self.is_resident(cases[side]))) {
-                Ok(block) => return Ok(block),
+                Ok((block, passed)) => return Ok((block, time_of(&block, passed))),
                 Err(ended) => ended,
             };
             Err(broken(side, ended.outcome.map(|(outcome, _)| outcome)))
@@ -159,8 +159,9 @@ impl Duel<'_> {
             let mut pair = [Block::default(); 2];
             let first = random.below(2) as usize;
             for side in [first, 1 - first] {
-                pair[side] = turn(side, iterations)?;
-                spent += Duration::from_nanos(pair[side].wall);
+                let (block, took) = turn(side, iterations)?;
+                pair[side] = block;
+                spent += took;
             }
             pairs.push(pair);
         }
@@ -189,14 +190,14 @@ impl Duel<'_> {
 
     /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
     /// (`iter_batched` prepares so many inputs at most), that counts.
-    fn calibrate(&self, turn: &mut dyn FnMut(usize, u64) -> Result<Block, Broken>) -> Result<u64, Broken> {
+    fn calibrate(&self, turn: &mut Turn<'_>) -> Result<u64, Broken> {
         let mut asked = 1;
         loop {
-            let block = turn(0, asked)?;
+            let (block, _) = turn(0, asked)?;
             let (next, settled) = grow(block.iterations, Duration::from_nanos(block.wall), BLOCK);
             if settled || block.iterations < asked {
                 let wanted = next.max(self.least);
-                return Ok(turn(0, wanted)?.iterations.min(turn(1, wanted)?.iterations));
+                return Ok(turn(0, wanted)?.0.iterations.min(turn(1, wanted)?.0.iterations));
             }
             asked = next;
         }
@@ -268,6 +269,15 @@ impl Duel<'_> {
             outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
         }
     }
+}
+
+/// Runs a block of so many iterations of a side, and says what it takes of a round.
+type Turn<'a> = dyn FnMut(usize, u64) -> Result<(Block, Duration), Broken> + 'a;
+
+/// What a block takes of a round: a short body on a device costs the host many times what the device's clock says of it.
+fn time_of(block: &Block, passed: Duration) -> Duration {
+    let wall = Duration::from_nanos(block.wall);
+    if block.by == TimedBy::Host { wall } else { wall.max(passed) }
 }
 
 /// Where a side is after its start.

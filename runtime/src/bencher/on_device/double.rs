@@ -19,6 +19,8 @@ pub(super) const RELEASE: u64 = 1_000;
 pub(super) const LOOK: u64 = 50;
 /// One step of the device's clock.
 pub(super) const QUANTUM: u64 = 500;
+/// What asking for the memory in use costs the host.
+pub(super) const ASK: u64 = 10_000;
 /// What a stamp takes on the device.
 pub(super) const STAMP: u64 = 1_000;
 
@@ -43,11 +45,15 @@ pub(super) struct Double {
     pub(super) telemetry: RefCell<Telemetry>,
     pub(super) watts: Cell<f64>,
     pub(super) used: Cell<u64>,
+    /// The pool's high-water mark, which bodies raise.
+    pub(super) peak: Cell<u64>,
     /// Bytes a second of a copy.
     pub(super) bandwidth: Cell<f64>,
     /// Fails the synchronisation after so many more.
     pub(super) fails_in: Cell<Option<u64>>,
     pub(super) can_record: Cell<bool>,
+    /// Says once that the queue that was held went on by itself.
+    pub(super) expired: Cell<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,9 +88,11 @@ impl Double {
             telemetry: RefCell::default(),
             watts: Cell::new(0.0),
             used: Cell::new(1 << 20),
+            peak: Cell::new(0),
             bandwidth: Cell::new(1e12),
             fails_in: Cell::new(None),
             can_record: Cell::new(true),
+            expired: Cell::new(false),
         })
     }
 
@@ -216,6 +224,10 @@ impl Device for Double {
         Ok(Some(Hold::new(self)))
     }
 
+    fn hold_expired(&self) -> bool {
+        self.expired.take()
+    }
+
     fn occupy(&self, ns: u64) -> Result<bool, DeviceError> {
         self.kernel(Queue::MEASURED, ns);
         Ok(true)
@@ -240,7 +252,12 @@ impl Device for Double {
     }
 
     fn memory(&self) -> Result<Option<DeviceMemory>, DeviceError> {
-        Ok(Some(DeviceMemory { used: self.used.get(), total: 1 << 34, pool_peak: Some(self.used.get() / 2) }))
+        self.host(ASK);
+        Ok(Some(DeviceMemory { used: self.used.get(), total: 1 << 34, pool_peak: Some(self.peak.get()) }))
+    }
+
+    fn reset_memory_peak(&self) {
+        self.peak.set(0);
     }
 
     fn open_queues(&self, beside: usize) -> Result<(), DeviceError> {

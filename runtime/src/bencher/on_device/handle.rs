@@ -143,7 +143,7 @@ impl DeviceBencher<'_> {
     fn measure(&self, run: &mut super::sample::Run<'_>) -> Result<()> {
         let device = &*self.device;
         device.open_queues(self.beside)?;
-        let mut body = Body::new(run);
+        let mut body = Body::new(run).collecting(&self.bencher.collecting_by_device);
         body.beside = self.beside;
         if self.bencher.settings.purpose == Purpose::Verify {
             body.run(device)?;
@@ -163,19 +163,24 @@ impl DeviceBencher<'_> {
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "exact numbers are meant")]
 mod tests {
+    use std::cell::{Cell, RefCell};
     use std::time::Duration;
 
-    use super::super::double::{Double, LAUNCH, QUANTUM, STAMP, SYNC};
+    use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
-    use crate::bencher::{Limits, Settings, Yield};
+    use crate::bencher::{Limits, Pace, PerIteration, Settings, Yield};
     use crate::device::{Queue, Telemetry};
-    use crate::metric::{DEVICE_METRICS, Enough, OnDevice, Reading};
+    use crate::metric::{Block, Course, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
 
     fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
+        bencher_within(LIMITS, device, mode)
+    }
+
+    fn bencher_within(limits: Limits, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         let device: Rc<dyn Device> = device.clone();
-        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, LIMITS) })
+        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, limits) })
     }
 
     fn seen(bencher: Bencher) -> (Yield, OnDevice) {
@@ -332,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn the_course_of_samples_is_by_the_clock_that_times_them() {
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let mut call = 0;
+        let ran = bencher.device().unwrap().time(|_| {
+            call += 1;
+            device.host(call * 100); // enqueueing takes longer and longer, and the queue stands still meanwhile
+            device.kernel(Queue::MEASURED, 50_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, on) = seen(bencher);
+        let walls: Vec<f64> = seen.seen.samples.iter().map(|wall| *wall as f64).collect();
+        let by_host = crate::stats::steady_state(&walls).unwrap().course;
+        assert_ne!(by_host, crate::stats::Course::Flat, "{}", on.samples.len());
+        assert_eq!(seen.seen.course, Some(Course::Flat));
+    }
+
+    #[test]
     fn throttling_is_looked_for_between_samples() {
         let device = Double::new();
         *device.telemetry.borrow_mut() = Telemetry { throttle: Some(0x48), ..Telemetry::default() };
@@ -373,6 +397,269 @@ mod tests {
         let error = ran.unwrap_err();
         assert!(error.is_lost(), "{error}");
         assert!(error.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"), "{error}");
+    }
+
+    #[test]
+    fn blocks_are_recorded_in_measured_samples_only() {
+        for mode in Mode::ALL {
+            let device = Double::new();
+            device.watts.set(500.0); // bodies in a row for the energy of one, after the samples
+            let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
+            let bencher = bencher_within(limits, &device, Some(mode));
+            let ran = bencher.device().unwrap().time(|_| {
+                bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 1_000_000));
+                Ok(())
+            });
+            ran.unwrap();
+            let (seen, on) = seen(bencher);
+            assert!(on.energy.is_some_and(|energy| energy.value().is_some()), "{mode}");
+            assert_eq!(seen.seen.regions.len() as u64, seen.seen.iterations(), "{mode}");
+        }
+    }
+
+    #[test]
+    fn collectors_are_in_no_sample_that_was_held_and_are_told_where_the_device_worked_meanwhile() {
+        let run = |ns: u64, blocks: bool| {
+            let device = Double::new();
+            let bencher = bencher(&device, Some(Mode::Event));
+            let ran = bencher.device().unwrap().time(|_| {
+                if blocks {
+                    bencher.measure("before", || ());
+                }
+                device.kernel(Queue::MEASURED, ns);
+                Ok(())
+            });
+            ran.unwrap();
+            let (seen, on) = seen(bencher);
+            (on.samples[0], seen.seen.notes)
+        };
+        let (plain, _) = run(50_000, false);
+        let (held, notes) = run(50_000, true);
+        let parts = |sample: &crate::metric::DeviceSample| (sample.wall, sample.enqueue, sample.device);
+        assert_eq!(parts(&held), parts(&plain));
+        assert!(notes.is_empty(), "{notes:?}");
+
+        let (plain, _) = run(2_000_000, false);
+        let (loose, notes) = run(2_000_000, true);
+        assert_eq!(loose.enqueue, plain.enqueue + 2 * ASK);
+        assert!(notes[0].contains("their collectors took 20.0 us a body"), "{notes:?}");
+    }
+
+    #[test]
+    fn on_the_host_collectors_are_in_no_sample() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let ran = bencher.device().unwrap().time(|_| {
+            bencher.measure("outer", || (0..50).for_each(|_| bencher.measure("inner", || ())));
+            Ok(())
+        });
+        ran.unwrap();
+        let collecting = bencher.collecting_by_device.get();
+        let (seen, _) = seen(bencher);
+        // Nothing but collectors: what is left of a body is a small part of what they took of it.
+        let each = seen.seen.wall / seen.seen.iterations();
+        let of_body = collecting / (seen.seen.iterations() + seen.seen.warmup);
+        assert!(each < of_body / 2, "{each} of {of_body}");
+    }
+
+    #[test]
+    fn the_peak_of_memory_is_that_of_all_samples_whatever_blocks_start_it_again() {
+        let device = Double::new();
+        let limits = Limits { batches: 100, ..LIMITS }; // more samples than looks
+        let bencher = bencher_within(limits, &device, Some(Mode::Event));
+        let mut calls = 0;
+        let ran = bencher.device().unwrap().time(|_| {
+            calls += 1;
+            device.peak.set(device.peak.get().max(calls));
+            device.kernel(Queue::MEASURED, 10_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen_at_last, on) = seen(bencher);
+        assert!(on.samples.len() > 64 && on.memory.len() == 65, "{}", on.memory.len());
+        assert_eq!(value(&seen_at_last, "device_peak_memory"), Reading::Value(calls as f64));
+
+        let device = Double::new();
+        let bencher = bencher_within(LIMITS, &device, Some(Mode::Event));
+        let ran = bencher.device().unwrap().time(|_| {
+            device.peak.set(4096);
+            bencher.measure("block", || device.peak.set(512));
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        });
+        ran.unwrap();
+        let (seen, _) = seen(bencher);
+        assert_eq!(value(&seen, "device_peak_memory"), Reading::Value(4096.0));
+        assert_eq!(seen.seen.regions[0].device_peak_memory, Some(Reading::Value(512.0)));
+    }
+
+    #[test]
+    fn nothing_counts_of_a_sample_whose_hold_went_on_by_itself() {
+        use std::io::Write;
+
+        let device = Double::new();
+        let bencher = bencher(&device, Some(Mode::Event));
+        let mut expired = false;
+        let mut nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
+        let ran = bencher.device().unwrap().time(|_| {
+            bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
+            if bencher.recorded_regions() == 5 && !std::mem::replace(&mut expired, true) {
+                device.expired.set(true);
+                nowhere.write_all(&vec![0; 1 << 20]).unwrap();
+            }
+            Ok(())
+        });
+        ran.unwrap();
+        assert!(expired);
+        let (seen, on) = seen(bencher);
+        assert_eq!(names(&on), ["deadlock-under-hold"]);
+        assert_eq!(on.samples.iter().filter(|sample| sample.held).count(), 4);
+        assert_eq!(seen.seen.regions.len(), on.samples.len());
+        // Where the system does not tell, there is nothing to see.
+        let written = seen.seen.usage.moved.map_or(0, |moved| moved.written);
+        assert!(written < 1 << 20, "{written}");
+    }
+
+    /// What was told of blocks.
+    #[derive(Clone, Default)]
+    struct Told {
+        ready: Rc<Cell<bool>>,
+        blocks: Rc<RefCell<Vec<Block>>>,
+    }
+
+    /// Asks for these blocks, the last first, and keeps what it is told.
+    struct Script(Vec<u64>, Told);
+
+    impl Pace for Script {
+        fn ready(&mut self, _: PerIteration) {
+            self.1.ready.set(true);
+        }
+
+        fn next(&mut self) -> Option<u64> {
+            self.0.pop()
+        }
+
+        fn took(&mut self, block: Block) {
+            self.1.blocks.borrow_mut().push(block);
+        }
+    }
+
+    /// A bencher that is asked for these blocks, and what it tells of them.
+    fn paced(device: &Rc<Double>, mode: Mode, inject: f64, asks: Vec<u64>) -> (Bencher, Told) {
+        let told = Told::default();
+        let device: Rc<dyn Device> = device.clone();
+        let settings = Settings {
+            mode: Some(mode),
+            device: Some(device),
+            pace: Some(Box::new(Script(asks, told.clone()))),
+            inject,
+            ..Settings::new(Purpose::Measure, LIMITS)
+        };
+        (Bencher::new(settings), told)
+    }
+
+    #[test]
+    fn a_block_of_a_duel_is_of_bodies_alone_each_with_a_cold_cache() {
+        for (mode, flushes) in [(Mode::Event, 0), (Mode::Cold, 1 + 4 + 7)] {
+            let device = Double::new();
+            let (bencher, told) = paced(&device, mode, 0.0, vec![7, 4, 1]);
+            let body = |_: &Stream<'_>| {
+                device.kernel(Queue::MEASURED, 50_000);
+                Ok(())
+            };
+            bencher.device().unwrap().time(body).unwrap();
+            let each = 50_000 + STAMP;
+            let blocks: Vec<_> =
+                told.blocks.borrow().iter().map(|block| (block.iterations, block.wall, block.by)).collect();
+            assert_eq!(blocks, [1, 4, 7].map(|bodies| (bodies, bodies * each, TimedBy::Device)), "{mode}");
+            assert_eq!(device.flushes.get(), flushes, "{mode}");
+            let (_, on) = seen(bencher);
+            assert_eq!((on.bodies, on.samples.len()), (1, 12), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_duel_measures_nothing_beside_its_blocks() {
+        let device = Double::new();
+        device.watts.set(500.0);
+        let (bencher, told) = paced(&device, Mode::Hot, 0.0, vec![20, 20, 10]);
+        let body = |_: &Stream<'_>| {
+            bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 50_000));
+            Ok(())
+        };
+        bencher.device().unwrap().time(body).unwrap();
+        assert_eq!(told.blocks.borrow().len(), 3);
+        let (seen, on) = seen(bencher);
+        assert!(on.rooflines.is_empty() && on.replayed.is_none() && on.energy.is_none(), "{on:?}");
+        assert!(seen.seen.regions.is_empty());
+        assert_eq!((on.bodies, on.samples.len()), (20, 2), "those of 10 are no samples of 20");
+    }
+
+    #[test]
+    fn a_duel_ends_with_the_doubts_that_fail_a_case() {
+        let device = Double::new();
+        let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+        let body = |_: &Stream<'_>| {
+            device.kernel(Queue::MEASURED, 2_000_000);
+            Ok(())
+        };
+        let why = bencher.device().unwrap().returns_complete().time(body).unwrap_err().to_string();
+        assert!(why.contains("forgot to synchronise"), "{why}");
+        assert!(!told.ready.get() && told.blocks.borrow().is_empty());
+
+        let hides = |known: &str| {
+            let device = Double::new();
+            let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
+            let ran = bencher.device().unwrap().knows_of(known).time(|_| {
+                device.kernel(Queue::MEASURED, 10_000);
+                device.hidden(2_000_000);
+                Ok(())
+            });
+            let told = told.blocks.borrow().len();
+            (ran, told)
+        };
+        let (ran, told) = hides("throttled");
+        let why = ran.unwrap_err().to_string();
+        assert!(why.contains("hidden stream") && told == 2, "{told}: {why}");
+        let (ran, told) = hides("hidden-stream");
+        assert_eq!((ran.is_ok(), told), (true, 9));
+    }
+
+    #[test]
+    fn a_slowdown_is_planted_in_the_blocks_of_a_duel_and_refused_elsewhere() {
+        for mode in Mode::ALL {
+            let walls = |inject| {
+                let device = Double::new();
+                let (bencher, told) = paced(&device, mode, inject, vec![50]);
+                let body = |_: &Stream<'_>| {
+                    device.kernel(Queue::MEASURED, 50_000);
+                    Ok(())
+                };
+                bencher.device().unwrap().time(body).unwrap();
+                let block = told.blocks.borrow()[0];
+                assert_eq!(block.iterations, 50, "{mode}");
+                block.wall as f64
+            };
+            let slower = walls(0.02) / walls(0.0);
+            assert!((1.019..1.021).contains(&slower), "{mode}: {slower}");
+        }
+        let device: Rc<dyn Device> = Double::new();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { device: Some(device), inject: 0.02, ..settings });
+        let skipped = bencher.device().unwrap().time(|_| Ok(())).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("--versus"), "{skipped}");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_device_is_never_taken_for_one_that_works() {
+        let device = Double::new();
+        let (bencher, told) = paced(&device, Mode::Sync, 0.0, vec![5]);
+        let body = |_: &Stream<'_>| {
+            device.kernel(Queue::MEASURED, 50_000);
+            Ok(())
+        };
+        bencher.device().unwrap().time(body).unwrap();
+        let block = told.blocks.borrow()[0];
+        assert!(block.by == TimedBy::Host && block.waits > 0, "{block:?}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! One sample of a body on a device. These are timed regions: between the first and the last reading of a clock there is
 //! the body and what its timing needs, and nothing else.
 
+use std::cell::Cell;
+
 use super::Stream;
 use super::stream::Phases;
 use crate::bencher::Error;
-use crate::device::{Device, DeviceError, Hold, Mark, Queue, Stamp};
+use crate::device::{Backend, Device, DeviceError, Hold, Mark, Queue, Stamp};
 use crate::metric::{DeviceSample, Mode};
 
 /// The most bodies that a held queue takes.
@@ -23,11 +25,22 @@ pub(super) struct Body<'a> {
     /// Handed to the body as the number of the call, so that it may rotate its inputs.
     calls: u64,
     phases: Phases,
+    /// Nanoseconds that collectors of `measure` blocks have cost so far.
+    collecting: Option<&'a Cell<u64>>,
 }
 
 impl<'a> Body<'a> {
     pub(super) fn new(run: &'a mut Run<'a>) -> Self {
-        Self { run, beside: 0, calls: 0, phases: Phases::default() }
+        Self { run, beside: 0, calls: 0, phases: Phases::default(), collecting: None }
+    }
+
+    /// The same, with the count of what collectors of `measure` blocks in it cost.
+    pub(super) fn collecting(self, nanoseconds: &'a Cell<u64>) -> Self {
+        Self { collecting: Some(nanoseconds), ..self }
+    }
+
+    fn collected(&self) -> u64 {
+        self.collecting.map_or(0, Cell::get)
     }
 
     /// Runs it once.
@@ -45,10 +58,15 @@ impl<'a> Body<'a> {
 /// What a sample saw of its parts, in nanoseconds by the device's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
-    /// Busy time of each queue beside the measured one.
+    /// Whether the queue was held, be it while a part of the bodies was enqueued.
+    pub(super) held: bool,
+    /// Where there are queues beside the measured one: of each, that one first, the time from the beginning of the
+    /// bodies until it had done what they enqueued there.
     pub(super) busy: Vec<f64>,
     /// Time of each phase, in the order in which they began, that before the first one first.
     pub(super) phases: Vec<(&'static str, f64)>,
+    /// What collectors of `measure` blocks cost that the sample has: it cannot be told from what the device did meanwhile.
+    pub(super) collected: u64,
 }
 
 /// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
@@ -64,15 +82,16 @@ pub(super) fn sample(
     body: &mut Body<'_>,
 ) -> Result<(DeviceSample, Sides), Error> {
     match mode {
-        Mode::Sync => by_host(device, bodies, body).map(|sample| (sample, Sides::default())),
+        Mode::Sync => by_host(device, bodies, body),
         _ => by_device(device, mode == Mode::Cold, hold, bodies, body),
     }
 }
 
 /// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody declared count.
-fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<DeviceSample, Error> {
+fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<(DeviceSample, Sides), Error> {
     device.stamp(Stamp::Before)?;
     device.sync()?; // what was enqueued before is no part of the sample
+    let collected = body.collected();
     let start = device.host_ns();
     for _ in 0..bodies {
         body.run(device)?;
@@ -82,13 +101,22 @@ fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<Devi
     let end = device.host_ns();
     device.stamp(Stamp::After)?;
     device.sync()?;
-    Ok(DeviceSample {
-        wall: end - start,
-        enqueue: returned - start,
+    let (out, collected) = collected_alone(device, false, body.collected() - collected);
+    let sample = DeviceSample {
+        wall: (end - start).saturating_sub(out),
+        enqueue: (returned - start).saturating_sub(out),
         device: None,
         clock: device.clock_mhz(),
         held: false,
-    })
+    };
+    Ok((sample, Sides { collected, ..Sides::default() }))
+}
+
+/// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing else went
+/// on: on the host, and while the queue stood still. Where the device worked meanwhile, a body would be given less time
+/// than its work took.
+fn collected_alone(device: &dyn Device, held: bool, collected: u64) -> (u64, u64) {
+    if held || device.info().backend == Backend::Cpu { (collected, 0) } else { (0, collected) }
 }
 
 /// From a stamp before the first body to a stamp after the last, by the device's clock; the host's beside it.
@@ -109,6 +137,7 @@ fn by_device(
     // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
     let mut held = if hold.is_some() { device.hold()? } else { None };
     let was_held = held.is_some();
+    let collected = body.collected();
     let start = device.host_ns();
     let first = device.mark(Queue::MEASURED)?;
     let begun = fork(device, body.beside, first)?;
@@ -119,7 +148,7 @@ fn by_device(
         }
         body.run(device)?;
     }
-    let ended = join(device, body.beside)?;
+    let ended = join(device, body.beside)?; // the measured queue's own end first, before it waits for the others
     let last = device.mark(Queue::MEASURED)?;
     let returned = device.host_ns();
     let_go(device, held, hold)?;
@@ -127,20 +156,24 @@ fn by_device(
     let end = device.host_ns();
     device.stamp(Stamp::After)?;
     device.sync()?;
-    let mut busy = Vec::with_capacity(begun.len());
-    for (begin, end) in begun.into_iter().zip(ended) {
+    let mut busy = Vec::with_capacity(ended.len());
+    for (begin, end) in std::iter::once(first).chain(begun).zip(ended) {
         busy.push(device.elapsed_ns(begin, end)?);
     }
+    let held = was_held && bodies <= HELD;
+    let (out, collected) = collected_alone(device, held, body.collected() - collected);
+    // A queue that was held began when the collectors had ended; the host's has no clock but the host's.
+    let out_of_device = if held { 0 } else { out };
     let sample = DeviceSample {
-        wall: end - start,
-        enqueue: returned - start,
-        device: Some(device.elapsed_ns(first, last)?),
+        wall: (end - start).saturating_sub(out),
+        enqueue: (returned - start).saturating_sub(out),
+        device: Some((device.elapsed_ns(first, last)? - out_of_device as f64).max(0.0)),
         clock: device.clock_mhz(),
-        held: was_held,
+        held,
     };
     let phases = phases(device, first, last, &body.phases.begun())?;
     body.phases.set(false);
-    Ok((sample, Sides { busy, phases }))
+    Ok((sample, Sides { held: was_held, busy, phases, collected }))
 }
 
 /// From each stamp to the next one: all of them together are the time from the first to the last.
@@ -188,9 +221,13 @@ fn fork(device: &dyn Device, beside: usize, first: Mark) -> Result<Vec<Mark>, De
     Ok(begun)
 }
 
-/// Makes the measured queue go on only when those beside it have come so far.
+/// Makes the measured queue go on only when those beside it have come so far. Gives where each was, the measured one
+/// first; nothing where there is no other.
 fn join(device: &dyn Device, beside: usize) -> Result<Vec<Mark>, DeviceError> {
-    let mut ended = Vec::with_capacity(beside);
+    let mut ended = Vec::with_capacity(beside + 1);
+    if beside > 0 {
+        ended.push(device.mark(Queue::MEASURED)?);
+    }
     for number in 0..beside {
         let mark = device.mark(Queue::beside(number))?;
         device.wait(Queue::MEASURED, mark)?;
@@ -278,8 +315,42 @@ mod tests {
         let (seen, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
         let makespan = seen.device.unwrap();
         assert!((300_000.0..320_000.0).contains(&makespan), "{makespan}");
-        assert_eq!(sides.busy.len(), 2);
-        assert!(sides.busy.iter().all(|busy| (300_000.0..310_000.0).contains(busy)), "{sides:?}");
+        let [own, beside @ ..] = &sides.busy[..] else { panic!("{sides:?}") };
+        assert!(*own < 10_000.0, "nothing was enqueued there: {sides:?}");
+        assert_eq!(beside.len(), 2);
+        assert!(beside.iter().all(|busy| (300_000.0..310_000.0).contains(busy)), "{sides:?}");
+    }
+
+    #[test]
+    fn the_measured_stream_is_one_of_those_that_overlap() {
+        let device = Double::new();
+        device.open_queues(1).unwrap();
+        let of = device.clone();
+        let mut run = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 200_000);
+            of.kernel(Queue::beside(0), 300_000);
+            Ok(())
+        };
+        let mut body = Body { beside: 1, ..Body::new(&mut run) };
+        let (_, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
+        let [own, beside] = sides.busy[..] else { panic!("{sides:?}") };
+        assert!((200_000.0..210_000.0).contains(&own), "not until it had waited for the other: {own}");
+        assert!((300_000.0..310_000.0).contains(&beside), "{beside}");
+    }
+
+    #[test]
+    fn a_batch_of_which_two_bodies_were_held_was_not_held() {
+        let device = Double::new();
+        let of = device.clone();
+        let mut run = |_: &Stream<'_>| {
+            of.kernel(Queue::MEASURED, 5_000);
+            Ok(())
+        };
+        let mut body = Body::new(&mut run);
+        for (bodies, held) in [(HELD, true), (HELD + 1, false)] {
+            let (seen, sides) = sample(&*device, Mode::Hot, Some(0), bodies, &mut body).unwrap();
+            assert_eq!((seen.held, sides.held), (held, true), "{bodies}");
+        }
     }
 
     #[test]

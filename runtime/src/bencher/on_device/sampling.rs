@@ -11,12 +11,15 @@ use super::sample::{Body, Sides, sample};
 use super::stop::{LEAST, Stop};
 use super::warm::{Warmed, warm_up};
 use crate::bencher::bench::Paced;
+use crate::bencher::inject::Inject;
 use crate::bencher::iterate::BLOCK;
 use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
-use crate::bencher::{Bencher, Error, PerIteration, Phase, Purpose, grow};
-use crate::device::{Backend, Device, throttle_reasons};
-use crate::metric::{Block, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, doubts};
+use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, grow, skip};
+use crate::device::{Backend, Device, DeviceMemory, throttle_reasons};
+use crate::metric::{
+    Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
+};
 use crate::stats;
 
 /// A sample in mode sync is at least so many round trips: its own is then a hundredth of it.
@@ -35,8 +38,11 @@ const LOOK: u64 = 20_000_000;
 /// And at least so often in the least time of a repeat, so that short ones have a course too.
 const LOOKS: u64 = 8;
 
-/// How often memory is looked at, at most.
+/// How often memory is looked at between samples, at most; and once more when all have been taken.
 const MEMORY_LOOKS: usize = 64;
+
+/// A duel's samples are doubted from so many on: by the middle of three no single one that was disturbed is blamed.
+const FEWEST_DOUBTED: usize = 3;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
@@ -65,6 +71,8 @@ pub(super) struct Sampling<'a> {
     overlaps: Vec<f64>,
     sampled: u64,
     looked: u64,
+    /// What collectors of `measure` blocks cost that the samples have, in nanoseconds.
+    collected: u64,
 }
 
 impl<'a> Sampling<'a> {
@@ -96,7 +104,19 @@ impl<'a> Sampling<'a> {
             ..OnDevice::default()
         };
         let (walls, cpu, phases, overlaps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { bencher, device, seen, hold: None, walls, cpu, phases, overlaps, sampled: 0, looked: 0 })
+        Ok(Self {
+            bencher,
+            device,
+            seen,
+            hold: None,
+            walls,
+            cpu,
+            phases,
+            overlaps,
+            sampled: 0,
+            looked: 0,
+            collected: 0,
+        })
     }
 
     /// Runs it.
@@ -106,6 +126,15 @@ impl<'a> Sampling<'a> {
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
         let (device, limits) = (self.device, self.bencher.settings.limits);
         let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
+        let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
+        if self.bencher.settings.inject > 0.0 && pace.is_none() {
+            return Err(skip(format!(
+                "{INJECT} repeats bodies of a block, and on a device a body has blocks in a duel alone: a slowdown cannot \
+                 be planted here; add --versus or --versus-adapter"
+            )));
+        }
+        // What is measured beside the samples is of no use to a duel, which has its blocks alone.
+        let looks_around = measures && pace.is_none();
         self.seen.calibration = calibrate(device)?;
 
         device.sync()?;
@@ -117,27 +146,30 @@ impl<'a> Sampling<'a> {
         let warmed = warm_up(device, limits, body)?;
         self.seen.audits = audit(device, body)?;
         self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
-        if measures {
+        if looks_around {
             roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
-        self.find_bodies(&warmed, body)?;
+        if pace.is_none() {
+            self.find_bodies(&warmed, body)?;
+        }
         let warm_up_bodies = body.calls();
 
         self.seen.telemetry[0] = device.telemetry();
         device.reset_memory_peak();
-        let windows = match self.bencher.pace.borrow_mut().take() {
-            Some(pace) if measures => self.paced(pace, body)?,
-            _ => self.sample_all(body)?,
+        self.bencher.device_peak.set(None);
+        let windows = match pace {
+            Some(pace) => self.paced(pace, body)?,
+            None => self.sample_all(body)?,
         };
         self.seen.telemetry[1] = device.telemetry();
         self.look_at_memory()?;
-        if measures {
+        if looks_around {
             roofline::measure(device, &mut self.seen.rooflines, self.seen.stated[2] > 0)?;
         }
-        if measures && self.seen.mode == Mode::Hot {
+        if looks_around && self.seen.mode == Mode::Hot {
             self.seen.replayed = Some(replay(device, self.seen.calibration.round_trip, body)?);
         }
-        if measures && device.info().backend != Backend::Cpu {
+        if looks_around && device.info().backend != Backend::Cpu {
             let each = if self.seen.samples.is_empty() { 0.0 } else { stats::median(&self.seen.times()) };
             let budget = (limits.min_time * 2).as_nanos() as u64;
             self.seen.energy = Some(energy(device, each, budget, body)?);
@@ -173,8 +205,8 @@ impl<'a> Sampling<'a> {
         let mut bodies = 1;
         if warmed.each < wanted.as_nanos() as u64 {
             loop {
-                let (took, _) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
-                if self.expired(&took) {
+                let (took, sides) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
+                if self.expired(&sides) {
                     continue;
                 }
                 let took = took.device.map_or(took.wall, |device| device as u64);
@@ -200,13 +232,9 @@ impl<'a> Sampling<'a> {
         let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
         let mut stop = Stop::new(least, limits.min_time);
         let mut times = Vec::new();
-        self.bencher.mute_regions(false);
         self.bencher.enter(Phase::Timed);
         loop {
             let (sample, sides) = self.one(self.seen.bodies, body, &mut windows)?;
-            if self.expired(&sample) {
-                continue; // its time is that of the hold
-            }
             watch.window(&windows.last, 1);
             times.push(sample.device.unwrap_or(sample.wall as f64));
             self.take(sample, &sides, windows.last.cpu)?;
@@ -219,42 +247,114 @@ impl<'a> Sampling<'a> {
         Ok(windows)
     }
 
-    /// Blocks as somebody outside asks for them: a duel.
+    /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that what fails a case
+    /// is looked for before each block is told.
     fn paced(&mut self, pace: Paced, body: &mut Body<'_>) -> Result<Windows, Error> {
         let Paced(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
-        self.bencher.mute_regions(false);
+        let mut inject = Inject::new(self.bencher.settings.inject);
+        let recorded = self.bencher.recorded_regions();
+        self.refuse(&fatal(&self.seen))?;
         self.bencher.enter(Phase::Timed);
         pace.ready(self.bencher.per_iteration.get());
+        let (mut before, mut due) = (0, FEWEST_DOUBTED);
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
-            let (mut sample, mut sides) = self.one(bodies, body, &mut windows)?;
-            if self.expired(&sample) {
-                (sample, sides) = self.one(bodies, body, &mut windows)?;
+            let all = bodies + inject.more(bodies);
+            // In the modes of one body a sample, a block is many: each with a cold cache, or with its own stamps.
+            let alone = matches!(self.seen.mode, Mode::Event | Mode::Cold);
+            let (samples, each) = if alone { (all, 1) } else { (1, all) };
+            if !alone && bodies != before {
+                // Those of another number of bodies are no samples of the same.
+                windows = Windows::measured(self.bencher.settings.clock.clone());
+                self.forget_samples();
+                (self.seen.bodies, due) = (bodies, FEWEST_DOUBTED);
             }
-            let wall = sample.device.unwrap_or(sample.wall as f64).round() as u64;
-            pace.took(Block { iterations: bodies, wall, ..windows.last });
-            self.seen.bodies = bodies;
-            self.take(sample, &sides, windows.last.cpu)?;
+            before = bodies;
+            let mut block = Block { iterations: bodies, by: self.timed_by(), ..Block::default() };
+            let mut wall = 0.0;
+            for _ in 0..samples {
+                let (sample, sides) = self.one(each, body, &mut windows)?;
+                wall += sample.device.unwrap_or(sample.wall as f64);
+                block = block.counting(&windows.last);
+                self.take(sample, &sides, windows.last.cpu)?;
+            }
+            block.wall = wall.round() as u64;
+            self.bencher.forget_regions(recorded); // however long the duel is
+            if self.device.info().backend != Backend::Cpu {
+                // Its thread waits for the device, also where it never gives its processor up meanwhile: its time on one is
+                // not what the work takes.
+                block.waits = block.waits.max(1);
+            }
+            let taken = self.seen.samples.len();
+            if taken >= due {
+                self.refuse(&fatal(&self.seen))?;
+                due = taken + taken.div_ceil(4); // looking at all of them for every block would cost more than the blocks
+            }
+            pace.took(block);
         }
         Ok(windows)
     }
 
+    /// Whose clock the times of blocks are by.
+    fn timed_by(&self) -> TimedBy {
+        match self.device.info() {
+            info if info.stand_in => TimedBy::StandIn,
+            info if info.backend != Backend::Cpu && self.seen.mode.is_by_device_clock() => TimedBy::Device,
+            _ => TimedBy::Host,
+        }
+    }
+
+    fn forget_samples(&mut self) {
+        self.seen.samples.clear();
+        self.walls.clear();
+        self.cpu.clear();
+        self.phases.clear();
+        self.overlaps.clear();
+        self.collected = 0;
+    }
+
+    /// Makes an error of the first of these doubts that fails the case and that the scenario does not know of.
+    fn refuse(&self, doubts: &[Doubt]) -> Result<(), Error> {
+        let unknown = |doubt: &&Doubt| !self.seen.known.iter().any(|known| known == doubt.name());
+        match doubts.iter().filter(|doubt| doubt.is_fatal()).find(unknown) {
+            None => Ok(()),
+            Some(doubt) => Err(Error::new(format!(
+                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
+                doubt.name()
+            ))),
+        }
+    }
+
+    /// Takes one sample, whose counters and `measure` blocks count. One whose queue was held and went on by itself is
+    /// taken again, since its time is that of the hold; nothing of it counts.
     fn one(
-        &self,
+        &mut self,
         bodies: u64,
         body: &mut Body<'_>,
         windows: &mut Windows,
     ) -> Result<(DeviceSample, Sides), Error> {
-        windows.open();
-        let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
-        windows.close();
-        taken
+        loop {
+            let before = self.hold.is_some().then(|| (windows.so_far(), self.bencher.recorded_regions()));
+            self.bencher.mute_regions(false);
+            windows.open();
+            let taken = sample(self.device, self.seen.mode, self.hold, bodies, body);
+            windows.close();
+            self.bencher.mute_regions(true);
+            let (sample, sides) = taken?;
+            match before {
+                Some((so_far, recorded)) if self.expired(&sides) => {
+                    windows.back_to(&so_far);
+                    self.bencher.forget_regions(recorded);
+                }
+                _ => return Ok((sample, sides)),
+            }
+        }
     }
 
     /// Whether the sample's queue was held and went on by itself, since the body waited for it: then none is held again.
-    fn expired(&mut self, sample: &DeviceSample) -> bool {
-        let expired = sample.held && self.device.hold_expired();
+    fn expired(&mut self, sides: &Sides) -> bool {
+        let expired = sides.held && self.device.hold_expired();
         if expired {
             self.seen.hold_expired = true;
             self.hold = None;
@@ -276,6 +376,7 @@ impl<'a> Sampling<'a> {
         }
         self.walls.push(sample.wall);
         self.cpu.push(cpu);
+        self.collected += sides.collected;
         self.sampled += sample.wall;
         self.seen.samples.push(sample);
         let pause = LOOK.min(self.bencher.settings.limits.min_time.as_nanos() as u64 / LOOKS);
@@ -286,14 +387,18 @@ impl<'a> Sampling<'a> {
                 self.seen.throttled |= bits;
                 self.seen.looks = (self.seen.looks.0 + 1, self.seen.looks.1 + u64::from(told));
             }
-            self.look_at_memory()?;
+            if self.seen.memory.len() < MEMORY_LOOKS {
+                self.look_at_memory()?;
+            }
         }
         Ok(())
     }
 
     fn look_at_memory(&mut self) -> Result<(), Error> {
-        if self.seen.memory.len() < MEMORY_LOOKS {
-            self.seen.memory.extend(self.device.memory()?);
+        if let Some(memory) = self.device.memory()? {
+            // A `measure` block in the body starts the high-water mark again.
+            let pool_peak = memory.pool_peak.max(self.bencher.device_peak.get());
+            self.seen.memory.push(DeviceMemory { pool_peak, ..memory });
         }
         Ok(())
     }
@@ -306,19 +411,9 @@ impl<'a> Sampling<'a> {
         let phase =
             |(name, sum): (&'static str, f64)| DevicePhase { name: name.to_owned(), each: sum / bodies };
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
-        leave_out_low_clocks(&mut self.seen);
+        let kept = leave_out_low_clocks(&mut self.seen);
         self.seen.doubts = doubts(&self.seen);
-        let failing = self
-            .seen
-            .doubts
-            .iter()
-            .find(|doubt| doubt.is_fatal() && !self.seen.known.iter().any(|known| known == doubt.name()));
-        if let Some(doubt) = failing {
-            return Err(Error::new(format!(
-                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
-                doubt.name()
-            )));
-        }
+        self.refuse(&self.seen.doubts)?;
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);
@@ -331,7 +426,15 @@ impl<'a> Sampling<'a> {
         seen.hardware = windows.hardware();
         seen.samples = self.walls;
         seen.cpu = self.cpu;
-        seen.classify();
+        if self.collected > 0 {
+            seen.notes.push(format!(
+                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in its time where \
+                 the device did not work meanwhile; `measure_with(name, &[], ...)` takes the clock alone",
+                self.collected as f64 * 1e-3 / bodies
+            ));
+        }
+        // The course is that of the figures: by the clock of the mode, of the samples that count.
+        seen.classify_by(&self.seen.times(), |place| kept[place]);
         let iterations = seen.iterations();
         let [elements, bytes, flops] = self.seen.stated;
         (seen.elements, seen.bytes, seen.flops) =
@@ -341,14 +444,14 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted.
-fn leave_out_low_clocks(seen: &mut OnDevice) {
+/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted. Gives the
+/// places of those that are left.
+fn leave_out_low_clocks(seen: &mut OnDevice) -> Vec<usize> {
     let clocks = seen.clocks();
-    if clocks.is_empty() {
-        return;
-    }
-    let least = LOW_CLOCK * stats::quantile(&clocks, 0.95);
-    let all = seen.samples.len();
-    seen.samples.retain(|sample| sample.clock.is_none_or(|clock| clock >= least));
-    seen.discarded = (all - seen.samples.len()) as u64;
+    let least = if clocks.is_empty() { 0.0 } else { LOW_CLOCK * stats::quantile(&clocks, 0.95) };
+    let counts = |sample: &DeviceSample| sample.clock.is_none_or(|clock| clock >= least);
+    let kept: Vec<usize> = (0..seen.samples.len()).filter(|place| counts(&seen.samples[*place])).collect();
+    seen.discarded = (seen.samples.len() - kept.len()) as u64;
+    seen.samples.retain(counts);
+    kept
 }

@@ -44,8 +44,8 @@ impl<'a> Stream<'a> {
 
     /// Begins a phase of the body (`forward`, `backward`), and ends the one before: a stamp on the stream that is timed.
     /// The record has the time of each, and what came before the first as `begin`; together they are the body's time.
-    /// What is enqueued beside that stream counts where the stream waits for it. The modes `sync` and `hot` take no
-    /// stamps.
+    /// What is enqueued beside that stream counts where the stream waits for it. Mode `sync` takes no stamps, nor does
+    /// `hot` in a batch of more than two bodies.
     ///
     /// # Errors
     /// When the device failed.

@@ -1,7 +1,7 @@
 //! What one round says: from pairs of blocks to one log-ratio per metric.
 
 use crate::bencher::PerIteration;
-use crate::metric::Block;
+use crate::metric::{Block, TimedBy};
 use crate::stats;
 
 /// Below this share of clean pairs, or below [`FEWEST_CLEAN`] of them, the CPU clock decides.
@@ -50,7 +50,7 @@ pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option
         let block = nanoseconds as f64;
         block / units(work, side)
     };
-    let is_clean = |pair: &&[Block; 2]| pair[0].preemptions == 0 && pair[1].preemptions == 0;
+    let is_clean = |pair: &&[Block; 2]| !pair.iter().any(is_disturbed);
     let clean: Vec<[Block; 2]> = pairs.iter().filter(is_clean).copied().collect();
     let enough = clean.len() >= FEWEST_CLEAN.min(pairs.len())
         && clean.len() as f64 >= CLEAN_SHARE * pairs.len() as f64;
@@ -98,7 +98,15 @@ fn units(work: &[PerIteration; 2], side: usize) -> f64 {
     stated(|work| work.elements).or_else(|| stated(|work| work.bytes)).unwrap_or(1.0)
 }
 
+/// Whether a thread of it was preempted, where that is in its time.
+fn is_disturbed(block: &Block) -> bool {
+    block.by == TimedBy::Host && block.preemptions > 0
+}
+
 fn is_one_busy_thread(block: &Block) -> bool {
+    if block.by != TimedBy::Host {
+        return false;
+    }
     let others = block.cpu.saturating_sub(block.thread) as f64;
     block.waits == 0 && others <= OTHER_THREADS * block.cpu as f64
 }
@@ -111,7 +119,7 @@ mod tests {
 
     fn block(wall: u64, preemptions: u64) -> Block {
         let thread = 1000 + (wall % 7);
-        Block { iterations: 10, wall, thread, cpu: thread, preemptions, waits: 0, faults: 0 }
+        Block { iterations: 10, wall, thread, cpu: thread, preemptions, ..Block::default() }
     }
 
     #[test]
@@ -137,6 +145,19 @@ mod tests {
         for pair in [[waiting(1000), waiting(2000)], [many(1000), many(2000)]] {
             let round = condense(&ONE, &[pair; 10]).unwrap();
             assert!(!round.by_cpu && (round.time - 2f64.ln()).abs() < 1e-12, "{round:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_host_did_meanwhile_is_nothing_of_a_time_by_a_devices_clock() {
+        for by in [TimedBy::Device, TimedBy::StandIn] {
+            let of = |wall| Block { by, ..block(wall, 1) };
+            let mut pairs = vec![[of(1000), of(2000)]; 10];
+            // The host's thread was as fast on both sides.
+            pairs.iter_mut().flatten().for_each(|block| (block.thread, block.cpu) = (500, 500));
+            let round = condense(&ONE, &pairs).unwrap();
+            assert!(!round.by_cpu && (round.time - 2f64.ln()).abs() < 1e-12, "{round:?}");
+            assert_eq!(round.clean, (10, 10));
         }
     }
 

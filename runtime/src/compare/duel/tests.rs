@@ -24,7 +24,7 @@ fn round(sides: [SideOf; 2], random: &mut SplitMix64) -> Round {
         let wander = 1.0 + (random.draw() >> 11) as f64 / (1u64 << 53) as f64 * 0.04;
         let wall = (1e6 * side.time * wander) as u64;
         let faults = side.faults;
-        Block { iterations: 100, wall, thread: wall, cpu: wall, preemptions: 0, waits: 0, faults }
+        Block { iterations: 100, wall, thread: wall, cpu: wall, faults, ..Block::default() }
     };
     let pairs = (0..50).map(|_| [block(sides[0]), block(sides[1])]).collect();
     Round::Blocks { work: [PerIteration::default(); 2], pairs }

@@ -144,6 +144,40 @@ fn a_busy_machine_decides_nothing_however_slow_the_code() {
     assert!(row.advice.unwrap().starts_with("measure again on a quieter machine, or in turns"));
 }
 
+/// The same body, whose work a device does: the host's thread spins until it is done.
+fn on_device(body: Body, by_its_clock: bool, seed: u64) -> CaseRecord {
+    let mut case = measured(body, 7, seed);
+    case.metrics.push(metric("device_memory_used", Direction::Information, &[1e9; 7]));
+    if by_its_clock {
+        let mut time = case.metrics[0].clone();
+        time.name = "device_time".into();
+        case.headline = time.name.clone();
+        case.metrics.push(time);
+    }
+    case
+}
+
+#[test]
+fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbed_them() {
+    let policy = Policy { threshold: Some(0.05), ..Policy::default() };
+    let busy = Body { switched: 0.9, ..BODY };
+    let slow = Body { cpu: 1300.0, ..busy };
+    let judged = |by_its_clock, before, after| {
+        let (before, after) = (on_device(before, by_its_clock, 1), on_device(after, by_its_clock, 2));
+        judged(before, after, &History::default(), &policy)
+    };
+    let row = judged(true, busy, slow);
+    assert_eq!((row.metric.as_str(), &row.verdict), ("device_time", &Verdict::Regressed), "{row:?}");
+    // By the host's clock a preemption is in the time.
+    assert!(judged(false, busy, slow).verdict.why().unwrap().contains("in 90 % of the blocks"));
+    let row = judged(false, BODY, Body { cpu: 1300.0, ..BODY });
+    assert_eq!(
+        (&row.verdict, row.marks.contains(&Mark::ByCpuClock)),
+        (&Verdict::Regressed, false),
+        "{row:?}"
+    );
+}
+
 #[test]
 fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_its_counts_all_the_same() {
     let policy = gating(&["minor_faults"]);

@@ -6,6 +6,10 @@ use crate::device::{Backend, DeviceInfo};
 /// The fact that names a device that is none.
 const STAND_IN: &str = "gpu stand-in";
 
+/// How a device is set up, whoever runs on it: what it may draw, whether its memory corrects errors, whether its driver
+/// stays loaded.
+const SETTINGS: [&str; 3] = ["power limit", "ecc", "persistence"];
+
 impl Environment {
     /// Adds the facts of a device: what changes timings to those of the machine, the driver to the software, and the
     /// rest to the moment. A run on the host's processors stays what it is.
@@ -26,7 +30,9 @@ impl Environment {
         self.software.extend(info.driver.clone().map(|driver| ("gpu driver".to_owned(), driver)));
         self.moment.extend(info.uuid.clone().map(|uuid| ("gpu uuid".to_owned(), uuid)));
         for (name, value) in &info.facts {
-            self.software.insert(format!("gpu {name}"), value.clone());
+            let facts =
+                if SETTINGS.contains(&name.as_str()) { &mut self.machine } else { &mut self.software };
+            facts.insert(format!("gpu {name}"), value.clone());
         }
     }
 
@@ -56,6 +62,13 @@ mod tests {
         assert_eq!(environment.machine["gpu"], "NVIDIA H200");
         assert_eq!(environment.software["gpu driver"], "13.0");
         assert_eq!(environment.stand_in(), None);
+        let facts = ["power limit", "ecc", "persistence", "driver version"];
+        let facts = facts.map(|name| (name.to_owned(), "set".to_owned())).into();
+        let unset = environment.machine_id();
+        environment.add_device(&DeviceInfo { facts, ..info.clone() });
+        assert_ne!(environment.machine_id(), unset, "another power limit is another machine");
+        assert_eq!(environment.software["gpu driver version"], "set");
+        assert!(!environment.machine.contains_key("gpu driver version"));
         let here = environment.machine_id();
         environment.add_device(&DeviceInfo { name: "NVIDIA H100 (fake)".to_owned(), stand_in: true, ..info });
         assert_eq!(environment.stand_in(), Some("NVIDIA H100 (fake)"));
