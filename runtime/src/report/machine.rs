@@ -18,12 +18,12 @@ pub fn machine(environment: &Environment) -> String {
     let facts: Vec<String> = FACTS.iter().filter_map(fact).collect();
     let load =
         environment.moment.get("load average").map_or_else(String::new, |load| format!("; load {load}"));
-    let fake = fake(environment).map_or_else(String::new, |fake| format!("; {fake}"));
+    let fake = fake_device(environment).map_or_else(String::new, |fake| format!("; {fake}"));
     format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", "))
 }
 
 /// What every report of a run on a stand-in says.
-pub(super) fn fake(environment: &Environment) -> Option<String> {
+pub fn fake_device(environment: &Environment) -> Option<String> {
     let name = environment.stand_in()?;
     Some(format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device"))
 }
