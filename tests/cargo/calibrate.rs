@@ -1,17 +1,13 @@
 //! `calibrate` and `compare-baseline --program`: a bench program in turns with itself.
 
 use std::fs;
-use std::process::Command;
 
-use crate::external::{Bench, Ran, clean, root, target};
+use crate::external::{Bench, Ran, bare_xtask, root, target};
 
 /// `cargo xtask ARGS` in the downstream crate, over the bench's data directory.
 fn xtask(bench: &Bench, args: &[&str]) -> Ran {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask"]);
-    command.arg("--manifest-path").arg(root().join("Cargo.toml")).arg("--").args(args);
+    let mut command = bare_xtask(args);
     command.current_dir(root().join("tests/external"));
-    clean(&mut command);
     command.env("CARGO_TARGET_DIR", target()).env("WEIGHBRIDGE_DATA", bench.data());
     Ran::of(&mut command)
 }

@@ -116,6 +116,24 @@ impl Bench {
     }
 }
 
+/// Our own commands, built once, and where everything else of the workspace is built: a target directory of a test's own is
+/// for what the commands build.
+static XTASK: LazyLock<PathBuf> = LazyLock::new(|| {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--package", "weighbridge-xtask", "--bin", "xtask", "--message-format=json"]);
+    clean(command.current_dir(root()).stdin(Stdio::null()));
+    let messages = json_messages(&mut command);
+    let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
+    built.expect("it is built").into()
+});
+
+/// `cargo xtask`, wherever it is run.
+pub(crate) fn bare_xtask(args: &[&str]) -> Command {
+    let mut command = Command::new(&*XTASK);
+    clean(command.args(args).stdin(Stdio::null()));
+    command
+}
+
 /// `cargo xtask ARGS` over the bench's data directory.
 pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
     Ran::of(&mut xtask_command(bench, args))
@@ -123,11 +141,8 @@ pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
 
 /// The same, not yet run.
 pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask", "--"]).args(args);
-    command.current_dir(root()).stdin(Stdio::null());
-    clean(&mut command);
-    command.env("WEIGHBRIDGE_DATA", bench.data());
+    let mut command = bare_xtask(args);
+    command.current_dir(root()).env("WEIGHBRIDGE_DATA", bench.data());
     command
 }
 

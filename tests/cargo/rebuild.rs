@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::external::{Ran, clean, root, target};
+use crate::external::{Ran, bare_xtask, root, target};
 
 /// A downstream crate whose work an environment variable makes longer, once its author has built that in.
 struct Repository(TempDir);
@@ -107,12 +107,9 @@ impl Repository {
 
     /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
     fn compare(&self, revision: &str, variables: &[(&str, &str)]) -> (Ran, Value) {
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["run", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask"]);
-        command.arg("--manifest-path").arg(root().join("Cargo.toml")).arg("--");
-        command.args(["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"]);
+        let mut command =
+            bare_xtask(&["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"]);
         command.current_dir(self.path());
-        clean(&mut command);
         // Kept from one run of the tests to the next: a rebuild costs a minute.
         command.env("CARGO_TARGET_DIR", target().join("worker")).envs(variables.iter().copied());
         command.env("WEIGHBRIDGE_DATA", self.path().join("target/data"));

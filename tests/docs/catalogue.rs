@@ -1,5 +1,6 @@
 //! What pages say of the catalogue: its scenarios, its sets, and what is planned of them.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use crate::commands::SUITE;
@@ -7,12 +8,17 @@ use crate::external::{Bench, Ran, clean, root, xtask};
 
 /// The suite of this workspace with these arguments, planning alone.
 fn suite(args: &[&str]) -> Ran {
+    let ran = start(args);
+    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.all());
+    ran
+}
+
+/// The same, however it ends.
+fn start(args: &[&str]) -> Ran {
     let mut command = Command::new(&*SUITE);
     command.args(args).args(["--bench", "--dry-run"]).current_dir(root()).stdin(Stdio::null());
     clean(&mut command);
-    let ran = Ran::of(&mut command);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.all());
-    ran
+    Ran::of(&mut command)
 }
 
 #[test]
@@ -52,6 +58,23 @@ fn every_framework_of_the_table_is_registered_by_its_exact_name_and_tier() {
         let found = adapters.iter().find(|adapter| adapter["name"] == peer.name);
         assert_eq!(found.map(|found| &found["tier"]), Some(&peer.tier.into()), "{}", peer.name);
     }
+}
+
+#[test]
+fn an_interpreter_that_is_named_is_asked_for_its_frameworks_and_nothing_else_is() {
+    let place = tempfile::tempdir().unwrap();
+    let python = place.path().join("python");
+    std::fs::write(&python, "#!/bin/sh\necho '{\"torch\": \"2.9.1+cu126\"}'\n").unwrap();
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let listing = suite(&["--list", "--python", &python.display().to_string()]).stdout;
+    for peer in weighbridge_scenarios::adapters::python::PEERS {
+        let lacks = format!("--python {} has no {};", python.display(), peer.package);
+        let found = listing.lines().find(|line| line.trim_start().starts_with(&format!("{}  ", peer.name)));
+        assert_eq!(found.is_some_and(|line| line.contains(&lacks)), peer.short != "torch", "{listing}");
+    }
+    let ran = start(&["--list", "--python", "/nowhere/python"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.all().contains("--python /nowhere/python: there is no such file"), "{}", ran.all());
 }
 
 #[test]

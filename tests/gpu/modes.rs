@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use weighbridge::gpu::{DEVICE_METRICS, Doubt, OnDevice};
+use weighbridge::data::Reading;
+use weighbridge::gpu::{DEVICE_METRICS, Doubt, Numbers, OnDevice};
 use weighbridge::{Limits, Mode, Observation};
 
 use crate::spin::Spin;
@@ -217,13 +218,19 @@ fn a_held_window_has_under_a_microsecond_of_the_harness() {
     );
 }
 
-/// A body that states its operations, on a device with memory for small matrices.
-fn multiplying() -> (OnDevice, Observation) {
+/// What a metric of a device says of a body.
+fn read(seen: &Observation, name: &str) -> Reading {
+    let metric = DEVICE_METRICS.iter().find(|metric| metric.name == name).unwrap();
+    (metric.read)(seen)
+}
+
+/// A body that states its operations and what they are of, on a device with memory for small matrices.
+fn multiplying(numbers: Numbers) -> (OnDevice, Observation) {
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     bencher.flops(20_000_000_000);
-    device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 100_000)).unwrap();
+    device.mode(Mode::Event).multiplies(numbers).time(|stream| spin.launch(stream.raw()?, 100_000)).unwrap();
     let seen = bencher.finish().unwrap().seen;
     (*seen.device.clone().unwrap(), seen)
 }
@@ -232,20 +239,22 @@ fn multiplying() -> (OnDevice, Observation) {
 fn a_product_of_matrices_is_a_roofline_of_a_body_that_states_operations() {
     let stand = stand();
     stand.set("memory", 1 << 30);
-    let (on, seen) = multiplying();
+    let (on, seen) = multiplying(Numbers::F16);
     for (name, expected) in [("f32", 50e12), ("tf32", 200e12), ("f16", 400e12), ("bf16", 400e12)] {
         let product = on.roofline(&format!("matrix product, {name}")).unwrap();
         let share = product.limit().unwrap() / expected;
         assert!((0.9..1.0).contains(&share), "{product:?}");
         assert!(product.nominal.unwrap() > product.limit().unwrap(), "{product:?}");
     }
-    let value = |name: &str| {
-        let metric = DEVICE_METRICS.iter().find(|metric| metric.name == name).unwrap();
-        (metric.read)(&seen).value().unwrap()
-    };
+    let value = |seen: &Observation, name| read(seen, name).value().unwrap();
     // 200 TFLOP/s beside the 400 of half precision, and beside what 132 processors have on paper.
-    assert!((0.48..0.56).contains(&value("device_flops_of_measured")));
-    assert!((0.18..0.20).contains(&value("device_flops_of_nominal")));
+    assert!((0.48..0.56).contains(&value(&seen, "device_flops_of_measured")));
+    assert!((0.18..0.20).contains(&value(&seen, "device_flops_of_nominal")));
+    assert!(on.doubts.iter().all(|doubt| doubt.name() != "beyond-roofline"), "{:?}", on.doubts);
+    // The same beside the 50 of single precision, which no product of those could do.
+    let (on, seen) = multiplying(Numbers::F32);
+    assert!((3.9..4.5).contains(&value(&seen, "device_flops_of_measured")));
+    assert!(on.doubts.iter().any(|doubt| doubt.name() == "beyond-roofline"), "{:?}", on.doubts);
 }
 
 #[test]
@@ -253,10 +262,11 @@ fn without_a_library_that_multiplies_the_products_are_absent_with_the_reason() {
     let stand = stand();
     stand.set("memory", 1 << 30);
     stand.set("blas", 0);
-    let (on, _) = multiplying();
+    let (on, seen) = multiplying(Numbers::F32);
     let product = on.roofline("matrix product, f32").unwrap();
     let why = product.before.as_ref().unwrap().why().unwrap();
     assert_eq!(why, "failed to multiply matrices: cublasCreate failed (status 1)");
+    assert_eq!(read(&seen, "device_flops_of_measured").why(), Some(why));
     assert!(on.roofline("device copy").unwrap().limit().is_some());
 }
 

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use weighbridge::data::{CaseRecord, Keep, Outcome, Purpose, RunRecord, SCHEMA, Tagged, quantity};
+use weighbridge::data::{
+    CaseRecord, Keep, Outcome, Purpose, RunManifest, RunRecord, SCHEMA, Tagged, fake_device, quantity,
+};
 
 use crate::cli::{Runs, RunsAction};
 use crate::place::Place;
@@ -34,7 +36,8 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
                         let run = place.runs().load(&manifest.id)?;
                         let mut case = pick::case(&run, case)?.clone();
                         case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
-                        repeats(&case)
+                        let fake = fake_device(&manifest.environment).map(|fake| format!("{fake}\n"));
+                        fake.unwrap_or_default() + &repeats(&case)
                     }
                     (false, None) => whole(&place.runs().load(&manifest.id)?),
                 });
@@ -61,7 +64,7 @@ fn list(place: &Place) -> Result<Said> {
             format!("{}{}", show::status(run.status), if run.resumed { ", resumed" } else { "" }),
             run.profile.clone(),
             run.planned.cases.len().to_string(),
-            run.environment.machine_id().to_string(),
+            machine(run),
             run.environment
                 .software
                 .get("commit")
@@ -77,6 +80,12 @@ fn list(place: &Place) -> Result<Said> {
     let remarks =
         listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why)).collect();
     Ok(Said { remarks, ..Said::fine(text) })
+}
+
+/// Where a run was measured, in a word.
+fn machine(run: &RunManifest) -> String {
+    let fake = run.environment.stand_in().map_or("", |_| ", FAKE DEVICE");
+    format!("{}{fake}", run.environment.machine_id())
 }
 
 /// A run as one document, repeats and samples and all.
@@ -194,6 +203,28 @@ mod tests {
             "{:?}",
             said.remarks
         );
+    }
+
+    #[test]
+    fn every_page_on_a_run_of_a_stand_in_for_a_device_says_so() {
+        let home = home();
+        let mut fake = plain(1_000, 8.0e6, 12.0e6);
+        fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
+        home.store(&fake);
+        let case = "CV-1/small/Reference";
+        let trend = RunsAction::Trend { case: case.into(), metric: None, suite: None, ascii: true };
+        for args in [
+            with(RunsAction::List),
+            show("latest", false, None),
+            show("latest", false, Some(case)),
+            with(trend),
+        ] {
+            let said = run(&args, &home.place).expect("shown");
+            assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
+        }
+        let explained = crate::cli::Explain { case: case.into(), run: None, suite: None, ascii: true };
+        let said = crate::explain::run(&explained, &home.place).expect("explained");
+        assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a stand-in"), "{}", said.text);
     }
 
     #[test]

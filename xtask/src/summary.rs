@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use weighbridge::data::{CaseStatus, RunRecord};
+use weighbridge::data::{CaseStatus, RunRecord, fake_device};
 
 use crate::cli::Summary;
 use crate::place::Place;
@@ -50,6 +50,9 @@ pub(crate) fn of(run: &RunRecord) -> String {
         manifest.active_backend,
         manifest.environment.machine_id(),
     );
+    if let Some(fake) = fake_device(&manifest.environment) {
+        text.push_str(&format!("{fake}\n\n"));
+    }
     let columns: Vec<(&str, &str)> = COLUMNS
         .into_iter()
         .filter(|(name, _)| {

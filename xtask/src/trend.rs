@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use weighbridge::data::{
-    CaseId, Change, ChangePoint, Direction, RunManifest, RunStatus, Unit, change_points, median, quantile,
-    quantity,
+    CaseId, Change, ChangePoint, Direction, RunManifest, RunStatus, Unit, change_points, fake_device, median,
+    quantile, quantity,
 };
 
 use crate::place::Place;
@@ -171,6 +171,9 @@ impl Series<'_> {
             values.len(),
             plot.line(&values)
         );
+        if let Some(fake) = fake_device(&manifest.environment) {
+            writeln!(text, "{fake}").expect(FITS);
+        }
         for difference in before.map(|before| around(before, manifest)).unwrap_or_default() {
             writeln!(text, "a new series: {difference}").expect(FITS);
         }

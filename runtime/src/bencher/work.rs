@@ -11,7 +11,7 @@ pub struct Ticket {
     pub input: Option<String>,
     /// The transforms it executed, in order.
     pub transforms: Vec<String>,
-    /// Where it ran: `cpu`, `cuda:0`.
+    /// Where it ran: `cpu`, `cuda:0`; and where it delivered, if elsewhere: `cuda:0, delivered to cpu`.
     pub ran_on: String,
     /// How a batch was waited for: `returns when ready`, `stream synchronised`.
     pub synchronised: String,

@@ -1,7 +1,7 @@
 //! Time and cycles of a device: which of a change is the code's, and which the clock's.
 
 use super::Verdict;
-use super::change::{Tendency, Weighed};
+use super::rule::Judgement;
 
 /// What a device's time is read from, and what else follows from it.
 const TIMES: [&str; 3] = ["device_time", "device_bandwidth", "device_flops"];
@@ -14,38 +14,47 @@ const CYCLES: &str = "device_cycles";
 /// nvbench's robust comparison, which asks for a gap both in time and in time by clock.)
 ///
 /// Nothing is asked where a side has no clock, and of an unchanged time: work that waits for memory takes as long at any
-/// clock.
-pub(super) fn hold_against_cycles(metrics: &mut [Weighed]) {
+/// clock. A change whose other half is not judged yet is not judged either.
+///
+/// Takes the metrics of a case by name, and gives the names of those whose change the clock explains.
+pub(super) fn hold_against_cycles<'a, 'b>(
+    metrics: impl IntoIterator<Item = (&'a str, &'b mut Option<Judgement>)>,
+) -> Vec<&'a str> {
+    let mut metrics: Vec<_> = metrics.into_iter().collect();
     let verdict = |name: &str| {
-        let named = metrics.iter().find(|weighed| weighed.change.metric == name);
-        named.and_then(|weighed| Some(weighed.judgement.as_ref()?.verdict.clone()))
+        let named = metrics.iter().find(|(metric, _)| *metric == name);
+        named.map(|(_, judgement)| judgement.as_ref().map(|judgement| judgement.verdict.clone()))
     };
-    let (Some(time), Some(cycles)) = (verdict(TIMES[0]), verdict(CYCLES)) else { return };
-    for weighed in metrics {
-        let other = match weighed.change.metric.as_str() {
-            name if TIMES.contains(&name) => &cycles,
-            CYCLES => &time,
+    let (Some(time), Some(cycles)) = (verdict(TIMES[0]), verdict(CYCLES)) else { return Vec::new() };
+    let mut explained = Vec::new();
+    for (name, judged) in &mut metrics {
+        let (whose, other) = match *name {
+            name if TIMES.contains(&name) => ("cycles", &cycles),
+            CYCLES => ("time", &time),
             _ => continue,
         };
-        let Some(judgement) = &mut weighed.judgement else { continue };
-        let changed = matches!(judgement.verdict, Verdict::Regressed | Verdict::Improved);
-        if !changed || judgement.verdict == *other {
+        let Some(judgement) = judged.as_mut() else { continue };
+        if !matches!(judgement.verdict, Verdict::Regressed | Verdict::Improved) {
             continue;
         }
-        let whose = if weighed.change.metric == CYCLES { "time" } else { "cycles" };
         let why = match other {
-            Verdict::Unchanged if whose == "cycles" => {
+            None => {
+                **judged = None;
+                continue;
+            }
+            Some(other) if *other == judgement.verdict => continue,
+            Some(Verdict::Unchanged) if whose == "cycles" => {
                 "the device's clock changed: cycles are unchanged".to_owned()
             }
-            Verdict::Unchanged => "the device's clock changed: time is unchanged".to_owned(),
-            Verdict::Inconclusive(_) => format!(
+            Some(Verdict::Unchanged) => "the device's clock changed: time is unchanged".to_owned(),
+            Some(Verdict::Inconclusive(_)) => format!(
                 "it {}, and whether the device's {whose} did is not decided: the clock may have changed",
                 judgement.verdict.name().to_lowercase()
             ),
-            _ => format!("the device's clock changed: {whose} {}", other.name().to_lowercase()),
+            Some(other) => format!("the device's clock changed: {whose} {}", other.name().to_lowercase()),
         };
         judgement.verdict = Verdict::Inconclusive(why);
-        weighed.change.tendency = Tendency::Unclear;
-        weighed.doubts.clock = true;
+        explained.push(*name);
     }
+    explained
 }

@@ -9,7 +9,7 @@ use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
-    Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Verdict,
+    Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Tendency, Verdict,
 };
 use crate::device::on_all_processors;
 use crate::metric::Direction;
@@ -184,7 +184,12 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
     let mut all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
-    hold_against_cycles(&mut all);
+    let judged = all.iter_mut().map(|weighed| (weighed.change.metric.as_str(), &mut weighed.judgement));
+    let explained: Vec<String> = hold_against_cycles(judged).into_iter().map(str::to_owned).collect();
+    for weighed in all.iter_mut().filter(|weighed| explained.contains(&weighed.change.metric)) {
+        weighed.change.tendency = Tendency::Unclear;
+        weighed.doubts.clock = true;
+    }
 
     let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;

@@ -5,6 +5,8 @@
 use std::ffi::c_void;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DeviceInfo, DeviceMemory, Telemetry};
 
 /// A device under measurement: one queue that is timed, and queues beside it.
@@ -270,7 +272,8 @@ pub trait Product {
 }
 
 /// What matrices are of. Sums are of `f32` in all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Numbers {
     /// Single precision.
     F32,

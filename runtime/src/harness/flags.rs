@@ -104,6 +104,12 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag("budget", Some("SECS"), Run, "end the run after this many seconds"),
     flag("timeout", Some("SECS"), Run, "the longest that one repeat may take"),
+    flag(
+        "python",
+        Some("PATH"),
+        Run,
+        "run every framework under this interpreter, which has them, instead of what is installed",
+    ),
     flag("data", Some("DIR"), Run, "where runs and baselines are kept (default target/weighbridge)"),
     flag("data-root", Some("DIR"), Run, "where real data sets lie"),
     flag(

@@ -8,6 +8,7 @@ mod exit_code;
 mod flags;
 mod help;
 mod list;
+mod python;
 mod request;
 mod resume;
 mod smoke;
@@ -84,6 +85,7 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         Some(run) => resume::args(suite, &args, run)?,
         None => args,
     };
+    python::settle(args.python.as_deref())?;
     let settings = settings(suite)?;
     let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
     // A process cannot safely change its own environment, which is where scenarios look for the folders.

@@ -1,6 +1,6 @@
 //! Metrics of a device: only repeats that ran on one have them.
 
-use super::{Direction, Metric, Observation, OnDevice, Reading, Unit};
+use super::{Direction, Metric, Observation, OnDevice, Reading, Roofline, Unit};
 use crate::stats;
 
 /// Time of one body by the device's clock.
@@ -87,7 +87,7 @@ pub(super) const OF_MEASURED: Metric = Metric {
     description: "device_bandwidth by the copy within the device that was measured in the same repeat",
     read: |seen| {
         of(seen, |seen| {
-            let limit = seen.roofline("device copy").and_then(super::Roofline::limit);
+            let limit = seen.roofline("device copy").and_then(Roofline::limit);
             let limit = limit.ok_or("no copy was measured")?;
             Ok(rate(seen, 1, "the scenario stated no bytes")? / limit)
         })
@@ -117,20 +117,19 @@ pub(super) const FLOPS: Metric = Metric {
     unit: Unit::FLOPS,
     direction: Direction::Higher,
     description: "stated floating-point operations of one body by the median of its time",
-    read: |seen| of(seen, |seen| rate(seen, 2, "the scenario stated no flops")),
+    read: |seen| of(seen, |seen| rate(seen, 2, NO_FLOPS)),
 };
 
-/// Operations by the products that were measured in the same repeat.
+/// Operations by the product of their numbers that was measured in the same repeat.
 pub(super) const FLOPS_OF_MEASURED: Metric = Metric {
     name: "device_flops_of_measured",
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "device_flops by the fastest matrix product that was measured in the same repeat, whatever its numbers",
+    description: "device_flops by the product of matrices of the body's numbers that was measured in the same repeat",
     read: |seen| {
-        of(seen, |seen| {
-            let rate = rate(seen, 2, "the scenario stated no flops")?;
-            let limit = seen.fastest_product().and_then(super::Roofline::limit);
-            Ok(rate / limit.ok_or("no product of matrices was measured")?)
+        of_product(seen, |product| {
+            let why = || product.before.as_ref()?.why().map(str::to_owned);
+            product.limit().ok_or_else(|| why().unwrap_or_else(|| NO_PRODUCT.to_owned()))
         })
     },
 };
@@ -142,10 +141,10 @@ pub(super) const FLOPS_OF_NOMINAL: Metric = Metric {
     direction: Direction::Information,
     description: "device_flops by what that product has on paper, at the device's highest clock",
     read: |seen| {
-        of(seen, |seen| {
-            let rate = rate(seen, 2, "the scenario stated no flops")?;
-            let product = seen.fastest_product().ok_or("no product of matrices was measured")?;
-            Ok(rate / product.nominal.ok_or("what the device's architecture has on paper is not known")?)
+        of_product(seen, |product| {
+            let why =
+                || "what the device's architecture has on paper of these numbers is not known".to_owned();
+            product.nominal.ok_or_else(why)
         })
     },
 };
@@ -233,6 +232,8 @@ pub(super) const OVERLAP: Metric = Metric {
 };
 
 const NOWHERE: &str = "the scenario did not time a body on a device";
+const NO_FLOPS: &str = "the scenario stated no flops";
+const NO_PRODUCT: &str = "no product of matrices of these numbers was measured";
 
 fn of(seen: &Observation, read: impl FnOnce(&OnDevice) -> Result<f64, &'static str>) -> Reading {
     let Some(on) = &seen.device else { return Reading::absent(NOWHERE) };
@@ -240,6 +241,18 @@ fn of(seen: &Observation, read: impl FnOnce(&OnDevice) -> Result<f64, &'static s
         Ok(value) => Reading::Value(value),
         Err(why) => Reading::absent(why),
     }
+}
+
+/// Operations a second, by a limit of the product of the body's numbers.
+fn of_product(seen: &Observation, limit: impl FnOnce(&Roofline) -> Result<f64, String>) -> Reading {
+    let Some(on) = &seen.device else { return Reading::absent(NOWHERE) };
+    let share = || -> Result<f64, String> {
+        let rate = rate(on, 2, NO_FLOPS)?;
+        let numbers = on.numbers.ok_or("the scenario did not say in which numbers it multiplies")?;
+        let product = on.roofline(numbers.product()).ok_or(NO_PRODUCT)?;
+        Ok(rate / limit(product)?)
+    };
+    share().map_or_else(Reading::absent, Reading::Value)
 }
 
 fn median(values: &[f64], why: &'static str) -> Result<f64, &'static str> {
@@ -259,7 +272,8 @@ fn rate(seen: &OnDevice, place: usize, why: &'static str) -> Result<f64, &'stati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{DeviceSample, Roofline};
+    use crate::device::Numbers;
+    use crate::metric::DeviceSample;
 
     #[test]
     fn rates_are_by_the_clock_of_the_mode_and_what_is_measured_and_nominal_stand_apart() {
@@ -306,10 +320,29 @@ mod tests {
             product("f16", Reading::Value(2e12), Some(4e12)),
             product("bf16", none, None),
         ];
-        let seen = Observation { device: Some(Box::new(on)), ..Observation::default() };
-        let read = |metric: &Metric| (metric.read)(&seen).value().unwrap();
-        assert!((read(&FLOPS_OF_MEASURED) - 0.25).abs() < 1e-12);
-        assert!((read(&FLOPS_OF_NOMINAL) - 0.125).abs() < 1e-12);
+        // By the numbers that the body multiplies, 5e11 of them a second, and by no other's product.
+        for (numbers, measured, nominal) in [
+            (Some(Numbers::F32), Ok(0.5), Ok(1.0 / 3.0)),
+            (Some(Numbers::F16), Ok(0.25), Ok(0.125)),
+            (Some(Numbers::Bf16), Err("no library"), Err("what the device's architecture has on paper")),
+            (Some(Numbers::Tf32), Err(NO_PRODUCT), Err(NO_PRODUCT)),
+            (None, Err("the scenario did not say in which numbers"), Err("the scenario did not say")),
+        ] {
+            let seen = Observation {
+                device: Some(Box::new(OnDevice { numbers, ..on.clone() })),
+                ..Observation::default()
+            };
+            for (metric, expected) in [(&FLOPS_OF_MEASURED, measured), (&FLOPS_OF_NOMINAL, nominal)] {
+                let read = (metric.read)(&seen);
+                match expected {
+                    Ok(share) => {
+                        let value: f64 = read.value().unwrap();
+                        assert!((value - share).abs() < 1e-12, "{} {numbers:?}: {value}", metric.name);
+                    }
+                    Err(why) => assert!(read.why().unwrap().starts_with(why), "{read:?}"),
+                }
+            }
+        }
         assert_eq!((TIME.read)(&Observation::default()).why(), Some(NOWHERE));
     }
 }

@@ -216,8 +216,8 @@ impl Doubt {
             Self::Served => "stop the server (MPS), or compare with runs under it alone",
             Self::ZeroWork { .. } => "check that the body enqueues its work on the stream that is handed in",
             Self::BeyondRoofline { .. } => {
-                "check the stated bytes and flops, that data does not come from the cache (mode cold), and that the \
-                 body's work is waited for"
+                "check the stated bytes, flops and numbers, that data does not come from the cache (mode cold), and that \
+                 the body's work is waited for"
             }
             Self::DeviceDrift { .. } => "run again on a device that is left alone",
             Self::MemoryGrowth { .. } => "free what the body allocates",
@@ -472,10 +472,7 @@ fn beyond_roofline(seen: &OnDevice) -> Vec<Doubt> {
         let roofline = roofline?.name.clone();
         (amount > 0 && share > BEYOND).then_some(Doubt::BeyondRoofline { roofline, share })
     };
-    [(bytes, seen.roofline("device copy")), (flops, seen.fastest_product())]
-        .into_iter()
-        .filter_map(beyond)
-        .collect()
+    [(bytes, seen.roofline("device copy")), (flops, seen.product())].into_iter().filter_map(beyond).collect()
 }
 
 fn memory_growth(seen: &OnDevice) -> Option<Doubt> {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Doubt, Reading};
-use crate::device::{DeviceInfo, DeviceMemory, Telemetry};
+use crate::device::{DeviceInfo, DeviceMemory, Numbers, Telemetry};
 
 /// How a body is timed on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,6 +208,9 @@ pub struct OnDevice {
     pub rooflines: Vec<Roofline>,
     /// Elements, bytes, operations of one body, as stated; 0 where not.
     pub stated: [u64; 3],
+    /// In which numbers the body multiplies, as stated.
+    #[serde(default)]
+    pub numbers: Option<Numbers>,
     /// Doubts that the scenario says are known.
     pub known: Vec<String>,
     /// Reasons to doubt the figures.
@@ -251,8 +254,17 @@ impl OnDevice {
         self.phases.iter().map(|phase| (phase.name.as_str(), share(phase.each))).collect()
     }
 
+    /// The product of matrices that bounds the body: the one of its numbers, or the fastest where it does not say which
+    /// they are.
+    pub fn product(&self) -> Option<&Roofline> {
+        match self.numbers {
+            Some(numbers) => self.roofline(numbers.product()),
+            None => self.fastest_product(),
+        }
+    }
+
     /// The product of matrices that was the fastest, whatever its numbers.
-    pub fn fastest_product(&self) -> Option<&Roofline> {
+    fn fastest_product(&self) -> Option<&Roofline> {
         let products = self.rooflines.iter().filter(|roofline| roofline.name.starts_with("matrix product"));
         let measured = products.filter_map(|roofline| Some((roofline.limit()?, roofline)));
         measured.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, roofline)| roofline)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::machine::fake;
+use super::machine::fake_device;
 use super::table::Changes;
 use super::{Style, Terminal, quantity};
 use crate::compare::{Comparison, Effect, Refusal, Row, Verdict};
@@ -43,7 +43,7 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         None => format!("\nin a duel with `{name}`\n"),
     };
     let mut line = |words: String| writeln!(text, "{words}").expect("a String takes all that is written");
-    if let Some(fake) = comparison.environment.as_ref().and_then(fake) {
+    if let Some(fake) = comparison.environment.as_ref().and_then(fake_device) {
         line(fake);
     }
     for change in &comparison.environment_changes {

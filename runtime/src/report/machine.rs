@@ -1,6 +1,6 @@
 //! The machine in a line: what the figures below it are limited by.
 
-use crate::record::{Environment, fake_device};
+use crate::record::{self, Environment};
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
@@ -18,13 +18,13 @@ pub fn machine(environment: &Environment) -> String {
     let facts: Vec<String> = FACTS.iter().filter_map(fact).collect();
     let load =
         environment.moment.get("load average").map_or_else(String::new, |load| format!("; load {load}"));
-    let fake = fake(environment).map_or_else(String::new, |fake| format!("; {fake}"));
+    let fake = fake_device(environment).map_or_else(String::new, |fake| format!("; {fake}"));
     format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", "))
 }
 
 /// What every report of a run on a stand-in says.
-pub(super) fn fake(environment: &Environment) -> Option<String> {
-    environment.stand_in().map(fake_device)
+pub fn fake_device(environment: &Environment) -> Option<String> {
+    environment.stand_in().map(record::fake_device)
 }
 
 #[cfg(test)]

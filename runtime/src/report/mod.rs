@@ -12,7 +12,7 @@ mod table;
 mod terminal;
 
 pub use change::{changes, row, verdicts};
-pub use machine::machine;
+pub use machine::{fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;
 pub use summary::{duel_summary, summary};

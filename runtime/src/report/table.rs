@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::machine::fake;
+use super::machine::fake_device;
 use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
 use crate::plan::CaseId;
@@ -16,7 +16,7 @@ pub type Changes = BTreeMap<String, String>;
 /// The table of a run. `changes` is by the name of the case for people.
 pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
     let mut text = String::new();
-    if let Some(fake) = fake(&run.manifest.environment) {
+    if let Some(fake) = fake_device(&run.manifest.environment) {
         writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
     }
     for group in groups(&run.cases) {

@@ -47,7 +47,10 @@ pub(super) fn annotations(judged: &[Judged]) -> String {
     let mut say = |level: &str, title: &str, message: &str| {
         writeln!(text, "::{level} title={}::{}", property(title), data(message)).expect(FITS);
     };
-    for Judged { comparison, missing, .. } in judged {
+    for Judged { comparison, missing, fake, .. } in judged {
+        if let Some(fake) = fake {
+            say("warning", &format!("{} ran on no device", comparison.suite), fake);
+        }
         if let Some(refusal) = &comparison.refused {
             say("error", &format!("{} was not judged", comparison.suite), &refusal.to_string());
         }

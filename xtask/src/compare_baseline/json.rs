@@ -13,7 +13,14 @@ const SCHEMA: u32 = 1;
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> Result<String> {
     let suites: Vec<_> = judged
         .iter()
-        .map(|one| json!({ "comparison": one.comparison, "missing": one.missing, "exit": one.exit.code() }))
+        .map(|one| {
+            let mut suite =
+                json!({ "comparison": one.comparison, "missing": one.missing, "exit": one.exit.code() });
+            if let Some(fake) = &one.fake {
+                suite["fake"] = json!(fake);
+            }
+            suite
+        })
         .collect();
     let document = json!({ "schema": SCHEMA, "baseline": name, "suites": suites, "exit": exit.code() });
     let text = serde_json::to_string_pretty(&document).context("failed to put the comparison into JSON")?;

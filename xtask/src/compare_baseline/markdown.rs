@@ -10,13 +10,16 @@ const FITS: &str = "a String takes all that is written";
 /// The whole comparison; metrics are folded away under each case.
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
     let mut text = format!("## Weighbridge: {} against `{name}`\n", headline(exit));
-    for Judged { comparison, missing, calibrated, .. } in judged {
+    for Judged { comparison, missing, calibrated, fake, .. } in judged {
         writeln!(text, "\n### {}\n", comparison.suite).expect(FITS);
         match &comparison.baseline.run {
             Some(run) => writeln!(text, "Run `{}` against the stored run `{run}`.", comparison.candidate),
             None => writeln!(text, "Measured in turns with `{}`.", comparison.baseline.name),
         }
         .expect(FITS);
+        if let Some(fake) = fake {
+            writeln!(text, "\n**{fake}**").expect(FITS);
+        }
         if !comparison.environment_changes.is_empty() {
             text.push_str("\nChanged around the code:\n\n");
             for change in &comparison.environment_changes {

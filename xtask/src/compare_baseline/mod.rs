@@ -13,7 +13,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{BaselineName, Comparison, Policy, RunManifest, RunRecord, Stored, judge, nearest};
+use weighbridge::data::{
+    BaselineName, Comparison, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
+};
 
 use crate::cli::{CompareBaseline, Format, Inconclusive};
 use crate::lock;
@@ -36,6 +38,8 @@ pub(crate) struct Judged {
     pub(crate) missing: Vec<String>,
     /// What a calibration of this machine says of it.
     pub(crate) calibrated: Vec<String>,
+    /// What is said first where the figures are of a stand-in for a device.
+    pub(crate) fake: Option<String>,
     /// How the gate ends for this suite.
     pub(crate) exit: Exit,
 }
@@ -191,7 +195,8 @@ pub(crate) fn judge_one(
     let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
-    Ok(Judged { comparison, missing, calibrated: Vec::new(), exit })
+    let fake = fake_device(&manifest.environment);
+    Ok(Judged { comparison, missing, calibrated: Vec::new(), fake, exit })
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{Comparison, Exit, Policy, Verdict, quantity};
+use weighbridge::data::{Comparison, Exit, Policy, Verdict, fake_device, quantity};
 
 use super::Judged;
 use crate::calibrate::stored;
@@ -101,7 +101,8 @@ fn duel(
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     let calibrated = calibrated(place, &comparison)?;
-    Ok(Judged { comparison, missing, calibrated, exit })
+    let fake = comparison.environment.as_ref().and_then(fake_device);
+    Ok(Judged { comparison, missing, calibrated, fake, exit })
 }
 
 /// What is known of this machine: how often it errs, and what it finds of the cases that were not decided.

@@ -298,6 +298,26 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
 }
 
 #[test]
+fn every_form_of_a_comparison_with_a_stand_in_for_a_device_says_so() {
+    let mut fake = plain(2_000, 8.0e6, 12.0e6);
+    fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
+    let home = with(&fake);
+    let page = home.directory.path().join("page.md");
+    let actions = Actions { running: true, summary: None };
+    let allowed =
+        CompareBaseline { markdown: Some(page.clone()), allow_different_machine: true, ..args("main") };
+    let words = "FAKE DEVICE: Some GPU (fake) is a stand-in, and its figures are of no device";
+    let said = run_in(&allowed, &home.place, &actions).expect("judged");
+    assert!(said.text.contains(&format!("\n{words}\n")), "{}", said.text);
+    assert!(said.text.contains(&format!("::warning title=toy/suite ran on no device::{words}")));
+    assert!(said.text.contains(" incomparable=0 device=fake exit=0\n"), "{}", said.text);
+    assert!(fs::read_to_string(&page).expect("written").contains(&format!("\n**{words}**\n")));
+    let json = CompareBaseline { format: Format::Json, ..allowed };
+    let said = run_in(&json, &home.place, &Actions::default()).expect("judged");
+    assert!(said.text.contains(&format!("\"fake\": \"{words}\"")), "{}", said.text);
+}
+
+#[test]
 fn in_github_actions_a_regression_is_annotated_and_summed_up() {
     let home = with(&plain(2_000, 4.0e6, 12.0e6));
     let summary = home.directory.path().join("summary.md");

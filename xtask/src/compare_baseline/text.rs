@@ -12,7 +12,7 @@ const FITS: &str = "a String takes all that is written";
 /// rests on.
 pub(super) fn of(judged: &[Judged]) -> String {
     let mut text = String::new();
-    for Judged { comparison, missing, calibrated, .. } in judged {
+    for Judged { comparison, missing, calibrated, fake, .. } in judged {
         let baseline = &comparison.baseline;
         match &baseline.run {
             Some(run) => writeln!(
@@ -23,6 +23,9 @@ pub(super) fn of(judged: &[Judged]) -> String {
             None => writeln!(text, "{}: in a duel with `{}`", comparison.suite, baseline.name),
         }
         .expect(FITS);
+        if let Some(fake) = fake {
+            writeln!(text, "{fake}").expect(FITS);
+        }
         for change in &comparison.environment_changes {
             writeln!(text, "changed: {change}").expect(FITS);
         }

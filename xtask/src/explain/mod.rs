@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored};
+use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device};
 
 use crate::cli::Explain;
 use crate::place::Place;
@@ -76,6 +76,9 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
         manifest.profile,
         manifest.environment.machine_id()
     );
+    if let Some(fake) = fake_device(&manifest.environment) {
+        text.push_str(&format!("{fake}\n"));
+    }
     if let Some(leading) = case.leading() {
         let interval = leading.estimate.and_then(|estimate| estimate.interval).map_or_else(
             || ", too few repeats for an interval".to_owned(),

@@ -6,7 +6,7 @@ use super::sample::Body;
 use super::sampling::{Asked, Sampling};
 use super::{PLATFORM, Stream};
 use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
-use crate::device::{Backend, Device, DeviceInfo, open_device};
+use crate::device::{Backend, Device, DeviceInfo, Numbers, open_device};
 use crate::metric::{Doubt, Mode, Returns};
 
 /// A device, and how a body is timed on it.
@@ -39,6 +39,7 @@ pub struct DeviceBencher<'a> {
     mode: Option<Mode>,
     returns: Returns,
     beside: usize,
+    numbers: Option<Numbers>,
     known: Vec<String>,
 }
 
@@ -60,7 +61,8 @@ impl Bencher {
             }
         };
         let returns = Returns::default();
-        Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside: 0, known: Vec::new() })
+        let (beside, known) = (0, Vec::new());
+        Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside, numbers: None, known })
     }
 
     /// Surfaces what the device has not told yet, where one was opened: so that the case that caused it is blamed.
@@ -106,6 +108,14 @@ impl DeviceBencher<'_> {
     #[must_use]
     pub fn streams(self, beside: usize) -> Self {
         Self { beside, ..self }
+    }
+
+    /// Says in which numbers the body multiplies, so that its operations ([`Bencher::flops`]) stand beside the product of
+    /// matrices of the same. Without it they stand beside none: nothing in them tells, and a share of another type's product
+    /// would look like one.
+    #[must_use]
+    pub fn multiplies(self, numbers: Numbers) -> Self {
+        Self { numbers: Some(numbers), ..self }
     }
 
     /// Says that a doubt is known: the record has it, but it fails no case. By its name, as `hidden-stream`.
@@ -155,7 +165,7 @@ impl DeviceBencher<'_> {
             // A body that synchronises leaves the device's clock nothing to see that the host's does not.
             _ => Mode::Sync,
         };
-        let asked = Asked { mode, returns: self.returns, known: self.known.clone() };
+        let asked = Asked { mode, returns: self.returns, numbers: self.numbers, known: self.known.clone() };
         Sampling::new(self.bencher, device, asked)?.run(&mut body)
     }
 }

@@ -16,7 +16,7 @@ use crate::bencher::iterate::BLOCK;
 use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, grow, skip};
-use crate::device::{Backend, Device, DeviceMemory, throttle_reasons};
+use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
     Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
 };
@@ -52,6 +52,7 @@ const LOW_CLOCK: f64 = 0.9;
 pub(super) struct Asked {
     pub(super) mode: Mode,
     pub(super) returns: Returns,
+    pub(super) numbers: Option<Numbers>,
     pub(super) known: Vec<String>,
 }
 
@@ -79,7 +80,7 @@ impl<'a> Sampling<'a> {
     /// Refuses a mode that the device has not.
     pub(super) fn new(bencher: &'a Bencher, device: &'a dyn Device, asked: Asked) -> Result<Self, Error> {
         let info = device.info();
-        let Asked { mode, returns, known } = asked;
+        let Asked { mode, returns, numbers, known } = asked;
         let refused =
             |why: &str| Err(Error::new(format!("mode {mode} cannot be had: {why}; use --mode sync")));
         if mode.is_by_device_clock() && !info.has_clock {
@@ -99,6 +100,7 @@ impl<'a> Sampling<'a> {
             returns,
             clock: clock.to_owned(),
             stated: [elements, bytes, flops],
+            numbers,
             known,
             bodies: 1,
             ..OnDevice::default()

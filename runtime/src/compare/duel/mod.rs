@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use self::pairs::{Condensed, condense};
 use super::change::is_of_samples;
+use super::clock::hold_against_cycles;
 use super::comparison::{Mark, Row};
 use super::rule::{Judgement, unsteady};
 use super::{MetricChange, Policy, Tendency, Tolerance, Verdict};
@@ -46,6 +47,10 @@ pub struct Rounds {
     /// Blocks run in turns, so that a drift falls on both sides alike.
     #[serde(default)]
     pub unsteady: bool,
+    /// Whether a device's clock explains what changed: nothing is decided then either. Sides that run in turns share a
+    /// clock, unless one of them heats the device.
+    #[serde(default)]
+    pub clock: bool,
     /// The rounds with a new seed that a regression was confirmed on, or was not.
     pub confirmation: Vec<f64>,
     /// The chance of such a confirmation without a regression, by the signed-rank test.
@@ -83,10 +88,13 @@ impl CaseDuel {
     /// Whether the rounds so far decide, or are all that there will be. Where several metrics gate, one that regressed
     /// is enough, and all must be decided otherwise.
     pub fn is_decided(&self, case: &CaseId, policy: &Policy) -> bool {
-        let gating = self.gating(&case.scenario, policy);
         let margin = policy.duel_margin(&case.scenario);
-        let looks = gating.iter().map(|series| self.believed(series, sequence::look(&series.shifts, margin)));
-        let looks: Vec<Option<Judgement>> = looks.collect();
+        let all = self.series();
+        let headline = self.headline(&all);
+        let (judged, _) = self.judged(&all, |shifts| sequence::look(shifts, margin));
+        let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
+        let gating = all.iter().zip(judged).filter(|(series, _)| gates(series));
+        let looks: Vec<Option<Judgement>> = gating.map(|(_, judgement)| judgement).collect();
         let regressed = |look: &Option<Judgement>| {
             look.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Regressed)
         };
@@ -108,10 +116,7 @@ impl CaseDuel {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
         let headline = self.headline(&all);
-        let judged: Vec<Option<Judgement>> = all
-            .iter()
-            .map(|series| self.believed(series, sequence::so_far(&series.shifts, margin)))
-            .collect();
+        let (judged, explained) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
         let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
@@ -125,7 +130,8 @@ impl CaseDuel {
         let mut row = Row::bare(case, &headline, Verdict::Inconclusive(why));
         if let Some(at) = deciding {
             row.metric.clone_from(&all[at].name);
-            row.rounds = Some(self.summary(&all[at]));
+            let clock = explained.contains(&all[at].name.as_str());
+            row.rounds = Some(Rounds { clock, ..self.summary(&all[at]) });
             if let Some(judgement) = &judged[at] {
                 row.verdict = judgement.verdict.clone();
                 row.effect = judgement.effect;
@@ -140,6 +146,18 @@ impl CaseDuel {
         row.metrics =
             all.iter().zip(&judged).map(|(series, judgement)| changed(series, judgement.as_ref())).collect();
         row
+    }
+
+    /// What is said of each series by this rule, and the names of those whose change a device's clock explains.
+    fn judged<'a>(
+        &self,
+        all: &'a [Series],
+        rule: impl Fn(&[f64]) -> Option<Judgement>,
+    ) -> (Vec<Option<Judgement>>, Vec<&'a str>) {
+        let mut judged: Vec<Option<Judgement>> =
+            all.iter().map(|series| self.believed(series, rule(&series.shifts))).collect();
+        let explained = held(all, &mut judged);
+        (judged, explained)
     }
 
     /// A judgement, unless the samples that it is of never settle.
@@ -162,12 +180,15 @@ impl CaseDuel {
         }
     }
 
-    /// The series of metrics that may fail a gate.
-    fn gating(&self, scenario: &str, policy: &Policy) -> Vec<Series> {
-        let mut all = self.series();
-        let headline = self.headline(&all);
-        all.retain(|series| series.name == headline || policy.gates(scenario, &series.name));
-        all
+    /// Why a regression that these rounds confirm is a device's clock's, where it is.
+    fn explained(&self, metric: &str, margin: f64) -> Option<String> {
+        let all = self.series();
+        let at = all.iter().position(|series| series.name == metric)?;
+        let (mut judged, _) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
+        // The confirmation says so, by a test of its own; what its cycles are said to have done is the interval's.
+        judged[at].as_mut()?.verdict = Verdict::Regressed;
+        held(&all, &mut judged);
+        judged[at].as_ref()?.verdict.why().map(str::to_owned)
     }
 
     /// The metric that stands for the case.
@@ -239,6 +260,12 @@ impl CaseDuel {
         };
         old.iter().filter_map(paired).collect()
     }
+}
+
+/// Holds what is said of a device's time against what is said of its cycles, and gives the names of those whose change
+/// the clock explains.
+fn held<'a>(all: &'a [Series], judged: &mut [Option<Judgement>]) -> Vec<&'a str> {
+    hold_against_cycles(all.iter().map(|series| series.name.as_str()).zip(judged))
 }
 
 /// How the samples of a repeat run.
@@ -314,12 +341,18 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
                 ),
             });
         }
+        let explained = candidate.fresh.explained(&row.metric, margin).filter(|_| confirmation.stands);
+        let clock = explained.is_some();
+        if let Some(why) = explained {
+            row.verdict = Verdict::Inconclusive(why);
+        }
         let drifts = drift.is_some();
         if let Some(why) = drift {
             row.verdict = Verdict::Inconclusive(why);
         }
         if let Some(rounds) = &mut row.rounds {
             rounds.unsteady |= drifts;
+            rounds.clock |= clock;
             rounds.confirmation = fresh;
             rounds.p = Some(confirmation.p);
             rounds.adjusted = Some(confirmation.adjusted);
@@ -337,7 +370,7 @@ pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
         let mut looks = stats::LOOKS.iter().filter(|look| look.rounds <= rounds.shifts.len());
         let decided = looks
             .find_map(|look| sequence::look(&rounds.shifts[..look.rounds], margin))
-            .filter(|_| !rounds.unsteady);
+            .filter(|_| !rounds.unsteady && !rounds.clock);
         let name = decided.map_or("Inconclusive", |judgement| judgement.verdict.name());
         if name == Verdict::Regressed.name() {
             candidates.push(at);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::bencher::Purpose;
-use crate::metric::{Block, Observation, Taken};
+use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, Taken};
 use crate::registry::Point;
 use crate::run::Outcome;
 use crate::stats::SplitMix64;
@@ -229,4 +229,104 @@ fn a_duel_that_was_broken_off_early_decides_nothing_and_says_so() {
     }
     let row = duel.row(&id(), &Policy::default());
     assert_eq!(row.verdict.why(), Some("5 rounds are too few to decide"));
+}
+
+/// A round of a body on a device: what the candidate takes in time and in cycles, by the baseline's.
+fn on_device(number: u64, [time, cycles]: [f64; 2]) -> Round {
+    let of = |time: f64, clock: Option<f64>| {
+        let sample =
+            DeviceSample { device: Some(1e6 * time + (number % 3) as f64), clock, ..DeviceSample::default() };
+        let on = OnDevice { mode: Mode::Event, bodies: 1, samples: vec![sample; 20], ..OnDevice::default() };
+        let mut repeat = repeat(&[1000; 20]);
+        if let Outcome::Measured { seen, .. } = &mut repeat.outcome {
+            seen.device = Some(Box::new(on));
+        }
+        vec![repeat.clone(), repeat]
+    };
+    // Cycles are time by clock. Where the candidate's are no number, no side tells a clock.
+    let clock = |factor: f64| cycles.is_finite().then_some(1500.0 * factor);
+    Round::Repeats([of(1.0, clock(1.0)), of(time, clock(cycles / time))])
+}
+
+/// As many such rounds, with the sides swapped where asked.
+fn on_devices(factors: [f64; 2], rounds: usize, swapped: bool) -> CaseDuel {
+    let mut duel = CaseDuel::default();
+    for number in 0..rounds as u64 {
+        duel.add(match on_device(number, factors) {
+            Round::Repeats([old, new]) if swapped => Round::Repeats([new, old]),
+            round => round,
+        });
+    }
+    duel
+}
+
+/// What the candidate takes, and what is said of it there and back.
+const CLOCKS: [([f64; 2], &str, &str); 7] = [
+    ([1.2, 1.2], "Regressed", "Improved"),
+    ([0.8, 0.8], "Improved", "Regressed"),
+    ([1.0, 1.0], "Unchanged", "Unchanged"),
+    ([1.2, f64::NAN], "Regressed", "Improved"),
+    (
+        [1.2, 1.0],
+        "Inconclusive (the device's clock changed: cycles are unchanged)",
+        "Inconclusive (the device's clock changed: cycles are unchanged)",
+    ),
+    (
+        [1.2, 0.8],
+        "Inconclusive (the device's clock changed: cycles improved)",
+        "Inconclusive (the device's clock changed: cycles regressed)",
+    ),
+    // What waits for memory takes its time at any clock.
+    ([1.0, 1.2], "Unchanged", "Unchanged"),
+];
+
+#[test]
+fn a_change_of_a_devices_time_is_the_codes_only_where_its_cycles_changed_too_and_swapping_the_sides_flips_it()
+{
+    let policy = Policy::default();
+    for (factors, there, back) in CLOCKS {
+        for (swapped, expected) in [(false, there), (true, back)] {
+            let duel = on_devices(factors, 8, swapped);
+            assert!(duel.is_decided(&id(), &policy), "{factors:?}: more rounds would say no more");
+            let row = duel.row(&id(), &policy);
+            assert_eq!((row.metric.as_str(), row.verdict.to_string().as_str()), ("device_time", expected));
+            let rounds = row.rounds.unwrap();
+            assert_eq!(rounds.clock, expected.contains("clock"), "{factors:?}");
+            // A regression is confirmed first.
+            if row.verdict != Verdict::Regressed {
+                assert_eq!(decide(&[rounds], 0.01, 0.05), [row.verdict.name()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_of_a_devices_time_waits_for_its_cycles_to_be_decided() {
+    let policy = Policy::default();
+    let mut duel = CaseDuel::default();
+    for number in 0..CaseDuel::MOST_ROUNDS as u64 {
+        assert!(!duel.is_decided(&id(), &policy), "after {number} rounds");
+        // A time that is always longer, and cycles that are as often more as fewer.
+        duel.add(on_device(number, [1.2, [0.8, 1.25][number as usize % 2]]));
+    }
+    let row = duel.row(&id(), &policy);
+    assert!(row.verdict.why().unwrap().starts_with("it regressed, and whether the device's cycles did"));
+    let told = row.metrics.iter().find(|metric| metric.metric == "device_time").unwrap();
+    assert_eq!(told.tendency, Tendency::Unclear);
+}
+
+#[test]
+fn fresh_rounds_at_another_clock_confirm_no_regression_of_a_devices_time() {
+    let policy = Policy::default();
+    let first = on_devices([1.2, 1.2], 8, false).row(&id(), &policy);
+    for (cycles, stands) in [(1.2, true), (1.0, false)] {
+        let mut row = first.clone();
+        let fresh = on_devices([1.2, cycles], CaseDuel::MOST_ROUNDS, false);
+        confirm(&mut [Candidate { row: &mut row, fresh }], &policy);
+        assert_eq!(row.verdict == Verdict::Regressed, stands, "{:?}", row.verdict);
+        let rounds = row.rounds.unwrap();
+        assert!(rounds.p.unwrap() < 0.05, "the time did regress again");
+        assert_eq!(rounds.clock, !stands);
+        assert_eq!(decide(&[rounds], 0.01, 0.05), [row.verdict.name()]);
+    }
 }

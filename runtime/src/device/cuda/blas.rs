@@ -59,7 +59,7 @@ impl Blas {
         if stand_in {
             return Self::of(&probe::open()?, stream);
         }
-        let folders = std::env::var_os("VIRTUAL_ENV").map_or_else(Vec::new, |venv| folders(Path::new(&venv)));
+        let folders: Vec<PathBuf> = environments().iter().flat_map(|place| folders(place)).collect();
         let mut failed = Vec::new();
         for file in candidates(&folders) {
             // SAFETY: its initialisers are those that any program that multiplies runs.
@@ -80,7 +80,7 @@ impl Blas {
         Err(if failed.is_empty() {
             format!(
                 "no library that multiplies matrices: neither {} is on the loader's path or in the environment of \
-                 VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
+                 --python or VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
                 NAMES.join(" nor ")
             )
         } else {
@@ -124,6 +124,13 @@ fn candidates(folders: &[PathBuf]) -> Vec<PathBuf> {
         std::iter::once(PathBuf::from(name)).chain(inside).collect::<Vec<_>>()
     };
     NAMES.iter().flat_map(named).collect()
+}
+
+/// The environments of Python that were named: that of `--python`, and the one that is active.
+fn environments() -> Vec<PathBuf> {
+    let path = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned()); // <environment>/bin/python
+    path("WEIGHBRIDGE_PYTHON").and_then(of_interpreter).into_iter().chain(path("VIRTUAL_ENV")).collect()
 }
 
 /// The folders of libraries that packages of NVIDIA have in a virtual environment: `lib/python*/site-packages/nvidia/*/lib`.

@@ -3,6 +3,7 @@
 //! package `weighbridge_worker`.
 
 mod frameworks;
+mod named;
 mod peer;
 mod worker;
 

@@ -10,6 +10,7 @@ use weighbridge::{
     Availability, Costs, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result, Whole,
 };
 
+use super::named::Named;
 use super::peer::{self, Peer, State};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
@@ -33,12 +34,19 @@ impl Framework {
         Ok(Self { peer, worker: None })
     }
 
-    /// Whether the framework of this short name is installed. Looks at files and starts nothing.
+    /// Whether the framework of this short name is installed. Looks at files and starts nothing but an interpreter that
+    /// was named, once.
     pub(super) fn availability(short: &str) -> Availability {
         let Some(peer) = peer::find(short) else {
             let (reason, install) = (format!("`{short}` is in no table of frameworks"), String::new());
             return Availability::Missing { reason, install };
         };
+        if let Some(named) = Named::get() {
+            return match named.version(peer) {
+                Ok(version) => Availability::Available { version },
+                Err((reason, install)) => Availability::Missing { reason, install },
+            };
+        }
         let state = peer::home().map_or(State::Absent, |home| peer.state(&home));
         let reason = match state {
             State::Installed(installed) => return Availability::Available { version: installed.version },
@@ -74,9 +82,13 @@ impl Framework {
     }
 
     fn command(&self) -> Result<Command> {
-        let home = peer::home()
-            .ok_or_else(|| Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one"))?;
-        let command = Command::new(self.peer.python(&home))
+        let python = match Named::get() {
+            Some(named) => named.path.clone(),
+            None => self.peer.python(&peer::home().ok_or_else(|| {
+                Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
+            })?),
+        };
+        let command = Command::new(python)
             .arg("-P") // nothing is imported from the current directory
             .arg("-m")
             .arg("weighbridge_worker")
@@ -86,10 +98,15 @@ impl Framework {
     }
 }
 
-/// Where the package of the worker lies.
+/// Where the package of the worker lies: where it is named, else in the sources that this was built from; where those are
+/// not, since the program was carried elsewhere, in a folder `python` beside the program.
 fn package() -> PathBuf {
-    let named = std::env::var_os(PATH).filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("python"))
+    if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
+        return named.into();
+    }
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("python"));
+    if sources.is_dir() { sources } else { beside().unwrap_or(sources) }
 }
 
 /// What Python and its frameworks find in their environment, beside what every worker finds.

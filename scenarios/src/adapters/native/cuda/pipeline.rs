@@ -351,13 +351,13 @@ impl Epochs for Cursor {
     }
 
     fn executed(&self) -> Executed {
-        let synchronised = match self.place {
-            Place::Host => "an event behind the copy to the host",
-            Place::Device => "an event behind the kernels; the batch stays on the device",
+        let (synchronised, ran_on) = match self.place {
+            Place::Host => ("an event behind the copy to the host", "cuda:0, delivered to cpu"),
+            Place::Device => ("an event behind the kernels; the batch stays on the device", "cuda:0"),
         };
         Executed {
             transforms: self.spec.work(),
-            ran_on: "cuda:0".into(),
+            ran_on: ran_on.into(),
             synchronised: synchronised.into(),
             delivery: Delivery::Owned, // a slot's buffers, the consumer's until it asks for the next one
             workers: 0,
