@@ -230,8 +230,7 @@ impl Run {
         let mut rewound = false;
         let mut item = 0;
         self.samples.reserve(items as usize);
-        self.windows.open();
-        let mut last = clock.now();
+        let mut last = self.windows.open();
         while item < items {
             // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
             let Some(count) = source.next()? else {
@@ -242,8 +241,7 @@ impl Run {
                 }
                 (rewound, self.ran_out) = (true, true);
                 source.rewind()?;
-                self.windows.open();
-                last = clock.now();
+                last = self.windows.open();
                 continue;
             };
             source.ready()?;
@@ -257,8 +255,7 @@ impl Run {
                 // Copied between two stamps and left out of every window alike.
                 self.close_at(now);
                 self.held.push((count, source.keep()?));
-                self.windows.open();
-                last = clock.now();
+                last = self.windows.open();
             }
             item += 1;
         }

@@ -86,8 +86,9 @@ impl Windows {
         counters.read().map(Result::unwrap_or_default)
     }
 
-    /// Opens a window. The clock is read last.
-    pub(super) fn open(&mut self) {
+    /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the window's start and
+    /// the first thing in it.
+    pub(super) fn open(&mut self) -> Duration {
         let usage = Usage::opening();
         if let Some(hardware) = &mut self.hardware {
             hardware.start();
@@ -95,7 +96,9 @@ impl Windows {
         // Of the measuring thread alone: the one that listens to the parent waits all the time.
         let waits = thread_waits();
         let thread = thread_time();
-        self.opened = Some(Opened { usage, waits, thread, start: self.clock.now() });
+        let start = self.clock.now();
+        self.opened = Some(Opened { usage, waits, thread, start });
+        start
     }
 
     /// Closes the window. The clock is read first.
