@@ -1,8 +1,8 @@
-//! What the plan says of a pipeline's memory is what a process that runs it has resident at its peak.
+//! What the plan says of a pipeline's memory is what a process that runs it gets resident for it, up to its peak.
 //!
 //! Each pipeline runs in a process of its own: this very test binary, started again for one test. Its code is not that of
-//! a bench target, and without optimisation far more, so what it has resident before it begins is counted as the plan
-//! counts a process.
+//! a bench target, and without optimisation far more, so what it has resident before it begins is left out, and the plan's
+//! own share for a process stands in its place: that share is not tested here.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,12 +11,10 @@ use weighbridge::{Bencher, Limits, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::{Reference, ReferenceFused};
 use weighbridge_scenarios::data::Cache;
 use weighbridge_scenarios::prelude::*;
+use weighbridge_scenarios::workload::PROCESS;
 
 /// The plan may be off by this share of the peak.
 const OFF: f64 = 0.25;
-
-/// What the plan takes a process to have resident before it begins.
-const PROCESS: f64 = (6 << 20) as f64;
 
 /// Data up to this size are made in builds without optimisation, which take minutes for more.
 const SMALL: u64 = if cfg!(debug_assertions) { 128 << 20 } else { 1 << 30 };
@@ -57,7 +55,7 @@ fn the_plan_is_within_a_quarter_of_the_measured_peak() {
         cache.open(&spec.source).unwrap(); // made here, so that the child only maps them
         for loader in ["plain", "fused"] {
             let [base, peak] = resident(index, loader, place.path());
-            let peak = peak - base + PROCESS;
+            let peak = peak - base + PROCESS as f64;
             let planned = spec.needs().memory as f64;
             let off = planned / peak - 1.0;
             assert!(

@@ -1,5 +1,7 @@
 //! Every point of the gate scenarios runs on two batches, with every loader, and all loaders do the same work.
 
+use std::any::TypeId;
+
 use weighbridge::__private::{Point, Registry, ScenarioEntry};
 use weighbridge::{
     Availability, Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work,
@@ -45,6 +47,10 @@ fn points(scenario: &ScenarioEntry) -> Vec<Point> {
         text("variant") != "large" && (is_default || text("workers") == "0")
     });
     points
+}
+
+fn is_loader(scenario: &ScenarioEntry) -> bool {
+    scenario.contract.as_ref().is_some_and(|contract| (contract.id)() == TypeId::of::<dyn Loader>())
 }
 
 fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point) -> Result<Work, Error> {
@@ -93,7 +99,8 @@ fn every_point_runs_on_two_batches_and_all_loaders_agree() {
                 matches!(adapter.availability(), Availability::Available { .. })
             };
             let works: Vec<_> = registry.adapters_for(scenario).filter(here).map(done).collect();
-            assert!(!works.is_empty());
+            // A loader alone agrees with itself; `burn` may be the only other learner, and no part of this build.
+            assert!(works.len() > usize::from(is_loader(scenario)), "{} {point}", scenario.id);
             for work in &works {
                 match (work, &works[0]) {
                     (Ok(work), Ok(reference)) => {

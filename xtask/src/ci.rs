@@ -95,13 +95,16 @@ fn steps(place: &Place) -> Vec<Step> {
         // On the stand-in driver: no device and no toolkit is needed.
         cargo(
             "cuda",
-            "test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols \
-             --test cuda_loader",
+            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features cuda --lib \
+             --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
             &[],
         ),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
+        // What stands in for a feature is compiled without it alone.
+        cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
+        cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
         Step { name: "lock", does: Does::Lock },
         bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[]),
         bench("bench", "bench -- --quick --repeats 6", &[]),
@@ -198,9 +201,12 @@ mod tests {
             "test      $ cargo test --workspace\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              burn      $ cargo test --package weighbridge-scenarios --features burn\n\
-             cuda      $ cargo test --package weighbridge-suite --features cuda --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
+             cuda      $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
+             --features cuda --lib --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
+             clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
+             doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,cuda\n\
              lock      $ cargo xtask lock --check\n\
              bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}\n\
              bench     $ cargo bench -- --quick --repeats 6 --data {data}\n\

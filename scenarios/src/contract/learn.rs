@@ -12,21 +12,30 @@ use crate::workload::{Lesson, Parameters};
 
 /// Adds `learn` to the bencher.
 pub trait Learn {
-    /// Runs a lesson through a learner: makes the data, opens the lesson, times its batches, hands in the ticket.
+    /// Runs a lesson over its data through a learner, as [`open_lesson`] gives both: opens the lesson, times its batches,
+    /// hands in the ticket.
     ///
     /// Timed: from the request for a batch (a group, where the pipeline regroups) until it is there with its gradient and
-    /// the parameters are updated. Not timed: making and mapping the data, opening the lesson, going back to the start.
-    /// A smoke run cuts the data to two batches.
+    /// the parameters are updated. Not timed: opening the lesson, going back to the start.
     ///
     /// # Errors
-    /// What is impossible in the lesson; what the learner declines (a skip) or says; what the stream says.
-    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson) -> Result<()>;
+    /// What the learner declines (a skip) or says; what the stream says.
+    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()>;
+}
+
+/// The data of a lesson, and the lesson as it is run: cut as [`open_data`] cuts its pipeline.
+///
+/// # Errors
+/// What is impossible in the lesson; as [`open_data`].
+pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<DataSet>)> {
+    lesson.check()?;
+    let (pipeline, data) = open_data(bencher, &lesson.pipeline)?;
+    Ok((Lesson { pipeline, ..lesson.clone() }, data))
 }
 
 impl Learn for Bencher {
-    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson) -> Result<()> {
-        let (lesson, data) = open(self, lesson)?;
-        let mut steps = learner.open(&lesson, &data)?;
+    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
+        let mut steps = learner.open(lesson, data)?;
         let Executed { transforms, ran_on, synchronised, delivery, workers } = steps.executed();
         self.work(Ticket {
             input: Some(data.digest().to_owned()),
@@ -47,9 +56,13 @@ impl Learn for Bencher {
 ///
 /// # Errors
 /// As [`Learn::learn`].
-pub fn time_steps(bencher: &Bencher, learner: &mut dyn Learner, lesson: &Lesson) -> Result<()> {
-    let (lesson, data) = open(bencher, lesson)?;
-    let mut steps = learner.open(&lesson, &data)?;
+pub fn time_steps(
+    bencher: &Bencher,
+    learner: &mut dyn Learner,
+    lesson: &Lesson,
+    data: &Arc<DataSet>,
+) -> Result<()> {
+    let mut steps = learner.open(lesson, data)?;
     steps.begin(0, &Parameters::start(lesson.channels()))?;
     for step in 0..lesson.batches().min(STEPS) {
         bencher.measure("step", || {
@@ -70,9 +83,8 @@ const STEPS: usize = 32;
 ///
 /// # Errors
 /// As [`Learn::learn`].
-pub fn time_steps_of(bencher: &Bencher, learner: &mut dyn Learner, lesson: &Lesson) -> Result<Duration> {
-    let (lesson, data) = open(bencher, lesson)?;
-    let mut steps = learner.open(&lesson, &data)?;
+pub fn time_steps_of(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Duration> {
+    let mut steps = learner.open(lesson, data)?;
     let mut took = Duration::ZERO;
     for _ in 0..2 {
         steps.begin(0, &Parameters::start(lesson.channels()))?;
@@ -99,9 +111,8 @@ const COMPARED: usize = 8;
 ///
 /// # Errors
 /// A derivative, a loss or a parameter that is another; as [`Learn::learn`].
-pub fn check_gradient(bencher: &Bencher, learner: &mut dyn Learner, lesson: &Lesson) -> Result<usize> {
-    let (lesson, data) = open(bencher, lesson)?;
-    let mut steps = learner.open(&lesson, &data)?;
+pub fn check_gradient(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<usize> {
+    let mut steps = learner.open(lesson, data)?;
     let start = Parameters::start(lesson.channels());
     let loss = loss_at(&mut *steps, &start)?;
     if !near(steps.loss(), loss) {
@@ -170,12 +181,6 @@ fn loss_at(steps: &mut dyn Steps, parameters: &Parameters) -> Result<f64> {
             return Ok(loss);
         }
     }
-}
-
-fn open(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<DataSet>)> {
-    lesson.check()?;
-    let (pipeline, data) = open_data(bencher, &lesson.pipeline)?;
-    Ok((Lesson { pipeline, ..lesson.clone() }, data))
 }
 
 /// Epoch 0 of an open lesson, from the same parameters again and again, so that every pass does the same work.

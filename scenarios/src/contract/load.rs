@@ -28,13 +28,33 @@ pub trait Load {
 impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
-        let mut epochs = loader.open(&spec, &data)?;
-        load_epochs(self, &mut *epochs, &data)?;
-        if let Some(took) = epochs.close()? {
-            self.metric("tear-down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
-        }
-        Ok(())
+        load_and_close(self, loader.open(&spec, &data)?, &data)
     }
+}
+
+/// As [`Load::load`], for a scenario that compares batches place by place: a pipeline that hands them out in any order is
+/// declined before anything is measured. Gives the pipeline as it was run, and its data, for what follows.
+///
+/// # Errors
+/// As [`Load::load`] and [`keep_order`].
+pub fn load_in_order(
+    bencher: &Bencher,
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+) -> Result<(PipelineSpec, Arc<DataSet>)> {
+    let (spec, data) = open_data(bencher, spec)?;
+    let epochs = loader.open(&spec, &data)?;
+    keep_order(&*epochs)?;
+    load_and_close(bencher, epochs, &data)?;
+    Ok((spec, data))
+}
+
+fn load_and_close(bencher: &Bencher, mut epochs: Box<dyn Epochs + '_>, data: &DataSet) -> Result<()> {
+    load_epochs(bencher, &mut *epochs, data)?;
+    if let Some(took) = epochs.close()? {
+        bencher.metric("tear-down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
+    }
+    Ok(())
 }
 
 /// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket. A pipeline in another process
@@ -171,4 +191,54 @@ impl Source for Stream<'_> {
 fn count(batch: &dyn Batch) -> Count {
     let batch = black_box(batch);
     Count { elements: batch.elements() as u64, bytes: batch.size() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::native::Reference;
+    use crate::contract::changed::bencher;
+    use crate::data::DataSpec;
+
+    /// The reference, with batches in any order; it is not to be begun.
+    struct AnyOrder(Reference);
+
+    struct Unordered<'a>(Box<dyn Epochs + 'a>);
+
+    impl Loader for AnyOrder {
+        fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+            Ok(Box::new(Unordered(self.0.open(spec, data)?)))
+        }
+    }
+
+    impl Epochs for Unordered<'_> {
+        fn begin(&mut self, _epoch: u64) -> Result<()> {
+            panic!("something is measured that will be declined")
+        }
+
+        fn advance(&mut self) -> Result<bool> {
+            self.0.advance()
+        }
+
+        fn batch(&self) -> &dyn Batch {
+            self.0.batch()
+        }
+
+        fn in_order(&self) -> bool {
+            false
+        }
+
+        fn executed(&self) -> Executed {
+            self.0.executed()
+        }
+    }
+
+    #[test]
+    fn batches_in_any_order_are_declined_before_they_are_measured() {
+        let spec = PipelineSpec::new(DataSpec::images(32, 8, 3), 8);
+        let said = load_in_order(&bencher(), &mut AnyOrder(Reference), &spec).map(drop).unwrap_err();
+        assert!(said.is_skip() && said.to_string().contains("in any order"), "{said}");
+        let (run, data) = load_in_order(&bencher(), &mut Reference, &spec).unwrap();
+        assert_eq!((run, data.elements()), (spec, 32));
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapOptions};
-use weighbridge::FieldKind;
+use weighbridge::{Error, FieldKind};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::manifest::{FieldEntry, Manifest, Normalisation, hex};
@@ -39,6 +39,17 @@ impl DataSet {
     /// Name, type and element shape of every field, in order.
     pub fn kinds(&self) -> impl Iterator<Item = &FieldKind> {
         self.fields.iter().map(|field| &field.kind)
+    }
+
+    /// Refuses to be taken for the data of another description: loaders are opened with both.
+    ///
+    /// # Errors
+    /// When it has other fields or another number of elements.
+    pub fn check_is(&self, spec: &DataSpec) -> weighbridge::Result<()> {
+        if self.elements != spec.elements || !self.kinds().eq(spec.kinds()) {
+            return Err(Error::new("the data set is not the one that the pipeline describes"));
+        }
+        Ok(())
     }
 
     /// Bytes of some elements of a field, given by its position.

@@ -1,9 +1,11 @@
 //! PC-2: two branches and their merge.
 
+use std::sync::Arc;
+
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::{keep_order, open_data};
+use crate::contract::load_in_order;
 use crate::prelude::*;
 
 /// Float images through two branches, one shifted and one with noise, merged by their mean.
@@ -26,8 +28,8 @@ fn branches(
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = pipeline(&variant).workers(workers);
-    bencher.load(loader, &spec)?;
-    let compared = compare(bencher, loader, &spec)?;
+    let (spec, data) = load_in_order(bencher, loader, &spec)?;
+    let compared = compare(loader, &spec, &data)?;
     bencher.metric("merged numbers compared", compared as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
@@ -47,11 +49,9 @@ fn pipeline(variant: &Images) -> PipelineSpec {
 }
 
 /// Compares merged batches with the means of their views; gives how many numbers were looked at.
-fn compare(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<usize> {
+fn compare(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<usize> {
     let mut first = |spec: &PipelineSpec, fields: usize| -> Result<Vec<Vec<u8>>> {
-        let (spec, data) = open_data(bencher, spec)?;
-        let mut epochs = loader.open(&spec, &data)?;
-        keep_order(&*epochs)?;
+        let mut epochs = loader.open(spec, data)?;
         epochs.begin(0)?;
         let mut bytes = vec![Vec::new(); fields];
         epochs.pass(4, &mut |batch| {

@@ -3,7 +3,7 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::{Learn, check_gradient, time_steps};
+use crate::contract::{Learn, check_gradient, open_lesson, time_steps};
 use crate::prelude::*;
 
 /// Batches of 256 regrouped to batches of 32, with a gradient that goes back through the regrouping.
@@ -29,10 +29,10 @@ fn differentiable_rebatching(
     learner: &mut dyn Learner,
     #[sweep(default = Images::floats(5_000, 64, 256), tiny = Images::floats(600, 32, 256))] variant: Images,
 ) -> Result<()> {
-    let lesson = lesson(&variant);
-    bencher.learn(learner, &lesson)?;
-    time_steps(bencher, learner, &lesson)?;
-    let checked = check_gradient(bencher, learner, &lesson)?;
+    let (lesson, data) = open_lesson(bencher, &lesson(&variant))?;
+    bencher.learn(learner, &lesson, &data)?;
+    time_steps(bencher, learner, &lesson, &data)?;
+    let checked = check_gradient(learner, &lesson, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }

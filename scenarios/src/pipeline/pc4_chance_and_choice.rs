@@ -1,9 +1,11 @@
 //! PC-4: steps that only some elements go through.
 
+use std::sync::Arc;
+
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::{keep_order, open_data};
+use crate::contract::load_in_order;
 use crate::prelude::*;
 
 /// Float images: a shift with probability 1/2, then either a shift or noise.
@@ -25,8 +27,9 @@ fn chance_and_choice(
     #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(640, 64, 64))] variant: Images,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))?;
-    let share = observed(bencher, loader, &first_step(&variant).workers(workers))?;
+    let (spec, data) = load_in_order(bencher, loader, &pipeline(&variant).workers(workers))?;
+    let first = PipelineSpec { source: spec.source, ..first_step(&variant).workers(workers) };
+    let share = observed(loader, &first, &data)?;
     bencher.metric("observed probability", share, Unit::RATIO, Direction::Information);
     Ok(())
 }
@@ -53,10 +56,8 @@ fn first_step(variant: &Images) -> PipelineSpec {
 }
 
 /// The share of images that the first step changes.
-fn observed(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<f64> {
-    let (spec, data) = open_data(bencher, spec)?;
-    let mut epochs = loader.open(&spec, &data)?;
-    keep_order(&*epochs)?;
+fn observed(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<f64> {
+    let mut epochs = loader.open(spec, data)?;
     epochs.begin(0)?;
     let (mut seen, mut changed) = (0, 0_usize);
     epochs.pass(64, &mut |batch| {

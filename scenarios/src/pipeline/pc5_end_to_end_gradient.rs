@@ -3,7 +3,7 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use crate::contract::{Learn, check_gradient, time_steps};
+use crate::contract::{Learn, check_gradient, open_lesson, time_steps};
 use crate::prelude::*;
 
 /// Float images through a pipeline that learns: forward, backward, update.
@@ -28,10 +28,10 @@ fn end_to_end_gradient(
     learner: &mut dyn Learner,
     #[sweep(default = Images::floats(10_000, 32, 32), tiny = Images::floats(320, 32, 32))] variant: Images,
 ) -> Result<()> {
-    let lesson = lesson(&variant);
-    bencher.learn(learner, &lesson)?;
-    time_steps(bencher, learner, &lesson)?;
-    let checked = check_gradient(bencher, learner, &lesson)?;
+    let (lesson, data) = open_lesson(bencher, &lesson(&variant))?;
+    bencher.learn(learner, &lesson, &data)?;
+    time_steps(bencher, learner, &lesson, &data)?;
+    let checked = check_gradient(learner, &lesson, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }

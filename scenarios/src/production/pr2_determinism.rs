@@ -1,12 +1,13 @@
 //! PR-2: random transforms that give the same bytes in every run.
 
 use std::fmt;
+use std::sync::Arc;
 
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::contract::{for_each_batch, keep_order, open_data};
+use crate::contract::{for_each_batch, keep_order, load_in_order};
 use crate::prelude::*;
 
 /// Random crops and flips: the same bytes in every run, other bytes in every epoch.
@@ -34,8 +35,8 @@ fn determinism(
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = pipeline(variant).workers(workers).seed(bencher.seed());
-    bencher.load(loader, &spec)?;
-    let digests = compare(bencher, loader, &spec, variant)?;
+    let (spec, data) = load_in_order(bencher, loader, &spec)?;
+    let digests = compare(loader, &spec, &data, variant)?;
     bencher.metric("epochs compared", digests as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
@@ -82,15 +83,14 @@ fn pipeline(variant: Repeated) -> PipelineSpec {
 
 /// Compares the epochs of all runs and says how many were looked at.
 fn compare(
-    bencher: &Bencher,
     loader: &mut dyn Loader,
     spec: &PipelineSpec,
+    data: &Arc<DataSet>,
     variant: Repeated,
 ) -> Result<u64> {
-    let (spec, data) = open_data(bencher, spec)?;
     let mut expected = Vec::new();
     for run in 0..variant.runs {
-        let mut epochs = loader.open(&spec, &data)?;
+        let mut epochs = loader.open(spec, data)?;
         for epoch in 0..variant.epochs {
             let (elements, digest) = digest(&mut *epochs, epoch)?;
             if elements != spec.elements().len() {
@@ -118,7 +118,7 @@ fn compare(
     let mut compared = variant.runs as u64 * variant.epochs;
     for workers in OTHER_WORKERS.into_iter().filter(|&workers| workers != spec.workers) {
         let other = spec.clone().workers(workers);
-        let found = match loader.open(&other, &data).and_then(|mut epochs| digest(&mut *epochs, 0)) {
+        let found = match loader.open(&other, data).and_then(|mut epochs| digest(&mut *epochs, 0)) {
             Err(why) if why.is_skip() => continue,
             found => found?.1,
         };
@@ -152,8 +152,6 @@ fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use weighbridge::{FieldKind, Limits, Purpose, Settings};
 
     use super::*;

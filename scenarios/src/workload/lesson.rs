@@ -166,9 +166,7 @@ impl Lesson {
 
     /// The lesson in a line.
     pub fn describe(&self) -> String {
-        let pipeline = PipelineSpec { transforms: Vec::new(), ..self.pipeline.clone() };
-        let source = pipeline.describe();
-        let (source, _) = source.split_once(", batch").unwrap_or((&source, ""));
+        let source = self.pipeline.describe_source();
         let PipelineSpec { batch_size, seed, .. } = self.pipeline;
         format!("{source}, batch {batch_size}, {}, seed {seed}", self.work().join(" > "))
     }

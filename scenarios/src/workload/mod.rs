@@ -18,7 +18,7 @@ pub use draw::{Draw, Draws};
 pub use lesson::{Form, Lesson, Parameters};
 pub use mode::Mode;
 pub use route::{Route, Touch};
-pub use spec::{Access, PipelineSpec, Shard};
+pub use spec::{Access, PROCESS, PipelineSpec, Shard};
 pub use structure::{Gate, Merge, Mixing, Structure};
 pub use transform::{Effect, Transform};
 pub use variants::{Clicks, Images, Table, Tokens};

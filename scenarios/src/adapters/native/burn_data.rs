@@ -8,17 +8,16 @@ use burn_core::data::dataloader::batcher::Batcher;
 use burn_core::data::dataloader::{DataLoader, DataLoaderBuilder, DataLoaderIterator};
 use burn_core::data::dataset::{Dataset, DatasetError};
 use burn_core::tensor::Device;
-use weighbridge::{Availability, Delivery, Dtype, Error, FieldKind, Result, adapter, skip};
+use weighbridge::{Availability, Delivery, Error, FieldKind, Result, adapter, skip};
 
 use super::buffer::{Buffers, Bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::Style;
-use super::line::{self, Line, Room};
+use super::line::{self, Line, Room, Style};
 use super::mixing::mix;
 use crate::contract::{Batch, Epochs, Executed, Loader};
 use crate::data::DataSet;
-use crate::workload::{Access, Draws, Mixing, PipelineSpec, Transform};
+use crate::workload::{Access, Draws, Mixing, PipelineSpec};
 
 /// The version that `Cargo.toml` asks for; a test holds it to the lock file.
 pub(super) const VERSION: &str = "0.22.1";
@@ -51,9 +50,7 @@ impl fmt::Debug for BurnData {
 #[adapter(name = "burn (data)", tier = 1, probe = version)]
 impl Loader for BurnData {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
-            return Err(Error::new("the data set is not the one that the pipeline describes"));
-        }
+        data.check_is(&spec.source)?;
         let batcher = PutTogether::new(spec, data)?;
         if let Some(what) = declined(spec) {
             return Err(skip(format!(
@@ -158,13 +155,10 @@ struct PutTogether {
 impl PutTogether {
     fn new(spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
         let lines = line::compile(spec, data, Writing::Joined)?;
-        let is_length =
-            |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
-        let pads = lines.iter().any(|line| line.is_padded);
         Ok(Self {
             kinds: lines.iter().map(|line| line.output.clone()).collect(),
+            length_field: line::length_field(&lines, data),
             lines,
-            length_field: if pads { data.kinds().position(is_length) } else { None },
             mixing: spec.structure.mixing,
             seed: spec.seed,
             epoch: Arc::default(),
@@ -201,12 +195,7 @@ impl Batcher<Row, Buffers> for PutTogether {
             );
         }
         batch.elements = rows.len();
-        if let Some(longest) = lengths.iter().max() {
-            let longest = usize::try_from(*longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);
-            for (field, line) in self.lines.iter().enumerate().filter(|(_, line)| line.is_padded) {
-                batch.shorten(field, longest.min(line.output.shape[0]));
-            }
-        }
+        line::shorten(&self.lines, &lengths, &mut batch);
         if let (Some(mixing), Some(first)) = (self.mixing, elements.first()) {
             mix(mixing, draws, *first, &mut batch);
         }

@@ -1,11 +1,11 @@
 //! The way of one delivered field: a chain, and branches of it where the pipeline has some.
 
-use weighbridge::{FieldKind, Result};
+use weighbridge::{Dtype, FieldKind, Result};
 
-use super::buffer::Bytes;
+use super::buffer::{Buffers, Bytes};
 use super::chain::{Block, Chain, Scratch, Writing};
 use crate::data::DataSet;
-use crate::workload::{PipelineSpec, Route};
+use crate::workload::{PipelineSpec, Route, Transform};
 
 /// How a line runs over a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,22 @@ pub(super) struct Room {
 /// Compiles a pipeline: one line for each delivered field, in order.
 pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<Line>> {
     spec.routes()?.iter().map(|route| Line::compile(route, data, writing)).collect()
+}
+
+/// The position of the field that says how long a row is, where the rows of a line are padded.
+pub(super) fn length_field(lines: &[Line], data: &DataSet) -> Option<usize> {
+    let is_length =
+        |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
+    if lines.iter().any(|line| line.is_padded) { data.kinds().position(is_length) } else { None }
+}
+
+/// Ends the padded rows of a batch where the longest of them ends; `lengths` has what each element's field says, or nothing.
+pub(super) fn shorten(lines: &[Line], lengths: &[i32], batch: &mut Buffers) {
+    let Some(longest) = lengths.iter().copied().max() else { return };
+    let longest = usize::try_from(longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);
+    for (field, line) in lines.iter().enumerate().filter(|(_, line)| line.is_padded) {
+        batch.shorten(field, longest.min(line.output.shape[0]));
+    }
 }
 
 impl Line {

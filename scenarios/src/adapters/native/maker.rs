@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use weighbridge::{Dtype, FieldKind, Result};
+use weighbridge::{FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes, row_bytes};
 use super::chain::{Block, Indices, Writing};
@@ -13,7 +13,7 @@ use super::mixing::mix;
 use super::mixture::Order;
 use super::slowdown::Slowdown;
 use crate::data::DataSet;
-use crate::workload::{Draws, PipelineSpec, Transform};
+use crate::workload::{Draws, PipelineSpec};
 
 /// Makes the batches of a pipeline on one thread.
 #[derive(Debug)]
@@ -41,17 +41,14 @@ impl Maker {
             Style::Fused => Writing::Joined,
         };
         let lines = Arc::new(line::compile(spec, data, writing)?);
-        let is_length =
-            |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
-        let pads = lines.iter().any(|line| line.is_padded);
         Ok(Self {
             style,
             input: Input::open(spec, data)?,
             rooms: lines.iter().map(|_| Room::default()).collect(),
+            length_field: line::length_field(&lines, data),
             lines,
             order: Arc::default(),
             gathered: Bytes::default(),
-            length_field: if pads { data.kinds().position(is_length) } else { None },
             lengths: Vec::new(),
             kept: empty(spec),
             slowdown: Slowdown::from_env()?,
@@ -115,7 +112,7 @@ impl Maker {
         self.slow_down(draws, &places, batch)?;
         self.fill(draws, places.clone(), batch)?;
         batch.elements = places.len();
-        self.shorten(batch);
+        line::shorten(&self.lines, &self.lengths, batch);
         if let Some(mixing) = self.spec.structure.mixing {
             mix(mixing, draws, places.start, batch);
         }
@@ -160,17 +157,6 @@ impl Maker {
             line.run(self.style, block, from, source_row, room, to);
         }
         Ok(())
-    }
-
-    /// Ends the rows of a batch where the longest of them ends.
-    fn shorten(&self, batch: &mut Buffers) {
-        let Some(longest) = self.lengths.iter().copied().max() else { return };
-        let longest = usize::try_from(longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);
-        for (field, line) in self.lines.iter().enumerate() {
-            if line.is_padded {
-                batch.shorten(field, longest.min(line.output.shape[0]));
-            }
-        }
     }
 }
 

@@ -15,6 +15,8 @@ mod burn_data;
 mod chain;
 #[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(not(feature = "cuda"))]
+mod cuda_absent;
 mod elements;
 mod input;
 mod kernels;
@@ -39,6 +41,8 @@ pub use burn_absent::{BurnData, BurnLearner};
 pub use burn_data::BurnData;
 #[cfg(feature = "cuda")]
 pub use cuda::{ReferenceCuda, ReferenceCudaOnDevice};
+#[cfg(not(feature = "cuda"))]
+pub use cuda_absent::{ReferenceCuda, ReferenceCudaOnDevice};
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
 pub use learning::ReferenceLearner;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::{Delivery, Error, Result};
+use weighbridge::{Delivery, Result};
 
 use super::buffer::Buffers;
 use super::line::Style;
@@ -38,9 +38,7 @@ struct Regrouped {
 
 impl Open {
     pub(super) fn new(spec: &PipelineSpec, data: &Arc<DataSet>, style: Style) -> Result<Self> {
-        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
-            return Err(Error::new("the data set is not the one that the pipeline describes"));
-        }
+        data.check_is(&spec.source)?;
         let spec = Arc::new(spec.clone());
         let maker = Maker::open(&spec, data, style)?;
         let batches = Batches { all: spec.elements(), size: spec.batch_size };

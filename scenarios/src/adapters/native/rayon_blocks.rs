@@ -68,9 +68,7 @@ struct Cursor {
 
 impl Cursor {
     fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
-        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
-            return Err(Error::new("the data set is not the one that the pipeline describes"));
-        }
+        data.check_is(&spec.source)?;
         let lines = line::compile(spec, data, Writing::Joined)?;
         if let Some(what) = declined(spec, &lines) {
             return Err(skip(format!(

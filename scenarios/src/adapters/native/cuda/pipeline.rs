@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
-use weighbridge::{Delivery, Error, FieldKind, Result, skip};
+use weighbridge::{Delivery, FieldKind, Result, skip};
 
 use super::super::buffer::row_bytes;
 use super::super::input::Input;
@@ -70,9 +70,7 @@ pub(super) struct Cursor {
 
 impl Cursor {
     pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, place: Place) -> Result<Self> {
-        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
-            return Err(Error::new("the data set is not the one that the pipeline describes"));
-        }
+        data.check_is(&spec.source)?;
         let (written, kinds) = write(spec, data)?;
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let input = Input::open(spec, data)?;
@@ -254,10 +252,11 @@ fn upload(
 ) -> Result<()> {
     for (field, of) in sources.iter().zip(&mut slot.uploads) {
         let rows = input.rows(*field, elements.clone())?;
-        // Waits for the copy before from the same memory: three batches ago, so that there is nothing to wait for.
+        // The copy before from the same memory is that of a batch which was waited for; see `stop_tracking`.
         let staging = of.staging.as_mut_slice().map_err(failed("stage rows"))?;
-        staging[..rows.len()].copy_from_slice(rows);
-        up.memcpy_htod(&of.staging, &mut of.device).map_err(failed("copy rows to the device"))?;
+        let staged = &mut staging[..rows.len()]; // the last batch may be short
+        staged.copy_from_slice(rows);
+        up.memcpy_htod(staged, &mut of.device).map_err(failed("copy rows to the device"))?;
     }
     slot.uploaded.record(up).map_err(failed("record an event"))
 }

@@ -19,9 +19,7 @@ pub(super) enum Stage {
 pub(super) fn stages(name: &str, lesson: &Lesson, data: &DataSet) -> Result<(Vec<Stage>, Shape)> {
     lesson.check()?;
     let pipeline = &lesson.pipeline;
-    if data.elements() != pipeline.source.elements || !data.kinds().eq(pipeline.source.kinds()) {
-        return Err(Error::new("the data set is not the one that the lesson describes"));
-    }
+    data.check_is(&pipeline.source)?;
     if let Some(what) = declined(pipeline) {
         return Err(skip(format!("{name} takes no gradient through {what}")));
     }

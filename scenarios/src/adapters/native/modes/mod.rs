@@ -6,7 +6,7 @@ mod fused;
 
 use std::sync::Arc;
 
-use weighbridge::{Delivery, Dtype, Error, FieldKind, Result, skip};
+use weighbridge::{Delivery, Dtype, FieldKind, Result, skip};
 
 use self::compiled::{Compiled, Room};
 use self::eager::Operation;
@@ -55,9 +55,7 @@ struct Square {
 
 impl InMode {
     pub(super) fn open(mode: Mode, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
-        if data.elements() != spec.source.elements || !data.kinds().eq(spec.source.kinds()) {
-            return Err(Error::new("the data set is not the one that the pipeline describes"));
-        }
+        data.check_is(&spec.source)?;
         let routes = spec.routes()?;
         let plain = spec.structure.capabilities().is_empty() && !routes.iter().any(Route::is_padded);
         let ([route], true, 0) = (&routes[..], plain, spec.workers) else {
