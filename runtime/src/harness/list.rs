@@ -1,5 +1,5 @@
-//! `--list`: what could run, with no side effects. Adapters are not asked whether they are installed, but for resident
-//! ones: those are many, and a case of one that is absent is no case of this machine.
+//! `--list`: what could run. Nothing is measured; adapters are asked whether they are installed, and a case of one that is
+//! absent is no case of this machine.
 
 use std::collections::BTreeMap;
 
