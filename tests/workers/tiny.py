@@ -288,6 +288,27 @@ class Worker:
         else:
             self.channel.send("batch", **self.put(batch)[0])
 
+    def on_step(self, said):
+        index, of = said["band"]
+        batch = self.loader.next()
+        if batch is None:
+            return self.channel.send("end")
+        self.stepped, self.band = batch, []
+        elements, parts = batch
+        for field, part in zip(self.loader.fields, parts):
+            length = field.row // of
+            first = index * length
+            rows = range(first, first + elements * field.row, field.row)
+            self.band.append(b"".join(part[row : row + length] for row in rows) if of > 1 else part)
+        self.channel.send("stepped", elements=elements, bytes=sum(map(len, self.band)))
+
+    def on_fetch(self, said):
+        self.channel.send("batch", **self.put(self.stepped)[0])
+
+    def on_usage(self, said):
+        names = ["cpu", "minor_faults", "major_faults", "voluntary", "involuntary"]
+        self.channel.send("used", wait=None, **dict(zip(names, usage())))
+
     def on_save(self, said):
         self.channel.send("saved", state=base64.b64encode(struct.pack("<Q", self.loader.at)).decode())
 

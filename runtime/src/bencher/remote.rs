@@ -114,6 +114,32 @@ pub struct Used {
     pub involuntary_switches: u64,
 }
 
+impl Used {
+    /// The sum. What one of both cannot tell, the sum cannot.
+    #[must_use]
+    pub fn with(self, more: Self) -> Self {
+        self.each(more, |one, other| one + other)
+    }
+
+    /// What was used from `earlier` on. A counter that a process has taken along counts as if it had stood.
+    #[must_use]
+    pub(super) fn since(self, earlier: Self) -> Self {
+        self.each(earlier, u64::saturating_sub)
+    }
+
+    fn each(self, other: Self, join: fn(u64, u64) -> u64) -> Self {
+        let known = |one: Option<u64>, other: Option<u64>| Some(join(one?, other?));
+        Self {
+            cpu: known(self.cpu, other.cpu),
+            wait: known(self.wait, other.wait),
+            minor_faults: join(self.minor_faults, other.minor_faults),
+            major_faults: join(self.major_faults, other.major_faults),
+            voluntary_switches: join(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: join(self.involuntary_switches, other.involuntary_switches),
+        }
+    }
+}
+
 /// What happened while the clock stood, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stopped {

@@ -1,6 +1,6 @@
 //! Where streamed items come from.
 
-use super::{Kept, Result};
+use super::{Kept, Result, Used};
 
 /// What one item held. Real elements only, never padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,16 @@ pub trait Source {
     /// # Errors
     /// As [`Source::rewind`].
     fn keep(&mut self) -> Result<Kept>;
+
+    /// What all processes that make the items beside this one have used since some moment, with their descendants: asked
+    /// at both ends of each window of items, outside the clock, and added to what this one used. `None` where there are none,
+    /// which is so of every source with whole passes.
+    ///
+    /// # Errors
+    /// As [`Source::rewind`].
+    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+        Ok(None)
+    }
 
     /// Whether this source runs whole passes in one call ([`Source::pass`]) and has no latency of an item.
     fn whole_pass(&self) -> bool {

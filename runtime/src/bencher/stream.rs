@@ -6,8 +6,9 @@ use super::source::{Count, Source};
 use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{Bencher, Content, Error, Kept, Limits, Phase, Purpose, Result};
-use crate::metric::Taken;
+use super::{Bencher, Content, Error, Kept, Limits, Phase, Purpose, Result, Used};
+use crate::device::Usage;
+use crate::metric::{ELSEWHERE, Hardware, Observation, Reading, Taken};
 use crate::stats::SplitMix64;
 
 /// How many batches of a measured repeat are copied and verified after the clock has stopped.
@@ -122,6 +123,9 @@ struct Run {
     windows: Windows,
     watch: Option<Watch>,
     yard: Option<Yard>,
+    /// What other processes had used when the window was opened, and what they used in all windows.
+    before: Option<Used>,
+    elsewhere: Option<Used>,
     samples: Vec<u64>,
     /// CPU time of each pass that ran in one call.
     cpu: Vec<u64>,
@@ -145,6 +149,8 @@ impl Run {
             windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
             yard: None,
+            before: None,
+            elsewhere: None,
             cpu: Vec::new(),
             watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
@@ -230,18 +236,18 @@ impl Run {
         let mut rewound = false;
         let mut item = 0;
         self.samples.reserve(items as usize);
-        let mut last = self.windows.open();
+        let mut last = self.open(source)?;
         while item < items {
             // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
             let Some(count) = source.next()? else {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
-                self.close_at(last);
+                self.close_at(last, source)?;
                 if rewound {
                     return Err(empty());
                 }
                 (rewound, self.ran_out) = (true, true);
                 source.rewind()?;
-                last = self.windows.open();
+                last = self.open(source)?;
                 continue;
             };
             source.ready()?;
@@ -253,21 +259,33 @@ impl Run {
             last = now;
             if self.passes == 0 && self.hold.contains(&item) {
                 // Copied between two stamps and left out of every window alike.
-                self.close_at(now);
+                self.close_at(now, source)?;
                 self.held.push((count, source.keep()?));
-                last = self.windows.open();
+                last = self.open(source)?;
             }
             item += 1;
         }
-        self.close_at(last);
-        Ok(())
+        self.close_at(last, source)
+    }
+
+    /// Opens a window of items, and says when.
+    fn open(&mut self, source: &mut dyn Source) -> Result<Duration> {
+        self.before = source.used_elsewhere()?;
+        Ok(self.windows.open())
     }
 
     /// Closes a window of items. What disturbed it is known of all its items together: counters are not read between
     /// two stamps.
-    fn close_at(&mut self, end: Duration) {
+    fn close_at(&mut self, end: Duration, source: &mut dyn Source) -> Result<()> {
         self.windows.close_at(end);
+        if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
+            let used = after.since(before);
+            self.windows.last.preemptions += used.involuntary_switches;
+            self.windows.last.faults += used.minor_faults;
+            self.elsewhere = Some(self.elsewhere.map_or(used, |sum| sum.with(used)));
+        }
         self.watch_window();
+        Ok(())
     }
 
     fn watch_window(&mut self) {
@@ -325,6 +343,7 @@ impl Run {
             )));
         }
         let state = &mut *bencher.state.borrow_mut();
+        state.remote = self.elsewhere.is_some();
         for (count, item) in &self.held {
             if count.elements != item.elements as u64 {
                 return Err(miscounted(*count, item));
@@ -355,11 +374,37 @@ impl Run {
         if let Some(watch) = self.watch {
             watch.end(seen);
         }
+        if let Some(used) = self.elsewhere {
+            add(seen, used);
+        }
         if let Some(yard) = self.yard {
             yard.end(seen);
         }
         Ok(())
     }
+}
+
+/// Adds what other processes used in the windows to what this one did, and takes out what is known of this one alone.
+fn add(seen: &mut Observation, elsewhere: Used) {
+    let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } = elsewhere;
+    let around = &mut seen.around;
+    let own = around.ran.unwrap_or(seen.usage.cpu.as_nanos() as u64);
+    around.ran = cpu.map(|cpu| own + cpu);
+    around.waited = around.waited.zip(wait).map(|(own, wait)| own + wait);
+    around.helpers = None; // they are among `cpu`, which is of the windows alone
+    seen.usage = Usage {
+        // Where they cannot tell, a part would pass for the whole: `around.ran` says that there is none.
+        cpu: cpu.map_or(Duration::ZERO, |cpu| seen.usage.cpu + Duration::from_nanos(cpu)),
+        minor_faults: seen.usage.minor_faults + minor_faults,
+        major_faults: seen.usage.major_faults + major_faults,
+        voluntary_switches: seen.usage.voluntary_switches + voluntary_switches,
+        involuntary_switches: seen.usage.involuntary_switches + involuntary_switches,
+        moved: None,
+        allocated: None,
+        ..seen.usage
+    };
+    let unknown = || Some(Reading::absent(ELSEWHERE));
+    seen.hardware = Hardware { instructions: unknown(), cycles: unknown(), cache_misses: unknown() };
 }
 
 /// Draws [`HELD`] different positions below `batches`, or all of them if there are fewer.
@@ -391,11 +436,14 @@ mod tests {
         copies: u32,
         whole: bool,
         lie: u64,
+        /// What its other processes have used: a millisecond more each time that it is asked, if it tells.
+        elsewhere: Option<Used>,
     }
 
     impl Rows {
         fn new(batches: u64) -> Self {
-            Self { hand: ManualClock::default(), batches, at: 0, copies: 0, whole: false, lie: 0 }
+            let hand = ManualClock::default();
+            Self { hand, batches, at: 0, copies: 0, whole: false, lie: 0, elsewhere: None }
         }
 
         fn item(at: u64) -> Kept {
@@ -430,6 +478,15 @@ mod tests {
             self.hand.advance(Duration::from_secs(1)); // outside the clock
             self.copies += 1;
             Ok(Self::item(self.at))
+        }
+
+        fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+            self.hand.advance(Duration::from_secs(1)); // outside the clock
+            if let Some(used) = &mut self.elsewhere {
+                used.cpu = used.cpu.map(|cpu| cpu + 1_000_000);
+                used.minor_faults += 3;
+            }
+            Ok(self.elsewhere)
         }
 
         fn whole_pass(&self) -> bool {
@@ -468,6 +525,27 @@ mod tests {
         assert_eq!((seen.elements, seen.bytes), (200, 1600));
         assert_eq!(seen.first_item, Some(1_000_000));
         assert!(seen.notes.is_empty(), "{:?}", seen.notes);
+    }
+
+    #[test]
+    fn what_other_processes_use_in_the_windows_is_added_and_what_is_known_of_one_alone_is_absent() {
+        let told = Used { cpu: Some(5_000_000_000), wait: Some(7), ..Used::default() };
+        let mut rows = Rows { elsewhere: Some(told), ..Rows::new(100) };
+        let done = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        // Five passes, the first of them in five windows.
+        let windows = 9;
+        assert_eq!(done.seen.samples, vec![1_000_000; 100], "asking is outside the clock");
+        assert!(done.seen.usage.cpu >= Duration::from_millis(windows), "{:?}", done.seen.usage);
+        assert!(done.seen.usage.cpu < Duration::from_secs(5), "what was used before is not counted");
+        assert!(done.seen.usage.minor_faults >= 3 * windows);
+        assert!(done.seen.around.ran.unwrap() >= windows * 1_000_000);
+        assert!(done.seen.ran_elsewhere() && done.seen.around.helpers.is_none());
+        assert_eq!((done.seen.usage.moved, done.seen.usage.allocated), (None, None));
+        assert_eq!(done.seen.hardware.cycles.unwrap().why(), Some(ELSEWHERE));
+        let silent = Some(Used { cpu: None, ..told });
+        let mut rows = Rows { elsewhere: silent, ..Rows::new(100) };
+        let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+        assert_eq!((seen.around.ran, seen.usage.cpu), (None, Duration::ZERO), "a part is not the whole");
     }
 
     #[test]

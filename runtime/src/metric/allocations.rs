@@ -1,6 +1,6 @@
 //! Allocations of one iteration, where the bench target counts them.
 
-use super::observation::NO_SAMPLES;
+use super::observation::{ELSEWHERE, NO_SAMPLES};
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::Allocated;
 
@@ -24,6 +24,7 @@ pub(super) const BYTES: Metric = Metric {
 
 fn each(seen: &Observation, field: fn(Allocated) -> u64) -> Reading {
     match (seen.usage.allocated, seen.iterations()) {
+        (None, _) if seen.ran_elsewhere() => Reading::absent(ELSEWHERE),
         (None, _) => {
             Reading::absent("the bench target does not count them: make weighbridge::Counting its allocator")
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,9 +13,9 @@ use super::epoch::Epoch;
 use super::exchange::Exchange;
 use super::place::Place;
 use super::process::Process;
-use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, VERSION};
+use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, Usage, VERSION};
 use crate::bencher::{
-    Audit, Costs, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, Whole, skip,
+    Audit, Costs, Count, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, Whole, skip,
 };
 use crate::device::Platform;
 
@@ -26,10 +27,37 @@ use crate::device::Platform;
 pub struct Worker {
     process: Process,
     place: Place,
+    /// Its own among the workers of this process.
+    name: String,
     hello: Hello,
     alive: bool,
     opened: u64,
     open: Option<Open>,
+}
+
+/// A worker that has not said yet who it is.
+struct Started {
+    process: Process,
+    place: Place,
+    name: String,
+}
+
+impl Started {
+    fn listen(self) -> Result<Worker> {
+        let Self { mut process, place, name } = self;
+        let hello = match process.listen()? {
+            Say::Hello(hello) if hello.protocol == VERSION => hello,
+            Say::Hello(hello) => {
+                let what = format!("the worker speaks version {} of the protocol", hello.protocol);
+                return Err(process.broke(format!("{what}, the harness {VERSION}")));
+            }
+            Say::Failed(failed) => {
+                return Err(Error::new(format!("the worker could not start: {}", failed.detail.trim_end())));
+            }
+            say => return Err(process.unasked(&say)),
+        };
+        Ok(Worker { process, place, name, hello, alive: true, opened: 0, open: None })
+    }
 }
 
 /// What a pipeline is opened with, beside what the contract asks for.
@@ -66,21 +94,29 @@ impl Worker {
         Self::start_at(command, &Place::from_env())
     }
 
+    /// Starts several at once, and waits until each has imported its system: they do so side by side. All are started
+    /// from the calling thread, which should outlive them: a worker may ask the system to be ended with whoever started
+    /// it, and for that a thread counts.
+    ///
+    /// # Errors
+    /// As [`Worker::start`], each its own.
+    pub fn start_all(command: &Command, count: usize) -> Vec<Result<Self>> {
+        let begin = |_| Self::begin_at(command, &Place::from_env());
+        let started: Vec<_> = (0..count).map(begin).collect();
+        started.into_iter().map(|started| started.and_then(Started::listen)).collect()
+    }
+
     pub(super) fn start_at(command: &Command, place: &Place) -> Result<Self> {
-        let place = place.within("worker");
-        let mut process = Process::start(command, place.clone())?;
-        let hello = match process.listen()? {
-            Say::Hello(hello) if hello.protocol == VERSION => hello,
-            Say::Hello(hello) => {
-                let what = format!("the worker speaks version {} of the protocol", hello.protocol);
-                return Err(process.broke(format!("{what}, the harness {VERSION}")));
-            }
-            Say::Failed(failed) => {
-                return Err(Error::new(format!("the worker could not start: {}", failed.detail.trim_end())));
-            }
-            say => return Err(process.unasked(&say)),
-        };
-        Ok(Self { process, place, hello, alive: true, opened: 0, open: None })
+        Self::begin_at(command, place)?.listen()
+    }
+
+    fn begin_at(command: &Command, place: &Place) -> Result<Started> {
+        // Several may be at work at once: one that is ended takes along all that carries its mark, and nobody else's.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let place = place.within(&name);
+        let process = Process::start(command, place.clone())?;
+        Ok(Started { process, place, name })
     }
 
     /// Who it is.
@@ -106,7 +142,7 @@ impl Worker {
             self.close()?;
         }
         self.opened += 1;
-        let folder = self.place.temporary().join(format!("case-{}", self.opened));
+        let folder = self.place.temporary().join(format!("{}-{}", self.name, self.opened));
         let scratch = folder.join("scratch");
         let converted = self.place.kept().join(task.converted);
         for folder in [&scratch, &converted] {
@@ -183,6 +219,47 @@ impl Worker {
             Say::End(_) => Ok(None),
             other => Err(self.not(&other, "`batch` or `end`")),
         }
+    }
+
+    /// Makes the next batch, cuts the `index`-th of `of` equal runs of bytes out of each of its elements, and says what
+    /// those hold; `None` at the end of the epoch. Nothing is handed over.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>> {
+        match self.ask("making a batch in step", &Ask::Step { band: [index, of] })? {
+            Say::Stepped(stepped) => Ok(Some(Count { elements: stepped.elements, bytes: stepped.bytes })),
+            Say::End(_) => Ok(None),
+            other => Err(self.not(&other, "`stepped` or `end`")),
+        }
+    }
+
+    /// The whole of the batch that [`Worker::step`] made last.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn fetch(&mut self) -> Result<Kept> {
+        match self.ask("handing a batch over", &Ask::Fetch {})? {
+            Say::Batch(batch) => self.read(&batch),
+            other => Err(self.not(&other, "`batch`")),
+        }
+    }
+
+    /// What the worker and all that it started have used since some moment: two answers differ by what was used between
+    /// them.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn used(&mut self) -> Result<Used> {
+        match self.ask("saying what it has used", &Ask::Usage {})? {
+            Say::Used(usage) => Ok(usage.into()),
+            other => Err(self.not(&other, "`used`")),
+        }
+    }
+
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
     }
 
     /// The place in the epoch, as text.
@@ -313,14 +390,7 @@ impl Remote for Worker {
             warmup: ran.warmup,
             passes: ran.passes,
             ran_out: ran.ran_out,
-            usage: Used {
-                cpu: ran.usage.cpu,
-                wait: ran.usage.wait,
-                minor_faults: ran.usage.minor_faults,
-                major_faults: ran.usage.major_faults,
-                voluntary_switches: ran.usage.voluntary,
-                involuntary_switches: ran.usage.involuntary,
-            },
+            usage: ran.usage.into(),
             stopped: Stopped { wall: ran.stopped.wall, cpu: ran.stopped.cpu, others: ran.stopped.others },
             processes: ran.processes,
             threads: ran.threads,
@@ -368,6 +438,20 @@ impl Remote for Worker {
             convert: opened.convert,
             set_up: opened.set_up,
             compile: opened.compile,
+        }
+    }
+}
+
+impl From<Usage> for Used {
+    fn from(usage: Usage) -> Self {
+        let Usage { cpu, wait, minor_faults, major_faults, voluntary, involuntary } = usage;
+        Self {
+            cpu,
+            wait,
+            minor_faults,
+            major_faults,
+            voluntary_switches: voluntary,
+            involuntary_switches: involuntary,
         }
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Process {
     child: Child,
     socket: UnixStream,
     frames: Frames,
+    /// What arrives is read into it: a fresh one for each message costs a step more than its message.
+    buffer: Vec<u8>,
     output: Output,
     place: Place,
     clock: Clock,
@@ -89,7 +91,13 @@ impl Process {
         let frames = Frames::up_to(LONGEST);
         let (clock, doing) = (Clock::monotonic(), "starting".to_owned());
         let heard = clock.now();
-        Ok(Self { child, socket: ours, frames, output, place, clock, doing, heard })
+        let buffer = vec![0; 64 << 10];
+        Ok(Self { child, socket: ours, frames, buffer, output, place, clock, doing, heard })
+    }
+
+    /// Its id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The processes of the worker.
@@ -170,11 +178,10 @@ impl Process {
 
     /// Takes in what has arrived, or what arrives within a look; `false` when nothing did.
     fn receive_some(&mut self) -> Result<bool, End> {
-        let mut buffer = vec![0; 64 << 10];
-        match self.socket.read(&mut buffer) {
+        match self.socket.read(&mut self.buffer) {
             Ok(0) => Err(End),
             Ok(bytes) => {
-                self.frames.feed(&buffer[..bytes]);
+                self.frames.feed(&self.buffer[..bytes]);
                 Ok(true)
             }
             Err(error) if is_timeout(&error) || error.kind() == io::ErrorKind::Interrupted => Ok(false),

@@ -25,6 +25,9 @@ pub(super) enum Ask {
     Epoch { epoch: u64 },
     Begin { epoch: u64 },
     Advance {},
+    Step { band: [usize; 2] },
+    Fetch {},
+    Usage {},
     Save {},
     Restore { state: String },
     Close {},
@@ -59,6 +62,8 @@ pub(super) enum Say {
     Ran(Box<Ran>),
     Timed(Timed),
     Begun(Nothing),
+    Stepped(Stepped),
+    Used(Usage),
     Saved(Saved),
     Restored(Nothing),
     Closed(Closed),
@@ -78,6 +83,8 @@ impl Say {
             Self::Ran(_) => "ran",
             Self::Timed(_) => "timed",
             Self::Begun(_) => "begun",
+            Self::Stepped(_) => "stepped",
+            Self::Used(_) => "used",
             Self::Saved(_) => "saved",
             Self::Restored(_) => "restored",
             Self::Closed(_) => "closed",
@@ -263,6 +270,13 @@ pub(super) struct Timed {
     pub(super) batches: u64,
 }
 
+/// What the band of a batch holds that was made and not handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Stepped {
+    pub(super) elements: u64,
+    pub(super) bytes: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Saved {
     pub(super) state: String,
@@ -297,8 +311,10 @@ mod tests {
         blocks
     }
 
-    const ASKS: &[&str] =
-        &["open", "verify", "next", "run", "epoch", "begin", "advance", "save", "restore", "close"];
+    const ASKS: &[&str] = &[
+        "open", "verify", "next", "run", "epoch", "begin", "advance", "step", "fetch", "usage", "save",
+        "restore", "close",
+    ];
 
     #[test]
     fn every_answer_on_the_page_can_be_read() {
@@ -311,7 +327,7 @@ mod tests {
             assert!(message.contains(say.name()), "{message}");
             answers += 1;
         }
-        assert!(answers >= 13, "{answers} answers");
+        assert!(answers >= 15, "{answers} answers");
     }
 
     #[test]
@@ -331,6 +347,9 @@ mod tests {
             Ask::Epoch { epoch: 1 },
             Ask::Begin { epoch: 3 },
             Ask::Advance {},
+            Ask::Step { band: [1, 2] },
+            Ask::Fetch {},
+            Ask::Usage {},
             Ask::Save {},
             Ask::Restore { state: "...".into() },
             Ask::Close {},

@@ -66,7 +66,9 @@ class Worker:
             got += part
         return got
 
-    def open(self, made: Made, place: Path, spec: dict[str, Any], device: str = "cpu") -> tuple[str, dict[str, Any]]:
+    def open(
+        self, made: Made, place: Path, spec: dict[str, Any], device: str = "cpu", **more: Any
+    ) -> tuple[str, dict[str, Any]]:
         self.exchange = place / "exchange"
         self.exchange.touch()
         for folder in ("scratch", "converted"):
@@ -80,6 +82,7 @@ class Worker:
             device=device,
             data=made.said,
             pipeline=spec,
+            **more,
         )
 
     def read(self, said: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+
+from weighbridge_worker.adapter import Place, load
+from weighbridge_worker.serve import Case
 
 from .harness import Worker
 
@@ -75,6 +79,74 @@ def test_the_conversation(worker, images, tmp_path):
     name, closed = worker.ask("close")
     assert name == "closed" and closed["tear_down"] > 0
     assert worker.open(images, tmp_path, images.spec("Scale", "Normalize"))[0] == "opened", "the worker stays"
+
+
+def test_a_rank_makes_batches_in_step_and_hands_them_over_when_it_is_asked(worker, images, tmp_path):
+    hello(worker)
+    spec = images.spec("Normalize", first=12, end=22)
+    assert worker.open(images, tmp_path, spec, rank={"index": 1, "of": 2})[0] == "opened"
+    expected = images.fields["image"].astype(F) / F(255)
+    name, before = worker.ask("usage")
+    assert name == "used" and before["cpu"] > 0
+    for of in (1, 2):
+        worker.ask("begin", epoch=0)
+        for start, elements in ((12, 4), (16, 4), (20, 2)):
+            said = worker.ask("step", band=[of - 1, of])
+            assert said == ("stepped", {"elements": elements, "bytes": elements * 8 * 8 * 3 * 4 // of})
+            name, batch = worker.ask("fetch")
+            assert np.array_equal(worker.read(batch)["image"], expected[start : start + elements])
+        assert worker.ask("step", band=[of - 1, of]) == ("end", {})
+    assert worker.ask("usage")[1]["cpu"] > before["cpu"]
+
+
+def test_the_band_that_a_rank_keeps_is_an_equal_run_of_every_element(images, tmp_path):
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "exchange").touch()
+    said = {"pipeline": images.spec(), "data": images.said, "exchange": str(tmp_path / "exchange")}
+    said |= {
+        "scratch": str(tmp_path / "scratch"),
+        "converted": str(tmp_path / "converted"),
+        "rank": {"index": 0, "of": 4},
+    }
+    case = Case(load("numpy"), said)
+    case.iterator = case.loader.begin(0)
+    rows = images.fields["image"].reshape(23, 8, -1)
+    for start in range(0, 23, 4):
+        assert case.step(1, 2) == (len(rows[start : start + 4]), rows[start : start + 4].nbytes // 2)
+        assert np.array_equal(case.band[0].reshape(-1, 4, 24), rows[start : start + 4, 4:])
+    assert case.step(1, 2) is None
+    case.close()
+
+
+def test_a_rank_that_cannot_move_in_step_declines(images, tmp_path):
+    path = tmp_path / "whole.py"
+    path.write_text(
+        "import dataclasses\nfrom weighbridge_worker.adapters import numpy\n"
+        "def open(pipeline, data, place):\n    loader = numpy.ADAPTER.open(pipeline, data, place)\n"
+        "    loader.whole_pass = True\n    return loader\n"
+        "ADAPTER = dataclasses.replace(numpy.ADAPTER, open=open)\n"
+    )
+    worker = Worker(str(path))
+    hello(worker)
+    name, said = worker.open(images, tmp_path, images.spec(), rank={"index": 0, "of": 2})
+    assert name == "declined" and "runs a whole pass in one call" in said["why"]
+    assert worker.open(images, tmp_path, images.spec())[0] == "opened"
+    worker.close()
+
+
+def test_two_processes_that_convert_the_same_at_once_convert_it_once(tmp_path):
+    made = []
+
+    def convert(folder):
+        made.append(folder)
+        (folder / "data").write_text("whole")
+
+    places = [Place(tmp_path, tmp_path / "converted", 2) for _ in range(4)]
+    with ThreadPoolExecutor() as pool:
+        folders = set(pool.map(lambda place: place.converting("0-8", convert), places))
+    (folder,) = folders
+    assert (folder / "data").read_text() == "whole" and len(made) == 1
+    assert all(place.convert is not None for place in places)
 
 
 def test_what_cannot_be_done_is_declined_and_what_fails_says_so(worker, images, tmp_path):

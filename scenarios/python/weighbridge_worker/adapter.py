@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import importlib.metadata
 import importlib.util
+import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -31,21 +34,33 @@ class Place:
     """Empty, and removed after the case."""
     converted: Path
     """Of this adapter and this data set, kept for the run."""
+    ranks: int = 1
+    """How many processes have a pipeline over the data at once, this one among them."""
     convert: int | None = None
     compile: int | None = None
 
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """What is done here, no other process of this adapter and data set does at the same time."""
+        self.converted.mkdir(parents=True, exist_ok=True)
+        with open(self.converted / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
     def converting(self, name: str, convert: Callable[[Path], None]) -> Path:
-        """A folder of converted data: made once, and found again whole."""
+        """A folder of converted data: made once, and found again whole, also by processes that ask at the same time."""
         whole = self.converted / name
         start = time.perf_counter_ns()
-        if not whole.exists():
-            part = self.converted / f"{name}.part"
-            part.mkdir(parents=True)
-            convert(part)
-            part.rename(whole)
-            self.convert = (self.convert or 0) + time.perf_counter_ns() - start
-        else:
-            self.convert = self.convert or 0
+        with self.locked(name):
+            if not whole.exists():
+                part = self.converted / f"{name}.part"
+                shutil.rmtree(part, ignore_errors=True)  # of a process that was ended over it
+                part.mkdir()
+                convert(part)
+                part.rename(whole)
+                self.convert = (self.convert or 0) + time.perf_counter_ns() - start
+            else:
+                self.convert = self.convert or 0
         return whole
 
 

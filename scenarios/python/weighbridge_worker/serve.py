@@ -7,7 +7,10 @@ import platform
 import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+
+import numpy as np
 
 from . import PROTOCOL, loop
 from .adapter import Adapter, Declined, Loader, Place, load
@@ -15,7 +18,7 @@ from .beat import Heart
 from .data import Data
 from .device import HOST
 from .exchange import Exchange
-from .pipeline import Batch, Pipeline
+from .pipeline import Array, Batch, Pipeline
 from .protocol import Broken, Channel, Message
 from .usage import Tree
 
@@ -53,13 +56,20 @@ class Case:
         self.data = Data(said["data"])
         self.exchange = Exchange(said["exchange"])
         self.iterator: Iterator[Batch] | None = None
-        place = Place(Path(said["scratch"]), Path(said["converted"]))
+        self.stepped: Batch | None = None
+        self.band: list[Array] = []
+        self.tree: Tree | None = None
+        rank = said.get("rank")
+        place = Place(Path(said["scratch"]), Path(said["converted"]), rank["of"] if rank else 1)
         start = now()
         try:
             self.loader: Loader = adapter.open(self.pipeline, self.data, place)
         except BaseException:
             self.exchange.close()
             raise
+        if rank and (why := self.out_of_step()):
+            self.close()
+            raise Declined(why)
         set_up = now() - start - (place.convert or 0) - (place.compile or 0)
         executed, device = self.loader.executed(), self.loader.device
         ran_on = executed.ran_on
@@ -86,8 +96,43 @@ class Case:
         }
         tree.close()
 
+    def out_of_step(self) -> str | None:
+        """Why its batches cannot be made one by one in step with others."""
+        if self.loader.whole_pass:
+            return "ranks in step: it runs a whole pass in one call, and a step is one batch"
+        if self.loader.device is not HOST:
+            return f"ranks in step: on {self.loader.device.name} nothing shows yet that a step's batch is complete"
+        return None
+
+    def step(self, index: int, of: int) -> tuple[int, int] | None:
+        """The next batch, and its band where that is not the whole: elements and bytes of the band."""
+        if self.iterator is None:
+            raise Broken("no epoch is begun")
+        batch = next(self.iterator, None)
+        if batch is None:
+            return None
+        elements, size = self.loader.device.weigh(batch)
+        self.stepped = batch
+        if of > 1:
+            self.cut(batch, index, of)
+        return elements, size // of
+
+    def cut(self, batch: Batch, index: int, of: int) -> None:
+        """Copies an equal run of each element's bytes, where the one before lay."""
+        parts = []
+        for array in batch.values():
+            whole = np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8)
+            length = whole.shape[1] // of
+            parts.append(whole[:, index * length : (index + 1) * length])
+        if [band.shape for band in self.band] != [part.shape for part in parts]:
+            self.band = [np.empty(part.shape, np.uint8) for part in parts]
+        for band, part in zip(self.band, parts, strict=True):
+            np.copyto(band, part)
+
     def close(self) -> None:
-        self.iterator = None
+        self.iterator = self.stepped = None
+        if self.tree is not None:
+            self.tree.close()
         try:
             self.loader.close()
         finally:
@@ -169,6 +214,23 @@ class Server:
         case.loader.device.weigh(batch)
         said, _ = case.exchange.put(case.loader.device.on_host(batch))
         return "batch", said
+
+    def on_step(self, message: Message) -> tuple[str, Message]:
+        index, of = message["band"]
+        made = self._open().step(index, of)
+        return ("end", {}) if made is None else ("stepped", {"elements": made[0], "bytes": made[1]})
+
+    def on_fetch(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        if case.stepped is None:
+            raise Broken("no batch was made in step")
+        said, _ = case.exchange.put(case.loader.device.on_host(case.stepped))
+        return "batch", said
+
+    def on_usage(self, message: Message) -> tuple[str, Message]:
+        case = self._open()
+        case.tree = case.tree or Tree()
+        return "used", asdict(case.tree.look())
 
     def on_save(self, message: Message) -> tuple[str, Message]:
         self._begun()

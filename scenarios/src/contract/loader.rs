@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Delivery, FieldKind, Kept, KeptField, Remote, Result, skip};
+use weighbridge::{Count, Delivery, FieldKind, Kept, KeptField, Remote, Result, Used, skip};
 
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
@@ -18,17 +18,17 @@ pub trait Loader {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>>;
 
     /// Makes one pipeline for each of `specs` over the same data, to be driven side by side from threads of their own:
-    /// the shards of a distributed run.
+    /// the shards of a distributed run. Each may be in a process of its own ([`Epochs::rank`]).
     ///
     /// # Errors
-    /// As [`Loader::open`]. A loader that keeps to one thread declines, which is what happens unless it says otherwise.
+    /// As [`Loader::open`]. A loader that has one pipeline at a time declines, which is what happens unless it says otherwise.
     fn open_many(
         &mut self,
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
         let _ = (specs, data);
-        Err(skip("it makes one pipeline at a time and cannot be sharded over threads"))
+        Err(skip("it makes one pipeline at a time and cannot be sharded"))
     }
 
     /// Makes a pipeline that runs its transforms in this way and no other.
@@ -131,6 +131,12 @@ pub trait Epochs {
         Ok(None)
     }
 
+    /// The pipeline as one of several that move in step, if it runs in another process: there a batch is made and stays
+    /// where it is, so that nothing of its way here is timed.
+    fn rank(&mut self) -> Option<&mut dyn Rank> {
+        None
+    }
+
     /// How long a whole epoch takes by the clock of the process that it runs in, from the first request to its end; `None`
     /// where that is this one.
     ///
@@ -149,6 +155,31 @@ pub trait Epochs {
     fn close(&mut self) -> Result<Option<Duration>> {
         Ok(None)
     }
+}
+
+/// A pipeline in a process of its own, driven in step with others.
+pub trait Rank {
+    /// The id of the process.
+    fn process(&self) -> u32;
+
+    /// Makes the next batch, complete, and cuts the `index`-th of `of` equal runs of bytes out of each field of its elements;
+    /// what those hold. `None` at the end of the epoch.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>>;
+
+    /// Hands over the whole of the batch that was made last: it is the pipeline's [`Epochs::batch`] then.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn fetch(&mut self) -> Result<()>;
+
+    /// What the process and all below it have used since some moment.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn used(&mut self) -> Result<Used>;
 }
 
 /// Some elements, field by field.

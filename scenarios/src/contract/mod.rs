@@ -10,4 +10,4 @@ mod loader;
 pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};
 pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch};
-pub use loader::{Batch, Epochs, Executed, Loader};
+pub use loader::{Batch, Epochs, Executed, Loader, Rank};

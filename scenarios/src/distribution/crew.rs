@@ -1,13 +1,14 @@
-//! Threads that each drive a pipeline of their own, in step.
+//! Workers that each drive a pipeline of their own, in step: threads, or processes that a thread each speaks to.
 //!
 //! A step hands every worker the order to advance and waits for all answers: a batch is there when the last part of it
-//! is. Between steps nobody runs ahead, as in a training step that ends in a collective operation.
+//! is. Between steps nobody is asked to run ahead, as in a training step that ends in a collective operation. A process
+//! keeps what it makes until the clock has stopped.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ThreadId};
 use std::time::Instant;
 
-use weighbridge::{Count, Error, Kept, Result, Source};
+use weighbridge::{Count, Error, Kept, Result, Source, Used};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{Batch, Epochs};
@@ -15,6 +16,8 @@ use crate::contract::{Batch, Epochs};
 /// The workers. They end when it is dropped.
 pub(super) struct Crew {
     members: Vec<Member>,
+    /// Whether their pipelines are in processes of their own.
+    apart: bool,
     epoch: u64,
 }
 
@@ -38,6 +41,8 @@ enum Order {
     Advance,
     /// Copy the current part.
     Keep,
+    /// Say what the process of the pipeline has used.
+    Use,
     /// Go through the rest of the epoch without waiting for anybody, and hash every element.
     Finish,
 }
@@ -47,18 +52,28 @@ enum Answer {
     /// What the part holds; `None` at the end of the shard.
     Advanced(Option<Count>),
     Kept(Kept),
+    Used(Used),
     Finished(Shift),
 }
 
 /// What one worker did in an epoch, as it saw it.
 #[derive(Clone, Debug)]
 pub(super) struct Shift {
-    pub(super) thread: ThreadId,
+    pub(super) site: Site,
     /// When it asked for its first batch, and when it had its last.
     pub(super) start: Instant,
     pub(super) end: Instant,
     /// A hash of its part of every element, in the order of delivery.
     pub(super) hashes: Vec<u128>,
+}
+
+/// Who made the batches of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Site {
+    /// A thread of this process.
+    Thread(ThreadId),
+    /// Another process.
+    Process(u32),
 }
 
 impl Crew {
@@ -68,7 +83,9 @@ impl Crew {
         pipelines: Vec<(Box<dyn Epochs + Send + 'scope>, Band)>,
     ) -> Result<Self> {
         let mut members = Vec::new();
-        for (index, (epochs, band)) in pipelines.into_iter().enumerate() {
+        let mut apart = false;
+        for (index, (mut epochs, band)) in pipelines.into_iter().enumerate() {
+            apart |= epochs.rank().is_some();
             let (orders, to_do) = channel();
             let (done, answers) = channel();
             let work = move || Worker::new(epochs, band).serve(&to_do, &done);
@@ -76,7 +93,7 @@ impl Crew {
             started.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
             members.push(Member { orders, answers, band });
         }
-        Ok(Self { members, epoch: 0 })
+        Ok(Self { members, apart, epoch: 0 })
     }
 
     /// Gives all workers an order before any answer is waited for.
@@ -85,7 +102,13 @@ impl Crew {
         for (index, member) in self.members.iter().enumerate() {
             member.orders.send(order(self)).map_err(|_| gone(index))?;
         }
-        let answer = |(index, member): (usize, &Member)| member.answers.recv().map_err(|_| gone(index))?;
+        let of = self.members.len();
+        let told = |index: usize, error: Error| {
+            Error::of(error.kind().clone(), format!("worker {index} of {of} (from 0): {error}"))
+        };
+        let answer = |(index, member): (usize, &Member)| {
+            member.answers.recv().map_err(|_| gone(index))?.map_err(|error| told(index, error))
+        };
         self.members.iter().enumerate().map(answer).collect()
     }
 
@@ -129,7 +152,7 @@ impl Source for Crew {
         let parts: Vec<Kept> = parts.collect();
         let bands = self.members.first().map_or(1, |member| member.band.of);
         let mut whole: Option<Kept> = None;
-        for row in parts.chunks(bands) {
+        for row in parts.chunks(bands).filter(|row| row[0].elements > 0) {
             let row = join(row);
             match &mut whole {
                 None => whole = Some(row),
@@ -141,7 +164,18 @@ impl Source for Crew {
                 }
             }
         }
-        whole.ok_or_else(|| Error::new("the mesh has no workers"))
+        whole.ok_or_else(|| Error::new("no worker has a batch"))
+    }
+
+    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+        if !self.apart {
+            return Ok(None);
+        }
+        let all = self.ask(|_| Order::Use)?.into_iter().map(|answer| match answer {
+            Answer::Used(used) => used,
+            _ => unreachable!("an order has its own answer"),
+        });
+        Ok(all.reduce(Used::with))
     }
 }
 
@@ -185,7 +219,8 @@ impl<'a> Worker<'a> {
             let answer = match order {
                 Order::Begin(epoch) => self.begin(epoch).map(|()| Answer::Begun),
                 Order::Advance => self.advance().map(Answer::Advanced),
-                Order::Keep => Ok(Answer::Kept(self.keep())),
+                Order::Keep => self.keep().map(Answer::Kept),
+                Order::Use => self.used().map(Answer::Used),
                 Order::Finish => self.finish().map(Answer::Finished),
             };
             if answers.send(answer).is_err() {
@@ -202,6 +237,12 @@ impl<'a> Worker<'a> {
 
     fn advance(&mut self) -> Result<Option<Count>> {
         self.first.get_or_insert_with(Instant::now);
+        let Band { index, of } = self.band;
+        if let Some(rank) = self.epochs.rank() {
+            let part = rank.step(index, of)?;
+            self.elements = part.map_or(0, |part| part.elements as usize);
+            return Ok(part);
+        }
         if !self.epochs.advance()? {
             self.elements = 0;
             return Ok(None);
@@ -209,44 +250,56 @@ impl<'a> Worker<'a> {
         self.epochs.ready()?;
         let batch = self.epochs.batch();
         self.elements = batch.elements();
-        if self.band.of > 1 {
-            self.tile.resize_with(batch.kinds().len(), Vec::new);
-            for (field, tile) in self.tile.iter_mut().enumerate() {
-                tile.clear();
-                for part in self.band.parts(batch, field) {
-                    tile.extend_from_slice(part);
-                }
-            }
+        if of > 1 {
+            self.band.cut(batch, &mut self.tile);
         }
-        let bytes = batch.size() / self.band.of as u64;
+        let bytes = batch.size() / of as u64;
         Ok(Some(Count { elements: self.elements as u64, bytes }))
     }
 
-    fn keep(&self) -> Kept {
+    /// Sees to it that the current batch is here; whether it was not.
+    fn fetch(&mut self) -> Result<bool> {
+        self.epochs.rank().map_or(Ok(false), |rank| rank.fetch().map(|()| true))
+    }
+
+    fn used(&mut self) -> Result<Used> {
+        let Some(rank) = self.epochs.rank() else { return Ok(Used::default()) };
+        rank.used()
+    }
+
+    fn keep(&mut self) -> Result<Kept> {
+        if self.elements == 0 {
+            return Ok(Kept::default()); // its shard has ended
+        }
+        let fetched = self.fetch()?;
         let batch = self.epochs.batch();
+        if fetched && self.band.of > 1 {
+            self.band.cut(batch, &mut self.tile);
+        }
         let mut kept = batch.keep();
-        kept.elements = self.elements;
         for (position, field) in kept.fields.iter_mut().enumerate() {
-            if self.elements == 0 {
-                field.bytes.clear(); // its shard has ended
-            } else if self.band.of > 1 {
+            if self.band.of > 1 {
                 field.bytes.clone_from(&self.tile[position]);
             }
             if let Some(rows) = field.shape.first_mut() {
                 *rows /= self.band.of;
             }
         }
-        kept
+        Ok(kept)
     }
 
     fn finish(&mut self) -> Result<Shift> {
         let mut hashes = Vec::new();
         let start = self.first.unwrap_or_else(Instant::now);
         while self.elements > 0 {
+            self.fetch()?;
             self.band.hash(self.epochs.batch(), &mut self.hash, &mut hashes);
             self.advance()?;
         }
-        Ok(Shift { thread: std::thread::current().id(), start, end: Instant::now(), hashes })
+        let end = Instant::now();
+        let process = self.epochs.rank().map(|rank| Site::Process(rank.process()));
+        let site = process.unwrap_or_else(|| Site::Thread(std::thread::current().id()));
+        Ok(Shift { site, start, end, hashes })
     }
 }
 
@@ -261,6 +314,17 @@ impl Band {
         let row = bytes.len() / batch.elements().max(1);
         let part = row / self.of;
         bytes.chunks_exact(row.max(1)).map(move |element| &element[self.index * part..][..part])
+    }
+
+    /// Copies this part of a batch: one run of bytes for each field.
+    fn cut(self, batch: &dyn Batch, tile: &mut Vec<Vec<u8>>) {
+        tile.resize_with(batch.kinds().len(), Vec::new);
+        for (field, tile) in tile.iter_mut().enumerate() {
+            tile.clear();
+            for part in self.parts(batch, field) {
+                tile.extend_from_slice(part);
+            }
+        }
     }
 
     /// Adds a hash of this part of every element, all its fields together.
@@ -287,6 +351,16 @@ mod tests {
 
     /// All batches of a mesh, put together.
     fn batches(mesh: Mesh, spec: &PipelineSpec) -> Vec<Kept> {
+        batches_of(mesh, spec, |epochs, _| epochs, |_| ())
+    }
+
+    /// The same of pipelines that `change` has changed, after a look at the crew.
+    fn batches_of(
+        mesh: Mesh,
+        spec: &PipelineSpec,
+        change: for<'a> fn(Box<dyn Epochs + Send + 'a>, usize) -> Box<dyn Epochs + Send + 'a>,
+        look: impl FnOnce(&mut Crew),
+    ) -> Vec<Kept> {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path()).open(&spec.source).unwrap());
         let places = mesh.places(spec).unwrap();
@@ -295,7 +369,9 @@ mod tests {
         let pipelines = loader.open_many(&specs, &data).unwrap();
         let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
         std::thread::scope(|scope| {
-            let mut crew = Crew::start(scope, pipelines.into_iter().zip(bands).collect()).unwrap();
+            let pipelines = pipelines.into_iter().enumerate().map(|(index, epochs)| change(epochs, index));
+            let mut crew = Crew::start(scope, pipelines.zip(bands).collect()).unwrap();
+            look(&mut crew);
             crew.rewind().unwrap();
             let mut kept = Vec::new();
             while let Some(count) = crew.next().unwrap() {
@@ -328,6 +404,98 @@ mod tests {
             assert_eq!(elements(&together), elements(&alone), "{mesh}");
             assert_eq!(together[0].fields[0].shape, [8, 8, 3]);
         }
+    }
+
+    /// A pipeline that is as good as in another process: nothing is here before it is fetched.
+    struct Apart<'a> {
+        epochs: Box<dyn Epochs + Send + 'a>,
+        process: u32,
+        here: bool,
+        ends: bool,
+    }
+
+    impl Epochs for Apart<'_> {
+        fn begin(&mut self, epoch: u64) -> Result<()> {
+            self.epochs.begin(epoch)
+        }
+        fn advance(&mut self) -> Result<bool> {
+            unreachable!("a rank is stepped")
+        }
+        fn batch(&self) -> &dyn Batch {
+            assert!(self.here, "what is looked at was fetched");
+            self.epochs.batch()
+        }
+        fn executed(&self) -> crate::contract::Executed {
+            self.epochs.executed()
+        }
+        fn rank(&mut self) -> Option<&mut dyn crate::contract::Rank> {
+            Some(self)
+        }
+    }
+
+    impl crate::contract::Rank for Apart<'_> {
+        fn process(&self) -> u32 {
+            self.process
+        }
+        fn step(&mut self, _index: usize, of: usize) -> Result<Option<Count>> {
+            self.here = false;
+            if self.ends {
+                return Err(Error::of(weighbridge::ErrorKind::Exit(9), "the worker exited with code 9"));
+            }
+            let more = self.epochs.advance()?;
+            let batch = self.epochs.batch();
+            let count = || Count { elements: batch.elements() as u64, bytes: batch.size() / of as u64 };
+            Ok(more.then(count))
+        }
+        fn fetch(&mut self) -> Result<()> {
+            self.here = true;
+            Ok(())
+        }
+        fn used(&mut self) -> Result<Used> {
+            Ok(Used { cpu: Some(u64::from(self.process)), ..Used::default() })
+        }
+    }
+
+    fn apart<'a>(epochs: Box<dyn Epochs + Send + 'a>, rank: usize) -> Box<dyn Epochs + Send + 'a> {
+        Box::new(Apart { epochs, process: rank as u32, here: false, ends: false })
+    }
+
+    /// The third ends when it is to make a batch.
+    fn ending<'a>(epochs: Box<dyn Epochs + Send + 'a>, rank: usize) -> Box<dyn Epochs + Send + 'a> {
+        Box::new(Apart { epochs, process: rank as u32, here: false, ends: rank == 2 })
+    }
+
+    #[test]
+    fn ranks_in_processes_give_what_threads_give_and_say_what_they_used() {
+        let spec = PipelineSpec::new(DataSpec::images(50, 8, 3), 12).map(Transform::RandomFlip);
+        for mesh in [Mesh::line(4), Mesh::grid(2, 2)] {
+            let alone = batches_of(
+                mesh,
+                &spec,
+                |epochs, _| epochs,
+                |crew| assert_eq!(crew.used_elsewhere(), Ok(None)),
+            );
+            let together = batches_of(mesh, &spec, apart, |crew| {
+                let shifts = crew.shifts(0).unwrap();
+                assert_eq!(shifts[3].site, Site::Process(3));
+                assert_eq!(shifts.iter().map(|shift| shift.hashes.len()).sum::<usize>(), 50 * mesh.bands);
+                assert_eq!(crew.used_elsewhere().unwrap().unwrap().cpu, Some(1 + 2 + 3));
+            });
+            assert_eq!(together, alone, "{mesh}");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_ends_is_told_by_its_number_and_the_kind_of_its_end() {
+        let spec = PipelineSpec::new(DataSpec::images(50, 8, 3), 12);
+        let mut told = None;
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            batches_of(Mesh::line(4), &spec, ending, |crew| told = crew.shifts(0).err());
+        }))
+        .unwrap_err();
+        let told = told.unwrap();
+        assert_eq!(told.kind(), &weighbridge::ErrorKind::Exit(9));
+        assert_eq!(told.to_string(), "worker 2 of 4 (from 0): the worker exited with code 9");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::workload::{PipelineSpec, Shard};
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
-    /// Threads that delivered something.
+    /// Threads, or processes, that delivered something.
     pub(super) workers: usize,
     /// How long all of them were at work at once.
     pub(super) overlap: Duration,
@@ -21,13 +21,19 @@ pub(super) struct Found {
 }
 
 /// Holds what the workers of a mesh did against what one pipeline alone gives, whose hashes of band `b` of every element
-/// are `alone[b]`, in order.
+/// are `alone[b]`, in order. Where a shard's own elements come in any order, they are compared without it: `in_order` says.
 ///
 /// # Errors
-/// Fewer threads at work than the mesh has; two that did not overlap; a shard that does not hold exactly its elements.
-pub(super) fn judge(mesh: Mesh, spec: &PipelineSpec, shifts: &[Shift], alone: &[Vec<u128>]) -> Result<Found> {
+/// Fewer threads or processes at work than the mesh has; two that did not overlap; a shard that does not hold exactly its elements.
+pub(super) fn judge(
+    mesh: Mesh,
+    spec: &PipelineSpec,
+    shifts: &[Shift],
+    alone: &[Vec<u128>],
+    in_order: bool,
+) -> Result<Found> {
     let busy: HashSet<_> =
-        shifts.iter().filter(|shift| !shift.hashes.is_empty()).map(|shift| shift.thread).collect();
+        shifts.iter().filter(|shift| !shift.hashes.is_empty()).map(|shift| shift.site).collect();
     if busy.len() != mesh.workers() {
         return Err(Error::new(format!(
             "{} workers were asked for with `mesh` {mesh}, and {} were at work: a count that was not used is not reported",
@@ -38,7 +44,18 @@ pub(super) fn judge(mesh: Mesh, spec: &PipelineSpec, shifts: &[Shift], alone: &[
     for (index, shift) in shifts.iter().enumerate() {
         let (shard, band) = (Shard { index: index / mesh.bands, count: mesh.shards }, index % mesh.bands);
         let own = shard.of(spec.source.elements);
-        if shift.hashes != alone[band][own.clone()] {
+        let expected = &alone[band][own.clone()];
+        let equal = if in_order {
+            shift.hashes == expected
+        } else {
+            let sorted = |hashes: &[u128]| {
+                let mut hashes = hashes.to_vec();
+                hashes.sort_unstable();
+                hashes
+            };
+            sorted(&shift.hashes) == sorted(expected)
+        };
+        if !equal {
             return Err(Error::new(format!(
                 "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard {shard}): it has {}, \
                  and the content or the order differs from one pipeline's",
@@ -62,9 +79,9 @@ pub(super) fn judge(mesh: Mesh, spec: &PipelineSpec, shifts: &[Shift], alone: &[
 
 #[cfg(test)]
 mod tests {
-    use std::thread::ThreadId;
     use std::time::Instant;
 
+    use super::super::crew::Site;
     use super::*;
     use crate::data::DataSpec;
 
@@ -72,23 +89,21 @@ mod tests {
         PipelineSpec::new(DataSpec::tokens(4, 2), 2)
     }
 
-    fn threads() -> Vec<ThreadId> {
-        let start = || std::thread::spawn(|| std::thread::current().id()).join().unwrap();
-        vec![start(), start()]
-    }
-
     /// Two workers with these stamps in milliseconds and these hashes.
     fn judged(change: impl FnOnce(&mut Vec<Shift>)) -> Result<Found> {
+        judged_in(true, change)
+    }
+
+    fn judged_in(order: bool, change: impl FnOnce(&mut Vec<Shift>)) -> Result<Found> {
         let zero = Instant::now();
         let at = |milliseconds: u64| zero + Duration::from_millis(milliseconds);
-        let mut shifts: Vec<Shift> = (threads()
-            .into_iter()
-            .zip([(0, 10), (2, 8)])
-            .zip([vec![1, 2], vec![3, 4]]))
-        .map(|((thread, (start, end)), hashes)| Shift { thread, start: at(start), end: at(end), hashes })
-        .collect();
+        let thread = || Site::Thread(std::thread::spawn(|| std::thread::current().id()).join().unwrap());
+        let mut shifts: Vec<Shift> =
+            ([thread(), thread()].into_iter().zip([(0, 10), (2, 8)]).zip([vec![1, 2], vec![3, 4]]))
+                .map(|((site, (start, end)), hashes)| Shift { site, start: at(start), end: at(end), hashes })
+                .collect();
         change(&mut shifts);
-        judge(Mesh::line(2), &spec(), &shifts, &[vec![1, 2, 3, 4]])
+        judge(Mesh::line(2), &spec(), &shifts, &[vec![1, 2, 3, 4]], order)
     }
 
     #[test]
@@ -100,11 +115,13 @@ mod tests {
 
     #[test]
     fn a_count_that_was_not_used_is_refused() {
-        let one_thread = judged(|shifts| shifts[1].thread = shifts[0].thread).unwrap_err().to_string();
+        let one_thread = judged(|shifts| shifts[1].site = shifts[0].site).unwrap_err().to_string();
         assert!(
             one_thread.contains("2 workers were asked for") && one_thread.contains("and 1 were"),
             "{one_thread}"
         );
+        let one_process = judged(|shifts| shifts.iter_mut().for_each(|shift| shift.site = Site::Process(7)));
+        assert!(one_process.unwrap_err().to_string().contains("and 1 were at work"));
         let idle = judged(|shifts| shifts[1].hashes.clear()).unwrap_err().to_string();
         assert!(idle.contains("and 1 were at work"), "{idle}");
     }
@@ -117,6 +134,14 @@ mod tests {
                 said.contains("worker 1 of `mesh` 2 did not deliver exactly the elements 2..4"),
                 "{said}"
             );
+        }
+    }
+
+    #[test]
+    fn where_order_is_lost_a_shard_must_hold_its_elements_in_any_order_and_no_others() {
+        assert!(judged_in(false, |shifts| shifts[1].hashes = vec![4, 3]).is_ok());
+        for wrong in [vec![3], vec![3, 3], vec![1, 2], vec![2, 4]] {
+            assert!(judged_in(false, |shifts| shifts[1].hashes = wrong).is_err());
         }
     }
 

@@ -110,7 +110,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Mosaic:
         if asked:
             raise Declined(f"{what}: a loader hands on batches as they are first put together, once")
     name = f"{pipeline.first}-{pipeline.end}"
-    return Mosaic(pipeline, data, place.converting(name, lambda folder: write(pipeline, data, folder)))
+    folder = place.converting(name, lambda folder: write(pipeline, data, folder))
+    # It looks for a name of shared memory that nobody has, and then takes it: two ranks at once might take the same.
+    with place.locked("names"):
+        return Mosaic(pipeline, data, folder)
 
 
 ADAPTER = Adapter(

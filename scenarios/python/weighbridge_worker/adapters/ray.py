@@ -162,6 +162,11 @@ class Ray(Loader):
 
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Ray:
+    if place.ranks > 1:
+        raise Declined(
+            f"{place.ranks} ranks in step: they would be {place.ranks} clusters of 7 to 10 processes each, and Ray "
+            "has one for all of its consumers (`streaming_split`)"
+        )
     if pipeline.access != "memory":
         raise Declined(f"{pipeline.access}: its readers know files of columns, and not rows of bytes")
     asks = ((pipeline.mixture, "mixture"), (pipeline.cache, "cache"), (pipeline.rebatch, "rebatch"))

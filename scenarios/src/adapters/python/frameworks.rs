@@ -31,6 +31,14 @@ macro_rules! frameworks {
                 fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
                     self.0.open(spec, data)
                 }
+
+                fn open_many(
+                    &mut self,
+                    specs: &[PipelineSpec],
+                    data: &Arc<DataSet>,
+                ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+                    self.0.open_many(specs, data)
+                }
             }
         }
 

@@ -2,6 +2,8 @@
 //! `frameworks.rs` registers them, and `worker.rs` speaks to all of them alike. What is theirs alone is written in Python, in the
 //! package `weighbridge_worker`.
 
+#[cfg(test)]
+pub(crate) mod fake;
 mod frameworks;
 mod named;
 mod peer;

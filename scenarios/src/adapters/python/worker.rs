@@ -1,18 +1,20 @@
 //! A framework's worker: what a pipeline is in the words of the protocol, and the open pipeline as the contract has it.
 
+use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
 use weighbridge::worker::{Command, Epoch, Order, Task, Worker};
 use weighbridge::{
-    Availability, Costs, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result, Whole,
+    Availability, Costs, Count, Error, ErrorKind, FieldKind, Kept, Limits, Ran, Remote, Result, Used, Whole,
 };
 
 use super::named::Named;
 use super::peer::{self, Peer, State};
-use crate::contract::{Batch, Epochs, Executed};
+use crate::contract::{Batch, Epochs, Executed, Rank};
 use crate::data::DataSet;
 use crate::workload::{Access, Gate, Merge, Mixing, PipelineSpec, Transform};
 
@@ -23,6 +25,8 @@ const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
 #[derive(Debug)]
 pub(super) struct Framework {
     peer: &'static Peer,
+    /// How it is started, where that is not as its peers are.
+    command: Option<Command>,
     worker: Option<Worker>,
 }
 
@@ -31,7 +35,17 @@ impl Framework {
     pub(super) fn new(short: &str) -> Result<Self> {
         let peer = peer::find(short);
         let peer = peer.ok_or_else(|| Error::new(format!("`{short}` is in no table of frameworks")))?;
-        Ok(Self { peer, worker: None })
+        Ok(Self { peer, command: None, worker: None })
+    }
+
+    /// A framework that is started in another way.
+    #[cfg(test)]
+    pub(super) fn started_by(peer: &'static Peer, command: Command) -> Self {
+        Self { peer, command: Some(command), worker: None }
+    }
+
+    fn command(&self) -> Result<Command> {
+        self.command.clone().map_or_else(|| command(self.peer), Ok)
     }
 
     /// Whether the framework of this short name is installed. Looks at files and starts nothing but an interpreter that
@@ -59,43 +73,101 @@ impl Framework {
     /// Opens a pipeline, and starts the worker if none is there.
     pub(super) fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let parts = Parts::of(spec, data)?;
+        let short = self.peer.short;
+        let worker = self.ready()?;
+        open(worker, short, spec, &parts)?;
+        Ok(Box::new(Open::new(worker)?))
+    }
+
+    /// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
+    /// first; the others are started for these pipelines, side by side, and end with them.
+    pub(super) fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        let of = specs.len();
+        let ranked =
+            |(index, spec)| Ok((spec, Parts { rank: Some(Ranked { index, of }), ..Parts::of(spec, data)? }));
+        let parts: Vec<(&PipelineSpec, Parts)> =
+            specs.iter().enumerate().map(ranked).collect::<Result<_>>()?;
+        let Some(((spec, own), others)) = parts.split_first() else { return Ok(Vec::new()) };
+        let (peer, command) = (self.peer, self.command()?);
+        // What the first declines, no other is started for.
+        let worker = self.ready()?;
+        open(worker, peer.short, spec, own)?;
+        let opened = |started: Result<Worker>, spec: &PipelineSpec, parts: &Parts| {
+            let mut worker = Box::new(checked(peer, started?)?);
+            open(&mut worker, peer.short, spec, parts)?;
+            Open::new(worker)
+        };
+        let started = Worker::start_all(&command, others.len());
+        let others: Vec<Result<Open<Box<Worker>>>> = thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(others.len());
+            for (started, (spec, parts)) in started.into_iter().zip(others) {
+                threads.push(scope.spawn(move || opened(started, spec, parts)));
+            }
+            let end = |thread: thread::ScopedJoinHandle<'_, Result<_>>| {
+                thread.join().unwrap_or_else(|_| Err(Error::new("its thread panicked")))
+            };
+            threads.into_iter().map(end).collect()
+        });
+        let mut pipelines: Vec<Box<dyn Epochs + Send + '_>> = Vec::with_capacity(of);
+        pipelines.push(Box::new(Open::new(worker)?));
+        for (index, opened) in others.into_iter().enumerate() {
+            let told = |error: Error| {
+                let what = format!("worker {} of {of} (from 0): {error}", index + 1);
+                Error::of(error.kind().clone(), what)
+            };
+            pipelines.push(Box::new(opened.map_err(told)?));
+        }
+        Ok(pipelines)
+    }
+
+    /// The worker that stays, which can open a pipeline.
+    fn ready(&mut self) -> Result<&mut Worker> {
         if !self.worker.as_mut().is_some_and(Worker::is_ready) {
             self.worker = None; // what is left of one that broke is ended before another is started
         }
         let worker = match self.worker.take() {
             Some(worker) => worker,
-            None => self.start()?,
+            None => checked(self.peer, Worker::start(&self.command()?)?)?,
         };
-        let worker = self.worker.insert(worker);
-        let converted = format!("{}/{}", self.peer.short, data.digest());
-        worker.open(Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?) }, &parts)?;
-        Ok(Box::new(Open::new(worker)?))
+        Ok(self.worker.insert(worker))
     }
+}
 
-    fn start(&self) -> Result<Worker> {
-        let worker = Worker::start(&self.command()?)?;
-        let (said, name) = (&worker.hello().framework, self.peer.name);
-        if said == name {
-            return Ok(worker);
-        }
-        Err(Error::of(ErrorKind::Protocol, format!("the worker of {name} says that it is {said}")))
+/// A worker that is the framework's.
+fn checked(peer: &Peer, worker: Worker) -> Result<Worker> {
+    let (said, name) = (&worker.hello().framework, peer.name);
+    if said == name {
+        return Ok(worker);
     }
+    Err(Error::of(ErrorKind::Protocol, format!("the worker of {name} says that it is {said}")))
+}
 
-    fn command(&self) -> Result<Command> {
-        let python = match Named::get() {
+fn command(peer: &Peer) -> Result<Command> {
+    let python =
+        match Named::get() {
             Some(named) => named.path.clone(),
-            None => self.peer.python(&peer::home().ok_or_else(|| {
+            None => peer.python(&peer::home().ok_or_else(|| {
                 Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
             })?),
         };
-        let command = Command::new(python)
-            .arg("-P") // nothing is imported from the current directory
-            .arg("-m")
-            .arg("weighbridge_worker")
-            .arg(self.peer.short)
-            .env("PYTHONPATH", package());
-        Ok(VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value)))
-    }
+    let command = Command::new(python)
+        .arg("-P") // nothing is imported from the current directory
+        .arg("-m")
+        .arg("weighbridge_worker")
+        .arg(peer.short)
+        .env("PYTHONPATH", package());
+    Ok(VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value)))
+}
+
+/// Opens a pipeline in a worker.
+fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) -> Result<()> {
+    let converted = format!("{short}/{}", parts.data.digest);
+    let task = Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?) };
+    worker.open(task, parts).map(drop)
 }
 
 /// Where the package of the worker lies: where it is named, else in the sources that this was built from; where those are
@@ -129,6 +201,15 @@ const VARIABLES: &[(&str, &str)] = &[
 struct Parts {
     data: Data,
     pipeline: Pipeline,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<Ranked>,
+}
+
+/// Which of several processes with pipelines over the same data, in step.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Ranked {
+    index: usize,
+    of: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -198,7 +279,7 @@ impl Parts {
             digest: data.digest().to_owned(),
             fields: data.kinds().enumerate().map(field).collect(),
         };
-        Ok(Self { data, pipeline: Pipeline::of(spec)? })
+        Ok(Self { data, pipeline: Pipeline::of(spec)?, rank: None })
     }
 }
 
@@ -243,17 +324,17 @@ impl Pipeline {
     }
 }
 
-/// An open pipeline of a worker.
-struct Open<'a> {
-    worker: &'a mut Worker,
+/// An open pipeline of a worker, which is borrowed or ends with it.
+struct Open<W: DerefMut<Target = Worker>> {
+    worker: W,
     executed: Executed,
     entry_point: String,
     order: Order,
     current: Current,
 }
 
-impl<'a> Open<'a> {
-    fn new(worker: &'a mut Worker) -> Result<Self> {
+impl<W: DerefMut<Target = Worker>> Open<W> {
+    fn new(worker: W) -> Result<Self> {
         let opened = worker.opened()?.clone();
         let said = opened.executed;
         let executed = Executed {
@@ -272,7 +353,7 @@ impl<'a> Open<'a> {
     }
 }
 
-impl Epochs for Open<'_> {
+impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.current = Current::default();
         self.worker.begin(epoch)
@@ -315,6 +396,10 @@ impl Epochs for Open<'_> {
         Ok(Some(self))
     }
 
+    fn rank(&mut self) -> Option<&mut dyn Rank> {
+        Some(self)
+    }
+
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
         Ok(Some(self.worker.time_epoch(epoch)?.wall))
     }
@@ -324,7 +409,26 @@ impl Epochs for Open<'_> {
     }
 }
 
-impl Remote for Open<'_> {
+impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
+    fn process(&self) -> u32 {
+        self.worker.process()
+    }
+
+    fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>> {
+        self.worker.step(index, of)
+    }
+
+    fn fetch(&mut self) -> Result<()> {
+        self.current = Current::new(self.worker.fetch()?);
+        Ok(())
+    }
+
+    fn used(&mut self) -> Result<Used> {
+        self.worker.used()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
         self.worker.verify(epoch, each)
     }
@@ -342,7 +446,7 @@ impl Remote for Open<'_> {
     }
 }
 
-impl Drop for Open<'_> {
+impl<W: DerefMut<Target = Worker>> Drop for Open<W> {
     fn drop(&mut self) {
         // What goes wrong here is met again when the next pipeline is opened.
         let _ = self.worker.close();

@@ -1,0 +1,49 @@
+//! A framework for tests: the tiny worker of `tests/workers` under the name of one, with a fault in some of its ranks.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use weighbridge::Result;
+use weighbridge::worker::Command;
+
+use super::peer;
+use super::worker::Framework;
+use crate::contract::{Epochs, Loader};
+use crate::data::DataSet;
+use crate::workload::PipelineSpec;
+
+/// Hands out slices of the data, transformed in no way, from as many processes as are asked for.
+#[derive(Debug)]
+pub(crate) struct Tiny(Framework);
+
+impl Tiny {
+    /// One whose ranks have this fault. `None`, and a word about it, where there is no Python.
+    pub(crate) fn new(fault: &str) -> Option<Self> {
+        let mut python = std::process::Command::new("python3");
+        let there =
+            python.arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+        if !there {
+            eprintln!("not looked at: there is no python3, which the workers of this test need");
+            return None;
+        }
+        let peer = peer::find("numpy").expect("it is in the table");
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/workers/ranks.py");
+        let command = Command::new("python3").arg(program).arg(peer.name).arg(fault);
+        Some(Self(Framework::started_by(peer, command)))
+    }
+}
+
+impl Loader for Tiny {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        self.0.open(spec, data)
+    }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        self.0.open_many(specs, data)
+    }
+}
