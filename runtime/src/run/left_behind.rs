@@ -3,12 +3,33 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::unistd::geteuid;
 
 /// Where shared memory has its names.
 const SHARED: &str = "/dev/shm";
+
+/// How long killed processes are waited for, and how long between two looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
+/// its shared memory is in use until it has.
+pub(super) fn wait_for(killed: &[u32]) {
+    let begun = Instant::now();
+    while killed.iter().any(|process| is_there(*process)) && begun.elapsed() < PATIENCE {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Whether a process has memory still: one that nobody has reaped yet has none.
+fn is_there(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| !state.trim_start().starts_with(['Z', 'X']))
+}
 
 /// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders
 /// with workers leave there when they are killed stays until the machine is started anew.
@@ -56,9 +77,21 @@ fn in_use(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::time::Duration;
+    use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn a_process_that_was_killed_is_waited_for_until_it_has_let_go_of_its_memory() {
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        let id = sleeper.id();
+        assert!(is_there(id));
+        sleeper.kill().unwrap();
+        wait_for(&[id]);
+        assert!(!is_there(id), "nobody has reaped it, and it has nothing any more");
+        sleeper.wait().unwrap();
+        assert!(!is_there(id));
+    }
 
     #[test]
     fn what_nobody_has_open_and_was_made_since_is_abandoned() {

@@ -263,10 +263,12 @@ impl Process {
     /// Kills the group, and those who have left it. The child is not reaped before, so its group cannot be anyone else's
     /// by now.
     fn kill(&mut self) {
+        let mut below = Vec::new();
         if !self.ended {
             // Only a child that has adopted orphans has processes below it that are in no group of its own.
-            let below =
-                if self.patient { ProcessTree::below(self.child.id()).processes() } else { Vec::new() };
+            if self.patient {
+                below = ProcessTree::below(self.child.id()).processes();
+            }
             let _ = killpg(self.pid(), Signal::SIGKILL);
             for process in below.iter().skip(1) {
                 let _ = kill(Pid::from_raw(*process as i32), Signal::SIGKILL); // it may be gone with its group
@@ -275,6 +277,7 @@ impl Process {
         if !self.cleaned {
             self.cleaned = true;
             self.place.end_survivors();
+            left_behind::wait_for(&below);
             self.place.remove_temporary();
             if self.patient {
                 left_behind::remove_shared_memory(self.since);
