@@ -9,6 +9,8 @@
 
 mod frame;
 mod reader;
+mod tree;
 
 pub(crate) use frame::{Frames, send};
 pub(crate) use reader::{Reader, from_toml, read};
+pub(crate) use tree::Tree;

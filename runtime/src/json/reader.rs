@@ -1,13 +1,18 @@
 //! The deserializer that every type is read through.
 
+use std::borrow::Cow;
+use std::mem;
+
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
-use serde_json::{Error, Value, map};
+use serde_json::{Error, Number};
+
+use super::tree::Tree;
 
 /// A value that is about to be read into a type. A type is told its value in the form that it asks for, and no other.
-pub(crate) struct Reader(pub(crate) Value);
+pub(crate) struct Reader<'a>(pub(crate) Tree<'a>);
 
 /// Reads a document.
 ///
@@ -28,14 +33,14 @@ pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 /// The error that something else belongs here.
 #[cold]
-fn expected(what: &str, found: &Value) -> Error {
+fn expected(what: &str, found: &Tree<'_>) -> Error {
     let found = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(number) => return Error::custom(format_args!("expected {what}, found {number}")),
-        Value::String(text) => return Error::custom(format_args!("expected {what}, found `{text}`")),
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Tree::Null => "null",
+        Tree::Bool(_) => "a boolean",
+        Tree::Number(number) => return Error::custom(format_args!("expected {what}, found {number}")),
+        Tree::Text(text) => return Error::custom(format_args!("expected {what}, found `{text}`")),
+        Tree::Array(_) => "an array",
+        Tree::Object(_) => "an object",
     };
     Error::custom(format_args!("expected {what}, found {found}"))
 }
@@ -46,47 +51,56 @@ fn within(part: &str, error: Error) -> Error {
     Error::custom(format_args!("{part}: {error}"))
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn number(&self) -> Option<&Number> {
+        if let Tree::Number(number) = &self.0 { Some(number) } else { None }
+    }
+
     fn unsigned(self) -> Result<u64, Error> {
-        self.0.as_u64().ok_or_else(|| expected("a whole number of at least 0", &self.0))
+        let number = self.number().and_then(Number::as_u64);
+        number.ok_or_else(|| expected("a whole number of at least 0", &self.0))
     }
 
     fn signed(self) -> Result<i64, Error> {
-        self.0.as_i64().ok_or_else(|| expected("a whole number", &self.0))
+        self.number().and_then(Number::as_i64).ok_or_else(|| expected("a whole number", &self.0))
     }
 
     fn float(self) -> Result<f64, Error> {
-        self.0.as_f64().ok_or_else(|| expected("a number", &self.0))
+        self.number().and_then(Number::as_f64).ok_or_else(|| expected("a number", &self.0))
     }
 
-    fn text(self) -> Result<String, Error> {
+    fn name(self) -> Result<Cow<'a, str>, Error> {
         match self.0 {
-            Value::String(text) => Ok(text),
+            Tree::Text(text) => Ok(text),
             other => Err(expected("a text", &other)),
         }
     }
 
-    fn elements(self) -> Result<Elements, Error> {
+    fn text(self) -> Result<String, Error> {
+        self.name().map(Cow::into_owned)
+    }
+
+    fn elements(self) -> Result<Elements<'a>, Error> {
         match self.0 {
-            Value::Array(values) => Ok(Elements { at: 0, rest: values.into_iter() }),
+            Tree::Array(values) => Ok(Elements { at: 0, rest: values.into_iter() }),
             other => Err(expected("an array", &other)),
         }
     }
 
-    fn entries(self) -> Result<Entries, Error> {
+    fn entries(self) -> Result<Entries<'a>, Error> {
         match self.0 {
-            Value::Object(entries) => {
-                Ok(Entries { rest: entries.into_iter(), key: String::new(), value: Value::Null })
+            Tree::Object(entries) => {
+                Ok(Entries { rest: entries.into_iter(), key: Cow::Borrowed(""), value: Tree::Null })
             }
             other => Err(expected("an object", &other)),
         }
     }
 
     /// A variant alone is a text, one with content an object of one entry.
-    fn variant(self) -> Result<Variant, Error> {
+    fn variant(self) -> Result<Variant<'a>, Error> {
         match self.0 {
-            Value::String(name) => Ok(Variant { name, content: Value::Null }),
-            Value::Object(entries) if entries.len() == 1 => {
+            Tree::Text(name) => Ok(Variant { name, content: Tree::Null }),
+            Tree::Object(entries) if entries.len() == 1 => {
                 let one = entries.into_iter().next();
                 one.map(|(name, content)| Variant { name, content })
                     .ok_or_else(|| Error::custom("an object is empty"))
@@ -105,7 +119,7 @@ macro_rules! hand_on {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Reader {
+impl<'de> Deserializer<'de> for Reader<'_> {
     type Error = Error;
 
     hand_on! {
@@ -129,16 +143,18 @@ impl<'de> Deserializer<'de> for Reader {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let truth = self.0.as_bool().ok_or_else(|| expected("true or false", &self.0))?;
-        visitor.visit_bool(truth)
+        match self.0 {
+            Tree::Bool(truth) => visitor.visit_bool(truth),
+            other => Err(expected("true or false", &other)),
+        }
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_str(&self.text()?)
+        visitor.visit_str(&self.name()?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if matches!(self.0, Tree::Null) { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -186,12 +202,12 @@ impl<'de> Deserializer<'de> for Reader {
 }
 
 /// The rest of an array.
-struct Elements {
+struct Elements<'a> {
     at: usize,
-    rest: std::vec::IntoIter<Value>,
+    rest: std::vec::IntoIter<Tree<'a>>,
 }
 
-impl Elements {
+impl Elements<'_> {
     fn end(&self) -> Result<(), Error> {
         match self.rest.as_slice() {
             [] => Ok(()),
@@ -200,7 +216,7 @@ impl Elements {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements {
+impl<'de> SeqAccess<'de> for &mut Elements<'_> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
@@ -218,13 +234,13 @@ impl<'de> SeqAccess<'de> for &mut Elements {
 }
 
 /// The rest of an object, and the entry whose key was read.
-struct Entries {
-    rest: map::IntoIter,
-    key: String,
-    value: Value,
+struct Entries<'a> {
+    rest: std::vec::IntoIter<(Cow<'a, str>, Tree<'a>)>,
+    key: Cow<'a, str>,
+    value: Tree<'a>,
 }
 
-impl<'de> MapAccess<'de> for Entries {
+impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -234,7 +250,7 @@ impl<'de> MapAccess<'de> for Entries {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let value = Reader(self.value.take());
+        let value = Reader(mem::replace(&mut self.value, Tree::Null));
         seed.deserialize(value).map_err(|error| within(&self.key, error))
     }
 }
@@ -257,25 +273,29 @@ impl<'de> Deserializer<'de> for Key<'_> {
 }
 
 /// A variant of an enum.
-struct Variant {
-    name: String,
-    content: Value,
+struct Variant<'a> {
+    name: Cow<'a, str>,
+    content: Tree<'a>,
 }
 
-impl<'de> EnumAccess<'de> for Variant {
+impl<'de, 'a> EnumAccess<'de> for Variant<'a> {
     type Error = Error;
-    type Variant = Reader;
+    type Variant = Reader<'a>;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Reader), Error> {
-        Ok((seed.deserialize(Reader(Value::String(self.name)))?, Reader(self.content)))
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Reader<'a>), Error> {
+        Ok((seed.deserialize(Reader(Tree::Text(self.name)))?, Reader(self.content)))
     }
 }
 
-impl<'de> VariantAccess<'de> for Reader {
+impl<'de> VariantAccess<'de> for Reader<'_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {
-        if self.0.is_null() { Ok(()) } else { Err(expected("nothing beside the variant", &self.0)) }
+        if matches!(self.0, Tree::Null) {
+            Ok(())
+        } else {
+            Err(expected("nothing beside the variant", &self.0))
+        }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {

@@ -10,11 +10,11 @@
 
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::json::Reader;
+use crate::json::{Reader, Tree};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: u64 = 1;
@@ -121,18 +121,26 @@ fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result
 }
 
 /// What lies in the envelope, as a record of today's schema.
-fn open(steps: &[Step], file: &[u8], expected: Kind) -> Result<Value, SchemaError> {
-    let mut file: Value = serde_json::from_slice(file)?;
+fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<Tree<'a>, SchemaError> {
+    let mut envelope: Tree<'_> = serde_json::from_slice(file)?;
     let missing = |what: &str| serde_json::Error::custom(format_args!("its `{what}` is missing or wrong"));
-    let schema = file["schema"].as_u64().ok_or_else(|| missing("schema"))?;
+    let schema = match envelope.take("schema") {
+        Tree::Number(schema) => schema.as_u64(),
+        _ => None,
+    };
+    let schema = schema.ok_or_else(|| missing("schema"))?;
     if schema > SCHEMA {
         return Err(SchemaError::Newer { found: schema });
     }
-    let kind = file["kind"].as_str().ok_or_else(|| missing("kind"))?;
+    let Tree::Text(kind) = envelope.take("kind") else { return Err(missing("kind").into()) };
     if kind != expected.name() {
-        return Err(SchemaError::OtherKind { found: kind.to_owned(), expected });
+        return Err(SchemaError::OtherKind { found: kind.into_owned(), expected });
     }
-    lift(steps, schema, expected, file["record"].take())
+    if schema == SCHEMA {
+        return Ok(envelope.take("record"));
+    }
+    let mut older: Value = serde_json::from_slice(file)?;
+    Ok(Tree::deserialize(lift(steps, schema, expected, older["record"].take())?)?)
 }
 
 fn lift(steps: &[Step], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
