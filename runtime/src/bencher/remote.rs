@@ -32,6 +32,11 @@ pub trait Remote {
 
     /// What it cost to come this far.
     fn costs(&self) -> Costs;
+
+    /// Within which limits it can be measured, where those that were `asked` would not show what its batches cost.
+    fn limits(&self, asked: Limits) -> Limits {
+        asked
+    }
 }
 
 /// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what it could not
@@ -214,7 +219,7 @@ impl Bencher {
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote);
         }
-        let limits = self.settings.limits;
+        let limits = remote.limits(self.settings.limits);
         let hold = draw(self.settings.hold_seed, limits.batches);
         let yard = Yard::begin(self.settings.purpose, limits);
         self.enter(Phase::Timed);
@@ -230,7 +235,7 @@ impl Bencher {
             check_unstopped(&ran, &remote.time_epoch(0)?, used)?;
         }
         self.hand_in_costs(remote.costs(), &ran);
-        self.hand_in_remote(ran, watch, yard)
+        self.hand_in_remote(ran, limits, watch, yard)
     }
 
     /// One whole epoch, every element hashed.
@@ -275,13 +280,18 @@ impl Bencher {
         }
     }
 
-    fn hand_in_remote(&self, ran: Ran, watch: Watch, yard: Option<Yard>) -> Result<()> {
-        let limits = self.settings.limits;
+    fn hand_in_remote(&self, ran: Ran, limits: Limits, watch: Watch, yard: Option<Yard>) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
         for item in &ran.held {
             state.content.add(item, &mut |hash| state.hashes.push(hash));
         }
         let seen = &mut state.seen;
+        if limits != self.settings.limits {
+            seen.notes.push(format!(
+                "its batches are made many at a time: each pass has {} of them, from the first of the epoch on",
+                limits.batches
+            ));
+        }
         if ran.ran_out {
             seen.notes.push(super::stream::too_small(limits));
         }
@@ -457,6 +467,8 @@ mod tests {
         held: Vec<u64>,
         /// Whether its epoch takes over twice as long when nobody stops it.
         slow: bool,
+        /// How many batches a pass of it has, where that is not what is asked for.
+        pass: Option<u64>,
     }
 
     fn item(position: u64) -> Kept {
@@ -501,6 +513,10 @@ mod tests {
             })
         }
 
+        fn limits(&self, asked: Limits) -> Limits {
+            self.pass.map_or(asked, |batches| Limits { warmup: 0, batches, ..asked })
+        }
+
         fn costs(&self) -> Costs {
             Costs { import: Some(1_000_000_000), set_up: Some(0), ..Costs::default() }
         }
@@ -517,7 +533,7 @@ mod tests {
     ) -> Result<crate::bencher::Yield> {
         let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(Ticket::default());
-        bencher.stream_remote(&mut Elsewhere { change, held: Vec::new(), slow: true })?;
+        bencher.stream_remote(&mut Elsewhere { change, held: Vec::new(), slow: true, pass: None })?;
         bencher.finish()
     }
 
@@ -547,6 +563,21 @@ mod tests {
     }
 
     #[test]
+    fn what_makes_many_batches_at_a_time_is_measured_over_more_of_them_and_the_record_says_so() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        bencher.work(Ticket::default());
+        let mut lumps = Elsewhere { change: |_| {}, held: Vec::new(), slow: true, pass: Some(29) };
+        bencher.stream_remote(&mut lumps).unwrap();
+        assert!(
+            lumps.held.iter().any(|position| *position >= LIMITS.batches),
+            "any batch of the epoch may be held back"
+        );
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));
+        assert!(seen.notes.iter().any(|note| note.contains("each pass has 29 of them")));
+    }
+
+    #[test]
     fn processor_time_that_cannot_be_told_is_absent_and_never_0() {
         let seen = stream(Purpose::Measure, |ran| ran.usage.cpu = None).unwrap().seen;
         for name in ["cpu_time", "throughput_cpu"] {
@@ -559,7 +590,7 @@ mod tests {
     fn a_planted_slowdown_is_a_skip_as_in_any_stream() {
         let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) });
         let refused = bencher
-            .stream_remote(&mut Elsewhere { change: |_| {}, held: Vec::new(), slow: true })
+            .stream_remote(&mut Elsewhere { change: |_| {}, held: Vec::new(), slow: true, pass: None })
             .unwrap_err();
         assert!(refused.is_skip(), "{refused}");
     }
@@ -661,7 +692,7 @@ mod tests {
         );
         assert!(said.contains("60ms of 100ms") && said.contains("takes 2.1 times as long"), "{said}");
         let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
-        let dear_to_begin = &mut Elsewhere { change, held: Vec::new(), slow: false };
+        let dear_to_begin = &mut Elsewhere { change, held: Vec::new(), slow: false, pass: None };
         bencher.stream_remote(dear_to_begin).expect("its batches come as fast when nobody stops it");
         for (cpu, others) in [(40_000, 60_000), (900_000_000, 100_000_000), (170_000_000, 130_000_000)] {
             let usage = Used { cpu: Some(cpu), ..Used::default() };

@@ -431,6 +431,13 @@ impl Remote for Worker {
         Ok(whole)
     }
 
+    fn limits(&self, asked: Limits) -> Limits {
+        match &self.open {
+            Some(Open { epoch: Some(epoch), what, .. }) => epoch.limits(asked, what.lump),
+            _ => asked,
+        }
+    }
+
     fn costs(&self) -> Costs {
         let opened = self.open.as_ref().map(|open| open.what.costs).unwrap_or_default();
         Costs {

@@ -33,6 +33,9 @@ const SLOWER: f64 = 3.0;
 /// takes several epochs' time.
 const SLOWER_THAN_COPYING: f64 = 10.0;
 
+/// How many lumps of batches a pass has at least. A choice.
+const LUMPS: u64 = 4;
+
 impl Epoch {
     /// Real elements alone count. Where the batches come in order and the epoch did not end within a pass, it is known how
     /// many elements the measured ones hold; else how many there can be.
@@ -65,6 +68,15 @@ impl Epoch {
         let later = (ran.passes - 1).saturating_mul(pass(limits.warmup));
         let expected = pass(limits.warmup.max(1)).saturating_add(later);
         if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
+    }
+
+    /// The limits within which a pass has several lumps of batches that are made at a time, from the first batch on: what each
+    /// pass makes is in its samples then. The last batch of an epoch stays out, since the first of a process always does. Those
+    /// that were asked for where they reach as far, or further than the epoch.
+    pub(super) fn limits(&self, asked: Limits, lump: u64) -> Limits {
+        let all = self.elements.div_ceil(self.batch.max(1)).saturating_sub(1);
+        let batches = lump.saturating_mul(LUMPS).min(all);
+        if batches <= asked.batches { asked } else { Limits { warmup: 0, batches, ..asked } }
     }
 
     /// An epoch that was gone through without a stop has all of its elements.
@@ -145,6 +157,22 @@ mod tests {
             IMAGES.check(&around, LIMITS, order).expect("where the epoch ended is not known");
         }
         assert!(refused(Order::Lost, &ran(641)).contains("640 at most"));
+    }
+
+    #[test]
+    fn a_pass_has_several_lumps_of_batches_or_all_but_one_of_an_epoch_and_never_less_than_was_asked_for() {
+        for (lump, batches) in [(3, 12), (4, 15), (64, 15), (u64::MAX, 15)] {
+            assert_eq!(IMAGES.limits(LIMITS, lump), Limits { warmup: 0, batches, ..LIMITS });
+        }
+        for lump in [0, 1, 2] {
+            assert_eq!(IMAGES.limits(LIMITS, lump), LIMITS);
+        }
+        let more = Limits { batches: 40, ..LIMITS };
+        assert_eq!(IMAGES.limits(more, 64), more);
+        // Two passes: the first without the first batch, the second without the last, which is short.
+        let (first, second) = (14 * 64 + 40, 15 * 64);
+        let ran = Ran { passes: 2, ..ran(first + second) };
+        IMAGES.check(&ran, IMAGES.limits(LIMITS, 64), Order::Kept).expect("all that there is");
     }
 
     #[test]

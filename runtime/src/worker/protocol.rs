@@ -152,6 +152,9 @@ pub struct Opened {
     /// Whether it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
     #[serde(default)]
     pub whole_pass: bool,
+    /// How many batches it makes at a time, where a pass over a few of them would cost nothing.
+    #[serde(default)]
+    pub lump: u64,
 }
 
 fn host() -> String {

@@ -93,6 +93,7 @@ class Case:
             "threads": tree.threads,
             "can_save": self.loader.can_save,
             "whole_pass": self.loader.whole_pass,
+            "lump": self.loader.lump,
         }
         tree.close()
 

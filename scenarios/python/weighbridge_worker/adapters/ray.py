@@ -10,7 +10,8 @@ Tried: two CPUs instead of one (half of the speed on two cores, with a consumer 
 A cluster of 7 to 10 processes of its own, started with the worker as part of what importing costs, and kept for all
 its pipelines: never the cluster of somebody else (`address="local"`). One task at a time without workers, the least
 that Ray has. What is read ahead is bounded to a few blocks (`resource_limits`): Ray fills the object store otherwise,
-and an epoch is there before its second batch is asked for. Cannot: cache, regroup, or save its place.
+and an epoch is there before its second batch is asked for. A block may hold many batches, so it is measured over
+several blocks (`lump`). Cannot: cache, regroup, or save its place.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class Ray(Loader):
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         # Batches of different lengths do not fit into one block.
         most = 1 if "DynamicPad" in pipeline.transforms else BLOCK // (row * size)
-        per_block = max(1, most) * size
+        self.lump = max(1, most)
+        per_block = self.lump * size
         # Read-ahead is bounded: it would otherwise fill the object store while nobody asks.
         ahead = 2 * (1 + self.cpus) * per_block * self.program.row
         context.execution_options.resource_limits = ExecutionResources(object_store_memory=ahead)

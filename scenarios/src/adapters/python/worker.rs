@@ -429,6 +429,10 @@ impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
 }
 
 impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
+    fn limits(&self, asked: Limits) -> Limits {
+        self.worker.limits(asked)
+    }
+
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
         self.worker.verify(epoch, each)
     }
