@@ -176,9 +176,9 @@ const TIMES: u32 = 20;
 /// The samples and the wall time may differ by this share.
 const TOLERANCE: f64 = 0.05;
 
-/// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken. A
-/// cheat has nearly all; a system that starts threads or processes for each epoch has 22 to 85 % (SPDL, FFCV, Ray Data).
-/// Whoever stays below it has hidden at most a half of its work.
+/// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken: a
+/// cheat has nearly all, and a system that starts threads or processes for each epoch may be on either side of it. Whoever
+/// stays below it has hidden at most a half of its work.
 const OTHERS: f64 = 0.5;
 
 /// The same where a pass is one call: its compiler works between two passes. A choice, that no measurement stands behind.
@@ -350,7 +350,7 @@ fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()>
     }
     let broke = |what: String| Err(Error::of(ErrorKind::Protocol, what));
     let each = if ran.whole_pass { 1 } else { limits.batches };
-    if ran.passes == 0 || ran.samples.len() as u64 != ran.passes * each {
+    if ran.passes == 0 || Some(ran.samples.len() as u64) != ran.passes.checked_mul(each) {
         let (samples, passes) = (ran.samples.len(), ran.passes);
         return broke(format!("the worker took {samples} samples in {passes} passes of {each}"));
     }
@@ -618,6 +618,8 @@ mod tests {
     fn samples_and_held_back_batches_are_as_many_as_asked_for() {
         let (kind, said) = refused(|ran| ran.passes = 2);
         assert!(kind == ErrorKind::Protocol && said.contains("20 samples in 2 passes of 20"), "{said}");
+        let (_, said) = refused(|ran| ran.passes = u64::MAX);
+        assert!(said.contains("20 samples in 18446744073709551615 passes"), "{said}");
         let (_, said) = refused(|ran| drop(ran.held.pop()));
         assert!(said.contains("held 3 batches back and was asked for 4"), "{said}");
         let (_, said) = refused(|ran| ran.held[1].elements = 3);

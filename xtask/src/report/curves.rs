@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use weighbridge::data::{CaseRecord, Unit, quantity};
+use weighbridge::data::CaseRecord;
 
 use super::field::{Field, by_cpu, name};
-use super::spent::{Line, Spent};
+use super::spent::{Line, Spent, seconds};
 use crate::show;
 use crate::table::Table;
 
@@ -81,8 +81,4 @@ fn found<'a>(field: &Field<'a>) -> Vec<Curve<'a>> {
         }
     }
     curves
-}
-
-fn seconds(value: f64) -> String {
-    quantity::show(value, &Unit::SECONDS)
 }

@@ -11,7 +11,7 @@ use weighbridge::data::{
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
 use super::field::{Field, Group, name};
-use super::spent::{self, Fit};
+use super::spent::{self, Fit, seconds};
 use crate::show;
 use crate::table::Table;
 
@@ -450,10 +450,6 @@ pub(super) fn place(field: &Field<'_>) -> String {
 /// The measured cases of an adapter.
 fn of_adapter<'b>(field: &'b Field<'_>, adapter: &'b str) -> impl Iterator<Item = &'b CaseRecord> {
     field.run.cases.iter().filter(move |case| case.status == CaseStatus::Measured && name(case) == adapter)
-}
-
-fn seconds(value: f64) -> String {
-    quantity::show(value, &Unit::SECONDS)
 }
 
 fn one_line(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! What a batch costs, read off a record: the evidence that labels and advice go by.
 
-use weighbridge::data::{CaseRecord, Reading, quantile};
+use weighbridge::data::{CaseRecord, Reading, Unit, quantile, quantity};
 
 use super::field::{Field, Group, name};
 
@@ -45,6 +45,11 @@ impl Spent {
 /// What a clock tells, in words.
 pub(super) fn clock(by_cpu: bool) -> &'static str {
     if by_cpu { "processor time" } else { "wall time" }
+}
+
+/// A time, as people read it.
+pub(super) fn seconds(value: f64) -> String {
+    quantity::show(value, &Unit::SECONDS)
 }
 
 /// The median of a metric over the repeats.

@@ -1,11 +1,13 @@
 //! Frameworks of Python, each in a process of its own: [`PEERS`] says which there are and where they are installed,
-//! `frameworks.rs` registers them, and `worker.rs` speaks to all of them alike. What is theirs alone is written in Python, in the
+//! `frameworks.rs` registers them, and `worker.rs` starts all of them alike. What is theirs alone is written in Python, in the
 //! package `weighbridge_worker`.
 
 #[cfg(test)]
 pub(crate) mod fake;
 mod frameworks;
 mod named;
+mod open;
+mod parts;
 mod peer;
 mod worker;
 

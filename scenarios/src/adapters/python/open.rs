@@ -1,0 +1,174 @@
+//! An open pipeline of a worker, as the contract has it.
+
+use std::ops::DerefMut;
+use std::time::Duration;
+
+use weighbridge::worker::{Order, Worker};
+use weighbridge::{Costs, Count, Error, FieldKind, Kept, Limits, Ran, Remote, Result, Used, Whole};
+
+use crate::contract::{Batch, Epochs, Executed, Rank};
+
+/// An open pipeline of a worker, which is borrowed or ends with it.
+pub(super) struct Open<W: DerefMut<Target = Worker>> {
+    worker: W,
+    executed: Executed,
+    entry_point: String,
+    order: Order,
+    current: Current,
+}
+
+impl<W: DerefMut<Target = Worker>> Open<W> {
+    pub(super) fn new(worker: W) -> Result<Self> {
+        let opened = worker.opened()?.clone();
+        let said = opened.executed;
+        let executed = Executed {
+            transforms: said.transforms,
+            ran_on: said.ran_on,
+            synchronised: said.synchronised,
+            delivery: said.delivery,
+            workers: said.workers,
+        };
+        let hello = worker.hello();
+        let entry_point = format!(
+            "{} of {}, version {}, {}",
+            opened.entry_point, hello.module, hello.version, hello.language
+        );
+        Ok(Self { worker, executed, entry_point, order: opened.order, current: Current::default() })
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.current = Current::default();
+        self.worker.begin(epoch)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let batch = self.worker.advance()?;
+        let some = batch.is_some();
+        self.current = batch.map_or_else(Current::default, Current::new);
+        Ok(some)
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        &self.current
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>> {
+        Ok(self.worker.save()?.into_bytes())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<()> {
+        let state = std::str::from_utf8(saved)
+            .map_err(|_| Error::new("the saved place is damaged: a worker's is a text"))?;
+        self.worker.restore(state)
+    }
+
+    fn in_order(&self) -> bool {
+        self.order == Order::Kept
+    }
+
+    fn executed(&self) -> Executed {
+        self.executed.clone()
+    }
+
+    fn entry_point(&self) -> Option<String> {
+        Some(self.entry_point.clone())
+    }
+
+    fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
+        Ok(Some(self))
+    }
+
+    fn rank(&mut self) -> Option<&mut dyn Rank> {
+        Some(self)
+    }
+
+    fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
+        Ok(Some(self.worker.time_epoch(epoch)?.wall))
+    }
+
+    fn close(&mut self) -> Result<Option<Duration>> {
+        self.worker.close()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
+    fn process(&self) -> u32 {
+        self.worker.process()
+    }
+
+    fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>> {
+        self.worker.step(index, of)
+    }
+
+    fn fetch(&mut self) -> Result<()> {
+        self.current = Current::new(self.worker.fetch()?);
+        Ok(())
+    }
+
+    fn used(&mut self) -> Result<Used> {
+        self.worker.used()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
+    fn limits(&self, asked: Limits) -> Limits {
+        self.worker.limits(asked)
+    }
+
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+        self.worker.verify(epoch, each)
+    }
+
+    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
+        self.worker.run(epoch, limits, hold)
+    }
+
+    fn time_epoch(&mut self, epoch: u64) -> Result<Whole> {
+        self.worker.time_epoch(epoch)
+    }
+
+    fn costs(&self) -> Costs {
+        self.worker.costs()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Drop for Open<W> {
+    fn drop(&mut self) {
+        // What goes wrong here is met again when the next pipeline is opened.
+        let _ = self.worker.close();
+    }
+}
+
+/// The batch that was handed over last.
+#[derive(Debug, Default)]
+struct Current {
+    kinds: Vec<FieldKind>,
+    kept: Kept,
+}
+
+impl Current {
+    fn new(kept: Kept) -> Self {
+        let kind = |field: &weighbridge::KeptField| FieldKind {
+            name: field.name.clone(),
+            dtype: field.dtype,
+            shape: field.shape.clone(),
+        };
+        Self { kinds: kept.fields.iter().map(kind).collect(), kept }
+    }
+}
+
+impl Batch for Current {
+    fn elements(&self) -> usize {
+        self.kept.elements
+    }
+
+    fn kinds(&self) -> &[FieldKind] {
+        &self.kinds
+    }
+
+    fn bytes(&self, field: usize) -> &[u8] {
+        &self.kept.fields[field].bytes
+    }
+}

@@ -1,0 +1,215 @@
+//! What a pipeline is in the words of the protocol: what `open` says of it, and what an epoch of it holds.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use weighbridge::worker::Epoch;
+use weighbridge::{FieldKind, Result};
+
+use crate::data::DataSet;
+use crate::workload::{Access, Gate, Merge, Mixing, PipelineSpec, Transform};
+
+/// What `open` says of a pipeline.
+#[derive(Debug, Serialize)]
+pub(super) struct Parts {
+    data: Data,
+    pipeline: Pipeline,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<Ranked>,
+}
+
+/// Which of several processes with pipelines over the same data, in step.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Ranked {
+    index: usize,
+    of: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Data {
+    elements: usize,
+    digest: String,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug, Serialize)]
+struct Field {
+    #[serde(flatten)]
+    kind: FieldKind,
+    path: PathBuf,
+    mean: Option<Vec<f32>>,
+    scale: Option<Vec<f32>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pipeline {
+    first: usize,
+    end: usize,
+    batch_size: usize,
+    access: &'static str,
+    workers: usize,
+    seed: u64,
+    transforms: Vec<&'static str>,
+    gates: Vec<Passage>,
+    branches: Vec<Vec<&'static str>>,
+    merge: &'static str,
+    mixing: Option<Mixed>,
+    mixture: Vec<f64>,
+    cache: bool,
+    rebatch: Option<usize>,
+    asks: Vec<String>,
+    work: Vec<String>,
+    output: Vec<FieldKind>,
+}
+
+#[derive(Debug, Serialize)]
+struct Passage {
+    position: usize,
+    decided_at: usize,
+    from: f64,
+    below: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Mixed {
+    kind: &'static str,
+    alpha: f64,
+}
+
+impl Parts {
+    pub(super) fn of(spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
+        let field = |(position, kind): (usize, &FieldKind)| {
+            let constants = data.normalisation(position);
+            Field {
+                kind: kind.clone(),
+                path: data.path(position).to_owned(),
+                mean: constants.map(|constants| constants.mean.clone()),
+                scale: constants.map(|constants| constants.scale.clone()),
+            }
+        };
+        let data = Data {
+            elements: data.elements(),
+            digest: data.digest().to_owned(),
+            fields: data.kinds().enumerate().map(field).collect(),
+        };
+        Ok(Self { data, pipeline: Pipeline::of(spec)?, rank: None })
+    }
+
+    /// The same for the `index`-th of so many ranks.
+    pub(super) fn ranked(self, index: usize, of: usize) -> Self {
+        Self { rank: Some(Ranked { index, of }), ..self }
+    }
+
+    /// The digest of the data.
+    pub(super) fn digest(&self) -> &str {
+        &self.data.digest
+    }
+}
+
+impl Pipeline {
+    fn of(spec: &PipelineSpec) -> Result<Self> {
+        let structure = &spec.structure;
+        let names = |transforms: &[Transform]| transforms.iter().map(|transform| transform.name()).collect();
+        let gate = |gate: &Gate| {
+            let Gate { position, decided_at, from, below } = *gate;
+            Passage { position, decided_at, from, below }
+        };
+        let mixing = |mixing: Mixing| match mixing {
+            Mixing::MixUp { alpha } => Mixed { kind: "mixup", alpha },
+            Mixing::CutMix { alpha } => Mixed { kind: "cutmix", alpha },
+        };
+        Ok(Self {
+            first: spec.elements().start,
+            end: spec.elements().end,
+            batch_size: spec.batch_size,
+            access: match spec.access {
+                Access::Memory => "memory",
+                Access::FileEager => "file-eager",
+                Access::FileStreaming => "file-streaming",
+            },
+            workers: spec.workers,
+            seed: spec.seed,
+            transforms: names(&spec.transforms),
+            gates: structure.gates.iter().map(gate).collect(),
+            branches: structure.branches.iter().map(|branch| names(branch)).collect(),
+            merge: match structure.merge {
+                Merge::Mean => "mean",
+                Merge::Views => "views",
+            },
+            mixing: structure.mixing.map(mixing),
+            mixture: structure.mixture.clone(),
+            cache: structure.cache,
+            rebatch: structure.rebatch,
+            asks: structure.capabilities(),
+            work: spec.work(),
+            output: spec.output()?,
+        })
+    }
+}
+
+/// What an epoch of the pipeline holds, as far as it follows from its specification.
+pub(super) fn epoch(spec: &PipelineSpec) -> Result<Epoch> {
+    let row = |kinds: &[FieldKind]| -> usize {
+        kinds.iter().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum()
+    };
+    let elements = spec.elements().len();
+    let source: Vec<FieldKind> = spec.source.kinds().cloned().collect();
+    Ok(Epoch {
+        elements: elements as u64,
+        batch: spec.structure.rebatch.unwrap_or(spec.batch_size) as u64,
+        bytes: (elements * row(&spec.output()?)) as u64,
+        source: (elements * row(&source)) as u64,
+        transforms: !spec.work().is_empty(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::data::{Cache, DataSpec};
+
+    fn images() -> PipelineSpec {
+        PipelineSpec::new(DataSpec::images(1000, 8, 3), 64)
+            .map(Transform::Normalize)
+            .map(Transform::CastToFloat32)
+    }
+
+    /// The keys of an object on the page that workers are written from.
+    fn on_the_page(part: &str) -> Vec<String> {
+        let page = include_str!("../../../../docs/worker-protocol.md");
+        let open = page.split("{\"open\": ").nth(1).expect("the page has the message");
+        let mut open = serde_json::Deserializer::from_str(open).into_iter::<Value>();
+        let open = open.next().expect("a value").expect("JSON");
+        keys(open.pointer(part).expect(part))
+    }
+
+    fn keys(value: &Value) -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_pipeline_is_told_as_the_page_has_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let spec = images();
+        let data = Cache::at(place.path()).open(&spec.source).expect("made");
+        let parts = Parts::of(&spec, &data).expect("possible");
+        let told = serde_json::to_value(&parts).expect("JSON");
+        for part in ["/data", "/data/fields/0", "/pipeline", "/pipeline/output/0"] {
+            assert_eq!(keys(told.pointer(part).expect(part)), on_the_page(part), "{part}");
+        }
+        let field = &told["data"]["fields"][0];
+        assert_eq!((&field["dtype"], &field["mean"]), (&Value::from("u8"), &Value::Null));
+        assert_eq!(told["pipeline"]["work"], Value::from(vec!["Normalize", "CastToFloat32"]));
+        assert_eq!(told["pipeline"]["output"][0]["dtype"], "f32");
+    }
+
+    #[test]
+    fn what_an_epoch_holds_follows_from_the_specification() {
+        let epoch = epoch(&images()).expect("possible");
+        assert_eq!((epoch.elements, epoch.batch), (1000, 64));
+        assert_eq!((epoch.source, epoch.bytes), (1000 * 192, 1000 * 192 * 4));
+        assert!(epoch.transforms);
+    }
+}
