@@ -7,7 +7,7 @@ use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Content, Error, Kept, Limits, Phase, Purpose, Result, Used};
-use crate::device::Usage;
+use crate::device::{Platform, Usage};
 use crate::metric::{ELSEWHERE, Hardware, Observation, Reading, Taken};
 use crate::stats::SplitMix64;
 
@@ -26,6 +26,9 @@ impl Bencher {
     ///
     /// Samples are stamped consecutively: the end of one item is the start of the next. Four batches, drawn from a seed
     /// that the subject never sees, are copied between two stamps and hashed after the clock has stopped.
+    ///
+    /// Where other threads or a device may have made items ready while the clock stood, for a copy or to rewind, items are
+    /// left out for as long as it stood: those are gone then, and each measured one is waited for.
     ///
     /// # Errors
     /// What the source says; that it is empty; that the samples do not add up to the wall time. Where a slowdown is to be
@@ -134,6 +137,10 @@ struct Run {
     counted: Count,
     first: Option<Duration>,
     warmup: u64,
+    /// Items that were left out since they may have been made while the clock stood.
+    caught_up: u64,
+    /// Whether what is made while the clock stands could not be seen here.
+    on_device: bool,
     passes: u64,
     /// Positions within the first pass that are copied.
     hold: Vec<u64>,
@@ -157,6 +164,8 @@ impl Run {
             counted: Count::default(),
             first: None,
             warmup: 0,
+            caught_up: 0,
+            on_device: bencher.settings.platform != Platform::Cpu,
             passes: 0,
             hold: draw(bencher.settings.hold_seed, batches),
             held: Vec::with_capacity(HELD),
@@ -176,6 +185,7 @@ impl Run {
         }
         loop {
             source.rewind()?;
+            let (due, begun) = (due(&self.windows, self.on_device), bencher.settings.clock.now());
             if whole {
                 self.warm_up_pass(limits.warmup, source)?;
             } else {
@@ -183,11 +193,13 @@ impl Run {
                 let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
                 self.warm_up(bencher, limits.warmup.max(first), source)?;
             }
+            let warming_up = bencher.settings.clock.now() - begun;
+            self.catch_up(bencher, due.saturating_sub(warming_up), source)?;
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
             if whole {
-                self.pass(limits.batches, source)?;
+                self.pass(bencher, limits.batches, source)?;
             } else {
                 self.items(bencher, limits.batches, source)?;
             }
@@ -230,6 +242,27 @@ impl Run {
         Ok(())
     }
 
+    /// Leaves out items for so long, or to the end of the epoch.
+    fn catch_up(&mut self, bencher: &Bencher, due: Duration, source: &mut dyn Source) -> Result<()> {
+        let clock = &bencher.settings.clock;
+        let begun = clock.now();
+        while clock.now() - begun < due {
+            let is_more = match self.taken {
+                Taken::Passes => source.pass(1, &mut |_, _| {})? > 0,
+                _ => source.next()?.is_some(),
+            };
+            if !is_more {
+                self.ran_out = true;
+                return source.rewind();
+            }
+            if self.taken != Taken::Passes {
+                source.ready()?;
+            }
+            self.caught_up += 1;
+        }
+        Ok(())
+    }
+
     /// One pass, item by item.
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
@@ -247,6 +280,7 @@ impl Run {
                 }
                 (rewound, self.ran_out) = (true, true);
                 source.rewind()?;
+                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
                 last = self.open(source)?;
                 continue;
             };
@@ -261,6 +295,7 @@ impl Run {
                 // Copied between two stamps and left out of every window alike.
                 self.close_at(now, source)?;
                 self.held.push((count, source.keep()?));
+                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
                 last = self.open(source)?;
             }
             item += 1;
@@ -295,34 +330,51 @@ impl Run {
         self.watched = self.samples.len();
     }
 
-    /// One pass in one call (or in as many as the data's length asks for).
-    fn pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
+    /// One pass in one call (or in as many as what is left out and the data's length ask for).
+    fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
+        let clock = &bencher.settings.clock;
         let before = (self.windows.wall, self.windows.usage.cpu);
         let mut done = 0;
+        let mut left_out: Option<(Duration, Duration)> = None; // since when items are, and for how long
         while done < items {
-            let (hold, held, counted, windows) =
-                (&self.hold, &mut self.held, &mut self.counted, &mut self.windows);
-            let first_pass = self.passes == 0;
-            let mut item = done;
-            windows.open();
-            let more = source.pass(items - done, &mut |count, copy| {
+            let (hold, held, counted, windows, caught_up) =
+                (&self.hold, &mut self.held, &mut self.counted, &mut self.windows, &mut self.caught_up);
+            let (first_pass, on_device) = (self.passes == 0, self.on_device);
+            let asked = items - done;
+            if left_out.is_none() {
+                windows.open();
+            }
+            let more = source.pass(asked, &mut |count, copy| {
+                if let Some((begun, due)) = left_out {
+                    *caught_up += 1;
+                    if clock.now() - begun >= due {
+                        left_out = None;
+                        windows.open();
+                    }
+                    return;
+                }
                 counted.elements += count.elements;
                 counted.bytes += count.bytes;
-                if first_pass && hold.contains(&item) {
+                if first_pass && hold.contains(&done) {
                     windows.close();
                     held.push((count, copy()));
-                    windows.open();
+                    let due = due(windows, on_device);
+                    if due.is_zero() {
+                        windows.open();
+                    } else {
+                        left_out = Some((clock.now(), due));
+                    }
                 }
-                item += 1;
+                done += 1;
             })?;
             self.windows.close();
             if more == 0 {
                 return Err(empty());
             }
-            done += more;
-            if done < items {
-                self.ran_out = true;
+            if more < asked {
+                (self.ran_out, left_out) = (true, None);
                 source.rewind()?;
+                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
             }
         }
         self.samples.push((self.windows.wall - before.0).as_nanos() as u64);
@@ -361,7 +413,7 @@ impl Run {
             _ => 1,
         };
         seen.passes = self.passes;
-        seen.warmup = self.warmup;
+        (seen.warmup, seen.caught_up) = (self.warmup, self.caught_up);
         seen.elements = self.counted.elements;
         seen.bytes = self.counted.bytes;
         seen.flops = bencher.per_iteration.get().flops * items * seen.iterations_per_sample;
@@ -382,6 +434,12 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// For how long items are to be left out: as long as the clock has stood, where some may have been made meanwhile.
+fn due(windows: &Windows, on_device: bool) -> Duration {
+    let (stood, at_work) = windows.stood();
+    if at_work || on_device { stood } else { Duration::ZERO }
 }
 
 /// Adds what other processes used in the windows to what this one did, and takes out what is known of this one alone.
@@ -422,6 +480,8 @@ pub(super) fn draw(seed: u64, batches: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::bencher::{Dtype, Each, KeptField, Limits, Settings, Yield};
     use crate::device::{Clock, ManualClock};
@@ -575,6 +635,77 @@ mod tests {
         assert_eq!(yielded.seen.taken, Some(Taken::Passes));
         assert_eq!(yielded.seen.samples, vec![20_000_000; 5]);
         assert_eq!((yielded.seen.elements, yielded.hashes.len()), (200, 8));
+    }
+
+    /// Items that take a millisecond each when they are waited for, and nothing when they are there: while one is copied,
+    /// which takes five, another thread makes three.
+    struct Ahead {
+        rows: Rows,
+        there: Cell<u32>,
+    }
+
+    impl Ahead {
+        fn copy(&self) -> Kept {
+            self.there.set(3);
+            self.rows.hand.work(Duration::from_millis(3));
+            self.rows.hand.advance(Duration::from_millis(5));
+            Rows::item(self.rows.at)
+        }
+
+        fn take(&mut self) -> Option<Count> {
+            match self.there.get() {
+                0 => self.rows.hand.advance(Duration::from_millis(1)),
+                more => self.there.set(more - 1),
+            }
+            let is_more = self.rows.at < self.rows.batches;
+            self.rows.at += u64::from(is_more);
+            is_more.then_some(Count { elements: 2, bytes: 16 })
+        }
+    }
+
+    impl Source for Ahead {
+        fn rewind(&mut self) -> Result<()> {
+            self.there.set(0);
+            self.rows.rewind()
+        }
+
+        fn next(&mut self) -> Result<Option<Count>> {
+            Ok(self.take())
+        }
+
+        fn keep(&mut self) -> Result<Kept> {
+            Ok(self.copy())
+        }
+
+        fn whole_pass(&self) -> bool {
+            self.rows.whole
+        }
+
+        fn pass(&mut self, items: u64, each: &mut Each<'_>) -> Result<u64> {
+            for done in 0..items {
+                let Some(count) = self.take() else { return Ok(done) };
+                each(count, &|| self.copy());
+            }
+            Ok(items)
+        }
+    }
+
+    #[test]
+    fn what_other_threads_make_while_the_clock_stands_is_in_no_sample() {
+        for whole in [false, true] {
+            let mut ahead = Ahead { rows: Rows { whole, ..Rows::new(1000) }, there: Cell::default() };
+            let bencher = Bencher::new(Settings {
+                clock: ahead.rows.hand.clock(),
+                ..Settings::new(Purpose::Measure, LIMITS)
+            });
+            bencher.work(crate::bencher::Ticket::default());
+            bencher.stream(&mut ahead).unwrap();
+            let seen = bencher.finish().unwrap().seen;
+            let each = if whole { vec![20_000_000; 5] } else { vec![1_000_000; 100] };
+            assert_eq!((seen.samples, seen.elements), (each, 200));
+            // Of each copy, the three that were there and those of the five milliseconds that it took.
+            assert_eq!((seen.warmup, seen.caught_up), (15, 4 * 8), "whole passes: {whole}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) struct Windows {
     /// Only of windows that are measured.
     hardware: Option<HardwareCounters>,
     opened: Option<Opened>,
+    /// Since when no window is open.
+    stands: Stands,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
     /// What the last window saw, its iterations aside.
@@ -27,6 +29,18 @@ pub(super) struct SoFar {
     counted: [u64; 3],
 }
 
+/// What was read when the clock was stopped.
+#[derive(Debug)]
+struct Stands {
+    since: Duration,
+    /// Processor time of other threads than the measuring one.
+    others: Duration,
+}
+
+/// While the clock stands, others than the measuring thread may use one part in so many of the time: threads that wait wake
+/// up now and then.
+const IDLE: u32 = 100;
+
 /// What was read when a window was opened.
 #[derive(Debug)]
 struct Opened {
@@ -38,10 +52,12 @@ struct Opened {
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
+        let stands = Stands { since: clock.now(), others: clock.others() };
         Self {
             clock,
             hardware: None,
             opened: None,
+            stands,
             wall: Duration::ZERO,
             usage: Usage::NONE,
             last: Block::default(),
@@ -86,6 +102,12 @@ impl Windows {
         counters.read().map(Result::unwrap_or_default)
     }
 
+    /// How long the clock has stood, and whether other threads were at work meanwhile.
+    pub(super) fn stood(&self) -> (Duration, bool) {
+        let stood = self.clock.now() - self.stands.since;
+        (stood, self.clock.others().saturating_sub(self.stands.others) > stood / IDLE)
+    }
+
     /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the window's start and
     /// the first thing in it.
     pub(super) fn open(&mut self) -> Duration {
@@ -116,6 +138,7 @@ impl Windows {
         let usage = Usage::closing();
         if let Some(Opened { usage: before, waits, thread, start }) = self.opened.take() {
             let used = usage - before;
+            self.stands = Stands { since: end, others: self.clock.others() };
             self.wall += end - start;
             self.last = Block {
                 iterations: 0,

@@ -5,6 +5,8 @@ use std::{cell::Cell, rc::Rc};
 
 use std::time::{Duration, Instant};
 
+use super::usage::{processor_time, thread_time};
+
 /// A monotonic clock: time since an arbitrary fixed moment.
 #[derive(Clone, Debug)]
 pub struct Clock(Source);
@@ -13,24 +15,32 @@ pub struct Clock(Source);
 enum Source {
     Monotonic(Instant),
     #[cfg(test)]
-    Manual(Rc<Cell<Duration>>),
+    Manual(ManualClock),
 }
 
 /// The hand that turns a manual clock. Only for tests, so that a real clock is read without asking what it is.
 #[cfg(test)]
 #[derive(Clone, Debug, Default)]
-pub struct ManualClock(Rc<Cell<Duration>>);
+pub struct ManualClock {
+    now: Rc<Cell<Duration>>,
+    others: Rc<Cell<Duration>>,
+}
 
 #[cfg(test)]
 impl ManualClock {
     /// A clock that shows what this hand is set to.
     pub fn clock(&self) -> Clock {
-        Clock(Source::Manual(self.0.clone()))
+        Clock(Source::Manual(self.clone()))
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        self.0.set(self.0.get() + by);
+        self.now.set(self.now.get() + by);
+    }
+
+    /// Lets other threads have been on a processor for so much longer.
+    pub fn work(&self, by: Duration) {
+        self.others.set(self.others.get() + by);
     }
 }
 
@@ -46,7 +56,16 @@ impl Clock {
         match &self.0 {
             Source::Monotonic(base) => base.elapsed(),
             #[cfg(test)]
-            Source::Manual(hand) => hand.get(),
+            Source::Manual(hand) => hand.now.get(),
+        }
+    }
+
+    /// Time that all threads of this process but the calling one have been on a processor.
+    pub fn others(&self) -> Duration {
+        match &self.0 {
+            Source::Monotonic(_) => processor_time().saturating_sub(thread_time()),
+            #[cfg(test)]
+            Source::Manual(hand) => hand.others.get(),
         }
     }
 

@@ -89,7 +89,7 @@ impl Usage {
 
 /// Time that all threads of this process have been on a processor: `CLOCK_PROCESS_CPUTIME_ID`, in nanoseconds, where
 /// `getrusage` has microseconds.
-fn processor_time() -> Duration {
+pub(super) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every process has this clock");
     time.into()
 }

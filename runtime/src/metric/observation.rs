@@ -34,6 +34,9 @@ pub struct Observation {
     pub passes: u64,
     /// Samples that were taken for warm-up and left out.
     pub warmup: u64,
+    /// Items of a stream that were left out since they may have been made while the clock stood.
+    #[serde(default)]
+    pub caught_up: u64,
     /// Elements that the measured samples delivered, real ones only. 0 when the scenario stated none.
     pub elements: u64,
     /// Bytes that the measured samples delivered or moved. 0 when the scenario stated none.

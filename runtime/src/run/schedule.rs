@@ -138,9 +138,17 @@ struct Progress {
     /// What each case has shown, where there is a target.
     seen: Vec<Seen>,
     finished: usize,
-    spent: Duration,
+    /// The slots of repeats that verify, and of those that measure: the first go through everything, the others do not.
+    slots: [Slots; 2],
     guess: Duration,
     references: HashMap<PathBuf, Vec<u128>>,
+}
+
+/// What repeats of one kind have taken.
+#[derive(Clone, Copy, Default)]
+struct Slots {
+    finished: u32,
+    spent: Duration,
 }
 
 impl Progress {
@@ -175,7 +183,7 @@ impl Progress {
             round,
             seen,
             finished: 0,
-            spent: Duration::ZERO,
+            slots: [Slots::default(); 2],
             guess,
             references: HashMap::new(),
         }
@@ -224,16 +232,20 @@ impl Progress {
     }
 
     fn remaining(&self) -> Duration {
-        let each = if self.finished == 0 { self.guess } else { self.spent / self.finished as u32 };
-        let left =
-            self.left[self.at - 1..].iter().filter(|(index, _)| !self.given_up.contains(index)).count();
-        each * left as u32
+        let of_one = |(_, number): &(usize, u32)| {
+            let Slots { finished, spent } = self.slots[usize::from(*number > 0)];
+            spent.checked_div(finished).unwrap_or(self.guess)
+        };
+        let left = &self.left[self.at - 1..];
+        left.iter().filter(|(index, _)| !self.given_up.contains(index)).map(of_one).sum()
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
         self.finished += 1;
         self.seen[index].add(repeat);
-        self.spent += slot;
+        let slots = &mut self.slots[usize::from(repeat.number > 0)];
+        slots.finished += 1;
+        slots.spent += slot;
         if !matches!(repeat.outcome, Outcome::Measured { .. }) {
             self.given_up.insert(index);
         }
@@ -283,8 +295,9 @@ impl Progress {
 fn is_one_epoch(seen: &Observation, elements: usize) -> bool {
     let (passes, batches) =
         (seen.passes.max(1), (seen.samples.len() as u64 * seen.iterations_per_sample).max(1));
-    // A batch as large as the mean, rounded up; the passes have the warm-up between them, and a batch more in the first.
-    let left_out = (seen.warmup.div_ceil(passes) + 1) * seen.elements.div_ceil(batches);
+    // A batch as large as the mean, rounded up; the passes have the warm-up between them, and the first has a batch more and
+    // what was caught up with, most of it after copies.
+    let left_out = (seen.warmup.div_ceil(passes) + 1 + seen.caught_up) * seen.elements.div_ceil(batches);
     seen.elements.div_ceil(passes) + left_out <= elements as u64
 }
 

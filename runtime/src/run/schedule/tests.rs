@@ -31,7 +31,7 @@ impl Executor for Mock<'_> {
         Ended {
             outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.held.clone())),
             start: None,
-            slot: Duration::from_millis(1),
+            slot: if number == 0 { Duration::from_secs(15) } else { Duration::from_millis(1) },
             tree: None,
             stdout: Vec::new(),
             stderr: Vec::new(),
@@ -127,6 +127,32 @@ fn rounds_are_outside_and_cases_inside() {
     let expected: Vec<(String, u32)> =
         [("a", 1), ("b", 1), ("a", 2), ("b", 2)].iter().map(|(id, number)| ((*id).into(), *number)).collect();
     assert_eq!((ending, asked), (Ending::Complete, expected));
+}
+
+#[test]
+fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
+    let mut plan = plan(&["a", "b"], 2, Order::Declared);
+    for case in &mut plan.cases {
+        case.scenario = entry("x", Equivalence::Exact);
+    }
+    let mut mock = Mock {
+        asked: Vec::new(),
+        answer: &|_, _| Some(measured()),
+        round: HashMap::new(),
+        held: Vec::new(),
+        kept: Vec::new(),
+    };
+    let mut left = Vec::new();
+    let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
+        if let Event::RepeatStarted { remaining, .. } = event {
+            left.push(remaining);
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(Ending::Complete));
+    let guess = plan.estimate() / 6;
+    let (verify, measure) = (Duration::from_secs(15), Duration::from_millis(1));
+    assert_eq!(left, [guess * 6, verify + guess * 4, guess * 4, measure * 3, measure * 2, measure]);
 }
 
 #[test]
