@@ -37,6 +37,8 @@ pub struct Settings {
     pub mode: Option<Mode>,
     /// The device, where it is not the platform's own.
     pub device: Option<Rc<dyn Device>>,
+    /// Whether this process runs nothing beside the repeat: what its other threads do is the subject's then.
+    pub alone: bool,
 }
 
 impl Settings {
@@ -55,6 +57,7 @@ impl Settings {
             platform: Platform::Cpu,
             mode: None,
             device: None,
+            alone: false,
         }
     }
 }

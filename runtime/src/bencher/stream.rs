@@ -139,8 +139,7 @@ struct Run {
     warmup: u64,
     /// Items that were left out since they may have been made while the clock stood.
     caught_up: u64,
-    /// Whether what is made while the clock stands could not be seen here.
-    on_device: bool,
+    meanwhile: Meanwhile,
     passes: u64,
     /// Positions within the first pass that are copied.
     hold: Vec<u64>,
@@ -165,7 +164,7 @@ impl Run {
             first: None,
             warmup: 0,
             caught_up: 0,
-            on_device: bencher.settings.platform != Platform::Cpu,
+            meanwhile: Meanwhile::of(bencher),
             passes: 0,
             hold: draw(bencher.settings.hold_seed, batches),
             held: Vec::with_capacity(HELD),
@@ -185,7 +184,7 @@ impl Run {
         }
         loop {
             source.rewind()?;
-            let (due, begun) = (due(&self.windows, self.on_device), bencher.settings.clock.now());
+            let (due, begun) = (self.meanwhile.due(&self.windows), bencher.settings.clock.now());
             if whole {
                 self.warm_up_pass(limits.warmup, source)?;
             } else {
@@ -266,7 +265,8 @@ impl Run {
     /// One pass, item by item.
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
-        let mut rewound = false;
+        // How often the data has ended since the last item. The second time it is as long as what was caught up with, or empty.
+        let mut ends = 0;
         let mut item = 0;
         self.samples.reserve(items as usize);
         let mut last = self.open(source)?;
@@ -275,18 +275,19 @@ impl Run {
             let Some(count) = source.next()? else {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
                 self.close_at(last, source)?;
-                if rewound {
-                    return Err(empty());
-                }
-                (rewound, self.ran_out) = (true, true);
+                (ends, self.ran_out) = (ends + 1, true);
                 source.rewind()?;
-                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
+                match ends {
+                    1 => self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?,
+                    2 => {}
+                    _ => return Err(empty()),
+                }
                 last = self.open(source)?;
                 continue;
             };
             source.ready()?;
             let now = clock.now();
-            rewound = false;
+            ends = 0;
             self.samples.push((now - last).as_nanos() as u64);
             self.counted.elements += count.elements;
             self.counted.bytes += count.bytes;
@@ -295,7 +296,7 @@ impl Run {
                 // Copied between two stamps and left out of every window alike.
                 self.close_at(now, source)?;
                 self.held.push((count, source.keep()?));
-                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
+                self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?;
                 last = self.open(source)?;
             }
             item += 1;
@@ -335,11 +336,12 @@ impl Run {
         let clock = &bencher.settings.clock;
         let before = (self.windows.wall, self.windows.usage.cpu);
         let mut done = 0;
+        let mut ended = false;
         let mut left_out: Option<(Duration, Duration)> = None; // since when items are, and for how long
         while done < items {
             let (hold, held, counted, windows, caught_up) =
                 (&self.hold, &mut self.held, &mut self.counted, &mut self.windows, &mut self.caught_up);
-            let (first_pass, on_device) = (self.passes == 0, self.on_device);
+            let (first_pass, meanwhile) = (self.passes == 0, self.meanwhile);
             let asked = items - done;
             if left_out.is_none() {
                 windows.open();
@@ -358,7 +360,7 @@ impl Run {
                 if first_pass && hold.contains(&done) {
                     windows.close();
                     held.push((count, copy()));
-                    let due = due(windows, on_device);
+                    let due = meanwhile.due(windows);
                     if due.is_zero() {
                         windows.open();
                     } else {
@@ -368,14 +370,17 @@ impl Run {
                 done += 1;
             })?;
             self.windows.close();
-            if more == 0 {
+            if more == 0 && ended {
                 return Err(empty());
             }
             if more < asked {
                 (self.ran_out, left_out) = (true, None);
                 source.rewind()?;
-                self.catch_up(bencher, due(&self.windows, self.on_device), source)?;
+                if more > 0 {
+                    self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?;
+                }
             }
+            ended = more == 0;
         }
         self.samples.push((self.windows.wall - before.0).as_nanos() as u64);
         self.cpu.push((self.windows.usage.cpu - before.1).as_nanos() as u64);
@@ -436,10 +441,34 @@ impl Run {
     }
 }
 
-/// For how long items are to be left out: as long as the clock has stood, where some may have been made meanwhile.
-fn due(windows: &Windows, on_device: bool) -> Duration {
-    let (stood, at_work) = windows.stood();
-    if at_work || on_device { stood } else { Duration::ZERO }
+/// What may make items while the clock stands.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    /// Nothing that counts: no time is kept, or who else is at work in this process is not known.
+    Nothing,
+    /// Other threads, whose processor time is seen.
+    Threads,
+    /// A device, whose work is not.
+    Device,
+}
+
+impl Meanwhile {
+    fn of(bencher: &Bencher) -> Self {
+        let settings = &bencher.settings;
+        match (settings.purpose, settings.platform) {
+            (Purpose::Measure, Platform::Cpu) if settings.alone => Self::Threads,
+            (Purpose::Measure, Platform::Cpu) | (Purpose::Verify | Purpose::Smoke, _) => Self::Nothing,
+            (Purpose::Measure, _) => Self::Device,
+        }
+    }
+
+    /// For how long items are to be left out: as long as the clock has stood, where some may have been made meanwhile.
+    fn due(self, windows: &Windows) -> Duration {
+        match (self, windows.stood()) {
+            (Self::Threads, (stood, true)) | (Self::Device, (stood, _)) => stood,
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// Adds what other processes used in the windows to what this one did, and takes out what is known of this one alone.
@@ -690,21 +719,32 @@ mod tests {
         }
     }
 
+    fn ahead(whole: bool, batches: u64) -> Observation {
+        let mut ahead = Ahead { rows: Rows { whole, ..Rows::new(batches) }, there: Cell::default() };
+        let clock = ahead.rows.hand.clock();
+        let settings = Settings { alone: true, clock, ..Settings::new(Purpose::Measure, LIMITS) };
+        let bencher = Bencher::new(settings);
+        bencher.work(crate::bencher::Ticket::default());
+        bencher.stream(&mut ahead).unwrap();
+        bencher.finish().unwrap().seen
+    }
+
     #[test]
     fn what_other_threads_make_while_the_clock_stands_is_in_no_sample() {
         for whole in [false, true] {
-            let mut ahead = Ahead { rows: Rows { whole, ..Rows::new(1000) }, there: Cell::default() };
-            let bencher = Bencher::new(Settings {
-                clock: ahead.rows.hand.clock(),
-                ..Settings::new(Purpose::Measure, LIMITS)
-            });
-            bencher.work(crate::bencher::Ticket::default());
-            bencher.stream(&mut ahead).unwrap();
-            let seen = bencher.finish().unwrap().seen;
+            let seen = ahead(whole, 1000);
             let each = if whole { vec![20_000_000; 5] } else { vec![1_000_000; 100] };
             assert_eq!((seen.samples, seen.elements), (each, 200));
             // Of each copy, the three that were there and those of the five milliseconds that it took.
             assert_eq!((seen.warmup, seen.caught_up), (15, 4 * 8), "whole passes: {whole}");
+        }
+    }
+
+    #[test]
+    fn an_epoch_that_ends_where_it_is_caught_up_with_is_begun_again() {
+        for (whole, batches) in (1..60).flat_map(|batches| [(false, batches), (true, batches)]) {
+            let seen = ahead(whole, batches);
+            assert_eq!(seen.elements, 40 * seen.passes, "{batches} batches, whole passes: {whole}");
         }
     }
 

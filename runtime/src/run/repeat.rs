@@ -81,6 +81,7 @@ fn attempt(
         platform: ask.platform,
         mode: ask.mode,
         device: None,
+        alone: true,
     });
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
     // What the device has not told yet is of this case, and no other is to be blamed for it.
