@@ -35,6 +35,9 @@ pub enum Delivery {
     Owned,
     /// A view of memory that the loader keeps: valid until the next batch is asked for.
     View,
+    /// A buffer in a device's memory, complete there. Who delivers to the host has a transfer more: cases are ranked among
+    /// those that deliver to the same place.
+    Device,
 }
 
 /// The work of one repeat: what was said and what was seen.

@@ -21,8 +21,7 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
     }
     for group in groups(&run.cases) {
         let first = group[0];
-        let title = CaseId { adapter: None, ..first.id.clone() }.to_string();
-        let title = terminal.paint(Style::Bold, &title);
+        let title = terminal.paint(Style::Bold, &first.group());
         writeln!(text, "\n{title}  {}", first.description).expect(FITS);
         let mut rows = Rows::default();
         for case in ranked(&group) {
@@ -41,14 +40,18 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
 
 const FITS: &str = "a String takes all that is written";
 
-/// Cases of one scenario and point, in the order of the record.
+/// Cases that are ranked among each other, in the order of the record.
 fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
     let mut groups: Vec<Vec<&CaseRecord>> = Vec::new();
-    let same = |a: &CaseRecord, b: &CaseRecord| a.id.scenario == b.id.scenario && a.id.point == b.id.point;
+    let mut titles: Vec<String> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
-        match groups.iter_mut().find(|group| same(group[0], case)) {
-            Some(group) => group.push(case),
-            None => groups.push(vec![case]),
+        let title = case.group();
+        match titles.iter().position(|other| *other == title) {
+            Some(at) => groups[at].push(case),
+            None => {
+                titles.push(title);
+                groups.push(vec![case]);
+            }
         }
     }
     groups
@@ -275,6 +278,7 @@ pub fn bencher_lines(run: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bencher::{Delivery, Work};
     use crate::store::fixtures;
 
     /// A run of one scenario and point through adapters that took these times.
@@ -340,6 +344,26 @@ PC-1/depth=1  A chain of cheap transforms.
         assert!(line("wrong").ends_with("not ranked") && !line("plain").contains("slower"), "{shown}");
         let apart = "unequal work: PC-1/depth=1/wrong: elements: 2, the reference has 3";
         assert!(shown.contains(apart), "{shown}");
+    }
+
+    #[test]
+    fn batches_that_stay_on_a_device_are_ranked_among_themselves() {
+        let slow = FAST.map(|value| value * 2.0);
+        let mut run = run(&[("copies", slow), ("stays", FAST), ("stays too", slow)]);
+        for case in &mut run.cases[1..] {
+            let mut work = Work::default();
+            work.ticket.delivery = Delivery::Device;
+            case.work = Some(work);
+        }
+        let expected = "
+PC-1/depth=1  A chain of cheap transforms.
+  copies  2.06 s  [2.00 .. 2.12 s]
+
+PC-1/depth=1, on the device  A chain of cheap transforms.
+  stays      1.03 s  [1.00 .. 1.06 s]  best
+  stays too  2.06 s  [2.00 .. 2.12 s]  2.00x slower
+";
+        assert_eq!(shown(&run), expected);
     }
 
     #[test]

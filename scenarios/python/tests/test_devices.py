@@ -150,6 +150,7 @@ def test_a_worker_tells_which_backend_is_active_and_hands_batches_over_from_it(i
     said, opened = worker.open(images, tmp_path, images.spec("Normalize"), device="gpu")
     assert said == "opened", opened
     assert opened["backend"] == "gpu" and opened["executed"]["ran_on"] == "cpu, delivered to queue:0"
+    assert opened["executed"]["delivery"] == "device"
     pipeline = images.pipeline("Normalize")
     wanted = list(reference.open(pipeline, images.data, Place(tmp_path, tmp_path)).begin(0))
     for got, batch in zip(worker.verify(), wanted, strict=True):

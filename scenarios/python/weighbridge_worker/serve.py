@@ -82,7 +82,7 @@ class Case:
                 "transforms": list(executed.transforms),
                 "ran_on": ran_on,
                 "synchronised": executed.synchronised,
-                "delivery": executed.delivery,
+                "delivery": executed.delivery if device is HOST else "device",
                 "workers": executed.workers,
             },
             "backend": device.backend,

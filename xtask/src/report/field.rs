@@ -1,7 +1,7 @@
 //! The field: what was measured of each scenario and variant, and how the subject stands to the best of its rivals.
 
 use anyhow::Result;
-use weighbridge::data::{CaseId, CaseRecord, CaseStatus, Place, Ratio, RunRecord, rank};
+use weighbridge::data::{CaseRecord, CaseStatus, Place, Ratio, RunRecord, rank};
 use weighbridge_scenarios::adapters::python::{self, PEERS};
 
 use crate::stop;
@@ -181,7 +181,7 @@ fn groups(run: &RunRecord) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let measured = run.cases.iter().filter(|case| case.status == CaseStatus::Measured);
     for case in measured.filter(|case| case.id.adapter.is_some()) {
-        let title = CaseId { adapter: None, ..case.id.clone() }.to_string();
+        let title = case.group();
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.cases.push(case),
             None => groups.push(Group { title, cases: vec![case], metric: "" }),

@@ -124,6 +124,7 @@ fn asymmetry(ours: &Ticket, theirs: &Ticket) -> Option<(String, String)> {
     let words = |delivery| match delivery {
         Delivery::Owned => "hands over buffers that hold",
         Delivery::View => "hands out views of memory that it keeps",
+        Delivery::Device => "leaves its batches on a device",
     };
     (ours.delivery != theirs.delivery).then(|| (words(ours.delivery).into(), words(theirs.delivery).into()))
 }

@@ -318,6 +318,7 @@ pub(super) fn work(field: &Field<'_>) -> String {
             said(|ticket| match ticket.delivery {
                 Delivery::Owned => "buffers".to_owned(),
                 Delivery::View => "views".to_owned(),
+                Delivery::Device => "buffers on the device".to_owned(),
             }),
             said(|ticket| ticket.workers.to_string()),
         ]);

@@ -350,15 +350,20 @@ impl Epochs for Cursor {
     }
 
     fn executed(&self) -> Executed {
-        let (synchronised, ran_on) = match self.place {
-            Place::Host => ("an event behind the copy to the host", "cuda:0, delivered to cpu"),
-            Place::Device => ("an event behind the kernels; the batch stays on the device", "cuda:0"),
+        // A slot's buffers, the consumer's until it asks for the next one.
+        let (synchronised, ran_on, delivery) = match self.place {
+            Place::Host => {
+                ("an event behind the copy to the host", "cuda:0, delivered to cpu", Delivery::Owned)
+            }
+            Place::Device => {
+                ("an event behind the kernels; the batch stays on the device", "cuda:0", Delivery::Device)
+            }
         };
         Executed {
             transforms: self.spec.work(),
             ran_on: ran_on.into(),
             synchronised: synchronised.into(),
-            delivery: Delivery::Owned, // a slot's buffers, the consumer's until it asks for the next one
+            delivery,
             workers: 0,
         }
     }
