@@ -8,7 +8,18 @@ use std::time::{Duration, Instant};
 
 use crate::external::{Bench, Ran, xtask};
 
-const ARGS: &[&str] = &["SORT-1", "SUM-1", "--quick", "--measurement-time", "0.002", "--repeats", "4"];
+/// Three cases with three repeats each, and their verifying ones.
+const ARGS: &[&str] = &[
+    "SORT-1",
+    "SUM-1",
+    "--param",
+    "SORT-1.len=1000",
+    "--quick",
+    "--measurement-time",
+    "0.002",
+    "--repeats",
+    "3",
+];
 
 /// How many moments are tried.
 const MOMENTS: u64 = 100;

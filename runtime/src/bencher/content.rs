@@ -187,8 +187,8 @@ fn header_hash(field: &KeptField) -> u64 {
 fn for_each_number(field: &KeptField, mut each: impl FnMut(f64)) {
     macro_rules! numbers {
         ($type:ty) => {
-            for bytes in field.bytes.chunks_exact(size_of::<$type>()) {
-                each(<$type>::from_le_bytes(bytes.try_into().expect("chunks are of that size")) as f64);
+            for bytes in field.bytes.as_chunks().0 {
+                each(<$type>::from_le_bytes(*bytes) as f64);
             }
         };
     }
