@@ -59,6 +59,8 @@ pub struct Ran {
     pub restarts: Vec<u64>,
     /// Batches that were left out.
     pub warmup: u64,
+    /// Batches of the first pass that were left out since they may have been made while the clock stood.
+    pub caught_up: u64,
     /// How often the batches were gone through.
     pub passes: u64,
     /// Whether the epoch ended within a pass and was begun again.
@@ -309,7 +311,7 @@ impl Bencher {
         seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
         seen.iterations_per_sample = if ran.whole_pass { limits.batches } else { 1 };
         seen.flops = self.per_iteration.get().flops * ran.samples.len() as u64 * seen.iterations_per_sample;
-        (seen.passes, seen.warmup) = (ran.passes, ran.warmup);
+        (seen.passes, seen.warmup, seen.caught_up) = (ran.passes, ran.warmup, ran.caught_up);
         (seen.elements, seen.bytes) = (ran.elements, ran.bytes);
         (seen.wall, seen.first_item) = (ran.wall, ran.first);
         seen.usage = Usage {

@@ -388,6 +388,7 @@ impl Remote for Worker {
             first: ran.first,
             restarts: ran.restarts,
             warmup: ran.warmup,
+            caught_up: ran.caught_up,
             passes: ran.passes,
             ran_out: ran.ran_out,
             usage: ran.usage.into(),

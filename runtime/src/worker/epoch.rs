@@ -60,13 +60,15 @@ impl Epoch {
         if ran.ran_out || order == Order::Lost {
             return Ok(());
         }
-        // The first batch of the process is a figure of its own: in the first pass one at least is left out.
+        // The first batch of the process is a figure of its own: in the first pass one at least is left out, and what is caught up
+        // with after the copies.
         let pass = |skipped: u64| {
-            let (from, to) = (skipped * self.batch, (skipped + limits.batches) * self.batch);
-            to.min(self.elements).saturating_sub(from)
+            let from = skipped.saturating_mul(self.batch);
+            from.saturating_add(limits.batches * self.batch).min(self.elements).saturating_sub(from)
         };
         let later = (ran.passes - 1).saturating_mul(pass(limits.warmup));
-        let expected = pass(limits.warmup.max(1)).saturating_add(later);
+        let first = limits.warmup.max(1).saturating_add(ran.caught_up);
+        let expected = pass(first).saturating_add(later);
         if ran.elements == expected { Ok(()) } else { wrong(expected.to_string()) }
     }
 
@@ -148,6 +150,10 @@ mod tests {
         // 1000 elements are 15 whole batches and 40: after 8 of warm-up, 7 whole ones and the short one are left.
         let late = Limits { warmup: 8, batches: 8, ..LIMITS };
         IMAGES.check(&ran(7 * 64 + 40), late, Order::Kept).expect("the last is short");
+        let caught_up = Ran { caught_up: 3, ..ran(10 * 64) };
+        IMAGES.check(&caught_up, LIMITS, Order::Kept).expect("of fifteen, two of warm-up, three and ten");
+        let caught_up = Ran { caught_up: 4, ..ran(9 * 64 + 40) };
+        IMAGES.check(&caught_up, LIMITS, Order::Kept).expect("the last of sixteen is short");
         let said = refused(Order::Kept, &ran(650));
         assert!(said.contains("counted 650 elements") && said.contains("640 at most"), "{said}");
         let said = refused(Order::Kept, &ran(576));

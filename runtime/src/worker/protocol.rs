@@ -226,6 +226,8 @@ pub(super) struct Ran {
     #[serde(default)]
     pub(super) restarts: Vec<u64>,
     pub(super) warmup: u64,
+    #[serde(default)]
+    pub(super) caught_up: u64,
     pub(super) passes: u64,
     pub(super) ran_out: bool,
     pub(super) usage: Usage,

@@ -56,6 +56,27 @@ def test_passes_end_when_the_clock_has_run_for_its_time(slow):
     assert ran.passes == 3 and ran.wall >= 3 * SECOND
 
 
+def test_what_may_have_been_made_while_the_clock_stood_for_a_copy_is_left_out(slow, monkeypatch):
+    loader = slow(0, SECOND)
+    stood = iter([SECOND, 0])
+    monkeypatch.setattr(loop.Clock, "stood_at_work", lambda clock, unseen: next(stood))
+    ran = loop.run(loader, 1, 3, SECOND, [0, 1])
+    # Batch 0 was the warm-up, 1 and 3 were held, 2 is gone.
+    assert (ran.passes, len(ran.samples), ran.warmup, ran.caught_up) == (1, 3, 1, 1)
+    batches = list(reference.NumPy(loader.pipeline, loader.data).begin(0))
+    assert [next(iter(batch.values())).tobytes() for batch in ran.held] == [
+        next(iter(batches[place].values())).tobytes() for place in (1, 3)
+    ]
+    assert ran.elements == sum(len(next(iter(batches[place].values()))) for place in (1, 3, 4))
+
+
+def test_an_epoch_that_ends_while_it_is_caught_up_with_is_begun_again(slow, monkeypatch):
+    loader = slow(0, SECOND)
+    monkeypatch.setattr(loop.Clock, "stood_at_work", lambda clock, unseen: 1000 * SECOND)
+    ran = loop.run(loader, 1, 4, SECOND, [0])
+    assert (ran.passes, len(ran.samples), ran.ran_out, loader.began) == (1, 4, True, [0, 0])
+
+
 def test_another_epoch_than_the_first_is_gone_through_where_it_is_asked_for(slow):
     loader = slow(0, SECOND)
     loop.run(loader, 1, 4, 5 * SECOND, [], epoch=3)

@@ -20,6 +20,9 @@ now = time.perf_counter_ns  # CLOCK_MONOTONIC
 STOOD, TIMES = 20_000_000_000, 20
 """The passes end before their time when the clock has stood for so many nanoseconds, and so many times `min_time`."""
 
+IDLE = 100
+"""While the clock stands, others than the loop's thread may use one part in so many of the time: they wake up."""
+
 
 class Empty(Exception):
     """An epoch that has no batch."""
@@ -36,6 +39,7 @@ class Measured:
     first: int | None = None
     restarts: list[int] = field(default_factory=list)
     warmup: int = 0
+    caught_up: int = 0
     passes: int = 0
     ran_out: bool = False
     usage: Usage = field(default_factory=Usage)
@@ -58,6 +62,7 @@ class Measured:
             "first": self.first,
             "restarts": self.restarts,
             "warmup": self.warmup,
+            "caught_up": self.caught_up,
             "passes": self.passes,
             "ran_out": self.ran_out,
             "usage": asdict(self.usage),
@@ -89,6 +94,17 @@ class Clock:
             self._measured.stopped_cpu += all_cpu - cpu
             self._measured.stopped_others += max(0, (all_cpu - cpu) - (thread - own))
         return start
+
+    def stood_at_work(self, unseen: bool) -> int:
+        """How long the clock has stood, if others than the loop's thread were at work meanwhile; else 0. Work
+        that is `unseen`, on a device, may always have been done.
+        """
+        if self._stood is None:
+            return 0
+        stood, cpu, own = self._stood
+        others = (self._tree.look().cpu - cpu) - (time.thread_time_ns() - own)
+        wall = now() - stood
+        return wall if unseen or others > wall // IDLE else 0
 
     def leave_out(self) -> None:
         """What follows is asked for, but left out: it is neither measured nor time that the clock stands idle."""
@@ -146,6 +162,23 @@ class Run:
             count -= 1
         return iterator
 
+    def catch_up(self, iterator: Iterator[Batch]) -> Iterator[Batch]:
+        """Leaves out batches for as long as the clock has stood, where some may have been made meanwhile: they come
+        first, and each measured one is waited for.
+        """
+        due = self.clock.stood_at_work(unseen=self.device is not HOST)
+        if not due:
+            return iterator
+        self.clock.leave_out()
+        begun = now()
+        while now() - begun < due:
+            batch = next(iterator, None)
+            if batch is None:
+                return self.rewind(False)
+            self.device.weigh(batch)
+            self.measured.caught_up += 1
+        return iterator
+
     def rewind(self, rewound: bool) -> Iterator[Batch]:
         """Goes back to the beginning at the end of the data."""
         if rewound:
@@ -197,7 +230,7 @@ class Run:
                 # Copied between two stamps, with the clock stopped.
                 measured.held.append(device.kept(batch))
                 held_at.pop(0)
-                rewound = False
+                iterator, rewound = self.catch_up(iterator), False
             if done < batches:
                 start = last = clock.start()
         measured.elements += elements
