@@ -11,7 +11,7 @@ type Device = *mut c_void;
 
 /// The library of this world, initialised, and its first device.
 struct Nvml {
-    library: Library,
+    loaded: Library,
     device: Device,
 }
 
@@ -35,7 +35,7 @@ impl Nvml {
                 .expect("nvmlDeviceGetHandleByUUID");
             let text = std::ffi::CString::new(uuid.clone()).expect("no NUL");
             assert_eq!(find(text.as_ptr(), &raw mut device), 0, "{uuid}");
-            Self { library, device }
+            Self { loaded: library, device }
         }
     }
 
@@ -45,7 +45,7 @@ impl Nvml {
         // SAFETY: callers name functions of this shape.
         let result = unsafe {
             let function =
-                self.library.get::<unsafe extern "C" fn(Device, *mut T) -> c_int>(name).expect(name);
+                self.loaded.get::<unsafe extern "C" fn(Device, *mut T) -> c_int>(name).expect(name);
             function(self.device, &raw mut value)
         };
         (result, value)
@@ -57,7 +57,7 @@ impl Nvml {
         // SAFETY: callers name functions of this shape.
         let result = unsafe {
             let function = self
-                .library
+                .loaded
                 .get::<unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> c_int>(name)
                 .expect(name);
             function(self.device, kind, &raw mut value)
@@ -88,7 +88,7 @@ pub fn both_libraries_tell_the_same_identity_and_memory(world: &World) {
     // SAFETY: a buffer of the length that is told.
     let named = unsafe {
         let function = nvml
-            .library
+            .loaded
             .get::<unsafe extern "C" fn(Device, *mut c_char, c_uint) -> c_int>("nvmlDeviceGetName")
             .expect("nvmlDeviceGetName");
         assert_eq!(function(nvml.device, name.as_mut_ptr(), 96), 0);
@@ -159,7 +159,7 @@ pub fn this_process_is_among_those_on_the_device(world: &World) {
     // SAFETY: as many places as the count says.
     unsafe {
         let list = nvml
-            .library
+            .loaded
             .get::<unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> c_int>(
                 "nvmlDeviceGetComputeRunningProcesses_v3",
             )

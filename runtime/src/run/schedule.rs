@@ -63,7 +63,7 @@ pub(super) fn go<E>(
         }
         let case = &plan.cases[index];
         let remaining = progress.remaining();
-        sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished, remaining })?;
+        sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
         let mut ask = ask(task, case, number);
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
             ask.limits = progress.seen[index].limits(plan.limits);
@@ -137,7 +137,6 @@ struct Progress {
     round: u32,
     /// What each case has shown, where there is a target.
     seen: Vec<Seen>,
-    finished: usize,
     /// The slots of repeats that verify, and of those that measure: the first go through everything, the others do not.
     slots: [Slots; 2],
     guess: Duration,
@@ -182,7 +181,6 @@ impl Progress {
             done,
             round,
             seen,
-            finished: 0,
             slots: [Slots::default(); 2],
             guess,
             references: HashMap::new(),
@@ -231,6 +229,11 @@ impl Progress {
         })
     }
 
+    /// Repeats that have ended.
+    fn finished(&self) -> usize {
+        self.slots.iter().map(|slots| slots.finished as usize).sum()
+    }
+
     fn remaining(&self) -> Duration {
         let of_one = |(_, number): &(usize, u32)| {
             let Slots { finished, spent } = self.slots[usize::from(*number > 0)];
@@ -241,7 +244,6 @@ impl Progress {
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
-        self.finished += 1;
         self.seen[index].add(repeat);
         let slots = &mut self.slots[usize::from(repeat.number > 0)];
         slots.finished += 1;
@@ -297,8 +299,10 @@ fn is_one_epoch(seen: &Observation, elements: usize) -> bool {
         (seen.passes.max(1), (seen.samples.len() as u64 * seen.iterations_per_sample).max(1));
     // A batch as large as the mean, rounded up; the passes have the warm-up between them, and the first has a batch more and
     // what was caught up with, most of it after copies.
-    let left_out = (seen.warmup.div_ceil(passes) + 1 + seen.caught_up) * seen.elements.div_ceil(batches);
-    seen.elements.div_ceil(passes) + left_out <= elements as u64
+    // (A worker's counts may be any.)
+    let left_out = seen.warmup.div_ceil(passes).saturating_add(1).saturating_add(seen.caught_up);
+    let left_out = left_out.saturating_mul(seen.elements.div_ceil(batches));
+    seen.elements.div_ceil(passes).saturating_add(left_out) <= elements as u64
 }
 
 /// How many of these hashes are there more often than among the known ones, which are sorted.

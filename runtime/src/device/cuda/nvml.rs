@@ -63,7 +63,7 @@ impl Nvml {
     pub(super) fn open(driver: &Driver, info: &DeviceInfo) -> Result<Self, String> {
         // A stand-in is one library for both.
         if driver.stand_in {
-            return Self::of(driver.library(), info);
+            return Self::of(driver.loaded(), info);
         }
         // SAFETY: its initialisers are those that any monitor of the device runs.
         let library = unsafe { Library::new("libnvidia-ml.so.1") }

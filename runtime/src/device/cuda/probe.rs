@@ -65,7 +65,7 @@ type Now = unsafe extern "C" fn() -> u64;
 /// The driver, found and initialised.
 #[derive(Debug)]
 pub(super) struct Driver {
-    library: Library,
+    loaded: Library,
     /// `cuEventElapsedTime` under either of its names: which of them cudarc calls depends on the version that it was
     /// built for.
     pub(super) elapsed: Elapsed,
@@ -105,12 +105,12 @@ impl Driver {
         }
         let uuid = symbol(&library, "cuDeviceGetUuid_v2").or_else(|| symbol(&library, "cuDeviceGetUuid"));
         let stand_in = has(&library, "fakegpu_abi");
-        Ok(Self { library, elapsed, uuid, stand_in })
+        Ok(Self { loaded: library, elapsed, uuid, stand_in })
     }
 
     /// The host's clock: that of the stand-in where it has one of its own.
     pub(super) fn clock(&self) -> HostClock {
-        match symbol::<Now>(&self.library, "fakegpu_now").filter(|_| self.stand_in) {
+        match symbol::<Now>(&self.loaded, "fakegpu_now").filter(|_| self.stand_in) {
             Some(now) => HostClock::StandIn(now),
             None => HostClock::Monotonic(Clock::monotonic()),
         }
@@ -118,8 +118,8 @@ impl Driver {
 
     /// The library, for those who look for more in it.
     #[cfg(feature = "nvml")]
-    pub(super) fn library(&self) -> &Library {
-        &self.library
+    pub(super) fn loaded(&self) -> &Library {
+        &self.loaded
     }
 }
 

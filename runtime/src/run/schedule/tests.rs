@@ -292,6 +292,10 @@ fn elements_that_the_reference_never_delivered_fail_the_repeat() {
     assert!(failure.detail.ends_with("delivers the same elements again"), "{}", failure.detail);
     let around = saw(&[7, 7], Ticket::default(), pass(2));
     assert!(matches!(around, Outcome::Measured { .. }), "the epoch was begun anew");
+    for caught_up in [1, u64::MAX] {
+        let around = saw(&[7, 7], Ticket::default(), Observation { caught_up, ..pass(1) });
+        assert!(matches!(around, Outcome::Measured { .. }), "what was left out may have ended the epoch");
+    }
     let declared = Ticket { unequal: Some("crops otherwise".into()), ..Ticket::default() };
     assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
 }
