@@ -40,7 +40,7 @@ const LEFT_OUT: [Transform; 4] = [
 
 /// One test alone in this binary: another one beside it would be counted too.
 #[test]
-fn no_batch_in_steady_state_allocates() {
+fn no_batch_in_steady_state_allocates_nor_does_another_epoch() {
     let place = tempfile::tempdir().unwrap();
     let images = DataSpec::images(640, 16, 3);
     let data = Arc::new(Cache::at(place.path()).open(&images).unwrap());
@@ -69,8 +69,11 @@ fn no_batch_in_steady_state_allocates() {
                         assert!(epochs.advance().unwrap());
                     }
                     let before = ALLOCATIONS.load(Ordering::Relaxed);
-                    for _ in 0..20 {
-                        assert!(epochs.advance().unwrap());
+                    for epoch in [1, 2] {
+                        for _ in 0..20 {
+                            assert!(epochs.advance().unwrap());
+                        }
+                        epochs.begin(epoch).unwrap(); // in the middle of the one before
                     }
                     let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
                     // A thread that waits for the first time makes its place in a channel's queue, once.

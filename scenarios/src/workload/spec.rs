@@ -259,7 +259,7 @@ impl PipelineSpec {
         let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
         let batch = |row: usize| self.batch_size.min(self.source.elements) as u64 * row as u64;
         let workers = self.workers as u64;
-        let made = (1 + 2 * workers) * batch(output); // the current one, and two that a worker has ahead
+        let made = (1 + 3 * workers) * batch(output); // a pipeline's own, and what each worker has ahead and lends
         let staged = (1 + workers) * batch(source + merged); // rows of a file, pixels that move, branches before they merge
         let held = HELD * batch(output);
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks

@@ -70,6 +70,13 @@ impl Buffers {
         Self { elements: 0, kinds: kinds.to_vec(), fields: kinds.iter().map(room).collect() }
     }
 
+    /// Writes to all of its memory, which the system gives at the first touch of each page only.
+    pub(super) fn touch(&mut self) {
+        for field in &mut self.fields {
+            std::hint::black_box(&mut field.bytes).words.fill(0);
+        }
+    }
+
     /// The room of the first elements of a field, at full length.
     pub(super) fn first_mut(&mut self, field: usize, elements: usize) -> &mut [u8] {
         let Field { bytes, row, whole_row } = &mut self.fields[field];

@@ -15,6 +15,28 @@ use super::slowdown::Slowdown;
 use crate::data::DataSet;
 use crate::workload::{Draws, PipelineSpec};
 
+/// An epoch, as whoever makes its batches has to know it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Epoch {
+    pub(super) number: u64,
+    /// Which elements it has, where the data set is mixed.
+    order: Arc<Order>,
+}
+
+impl Epoch {
+    /// Throws its order, in the room of the one before.
+    pub(super) fn throw(&mut self, spec: &PipelineSpec) {
+        if spec.structure.mixture.is_empty() {
+            return;
+        }
+        if Arc::get_mut(&mut self.order).is_none() {
+            self.order = Arc::default(); // somebody still has the one before
+        }
+        let order = Arc::get_mut(&mut self.order).expect("nobody else has it");
+        order.throw(spec, Draws::new(spec.seed, self.number));
+    }
+}
+
 /// Makes the batches of a pipeline on one thread.
 #[derive(Debug)]
 pub(super) struct Maker {
@@ -22,8 +44,6 @@ pub(super) struct Maker {
     input: Input,
     lines: Arc<Vec<Line>>,
     rooms: Vec<Room>,
-    /// The order of the epoch, where the data set is mixed.
-    order: Arc<Order>,
     gathered: Bytes,
     /// Which field says how long a row is, and what it says of the elements at hand.
     length_field: Option<usize>,
@@ -47,7 +67,6 @@ impl Maker {
             rooms: lines.iter().map(|_| Room::default()).collect(),
             length_field: line::length_field(&lines, data),
             lines,
-            order: Arc::default(),
             gathered: Bytes::default(),
             lengths: Vec::new(),
             kept: empty(spec),
@@ -63,7 +82,6 @@ impl Maker {
             input: self.input.another(&self.spec),
             lines: self.lines.clone(),
             rooms: self.lines.iter().map(|_| Room::default()).collect(),
-            order: self.order.clone(),
             gathered: Bytes::default(),
             length_field: self.length_field,
             lengths: Vec::new(),
@@ -78,39 +96,26 @@ impl Maker {
         self.lines.iter().map(|line| line.output.clone()).collect()
     }
 
-    /// Lets go of the batches that were kept.
+    /// Lets go of the batches that were kept; other makers that were made before keep them.
     pub(super) fn forget(&mut self) {
-        if self.kept.iter().any(|batch| batch.get().is_some()) {
-            self.kept = empty(&self.spec);
-        }
+        self.kept = empty(&self.spec);
     }
 
-    /// Gets ready for an epoch; before its first batch, and before other makers are made for it.
-    pub(super) fn begin(&mut self, epoch: u64) {
-        if self.spec.structure.mixture.is_empty() {
-            return;
-        }
-        let draws = Draws::new(self.spec.seed, epoch);
-        match Arc::get_mut(&mut self.order) {
-            Some(order) => order.throw(&self.spec, draws),
-            None => {
-                let mut order = Order::default();
-                order.throw(&self.spec, draws);
-                self.order = Arc::new(order);
-            }
-        }
+    /// Whether it kept a batch.
+    pub(super) fn remembers(&self) -> bool {
+        self.kept.iter().any(|batch| batch.get().is_some())
     }
 
     /// Makes the batch of the elements at these places of the epoch.
-    pub(super) fn make(&mut self, epoch: u64, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+    pub(super) fn make(&mut self, epoch: &Epoch, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
         let number = (places.start - self.spec.elements().start) / self.spec.batch_size;
         if let Some(kept) = self.kept.get(number).and_then(OnceLock::get) {
             batch.copy_from(kept);
             return Ok(());
         }
-        let draws = Draws::new(self.spec.seed, epoch);
-        self.slow_down(draws, &places, batch)?;
-        self.fill(draws, places.clone(), batch)?;
+        let draws = Draws::new(self.spec.seed, epoch.number);
+        self.slow_down(draws, &epoch.order, &places, batch)?;
+        self.fill(draws, &epoch.order, places.clone(), batch)?;
         batch.elements = places.len();
         line::shorten(&self.lines, &self.lengths, batch);
         if let Some(mixing) = self.spec.structure.mixing {
@@ -124,21 +129,27 @@ impl Maker {
 
     /// Makes the rows that a slowdown asks for, to be overwritten by the batch. They are those of the batch that lies
     /// opposite in the epoch: rows that were just made would come from the cache and cost less than their share.
-    fn slow_down(&mut self, draws: Draws, places: &Range<usize>, batch: &mut Buffers) -> Result<()> {
+    fn slow_down(
+        &mut self,
+        draws: Draws,
+        order: &Order,
+        places: &Range<usize>,
+        batch: &mut Buffers,
+    ) -> Result<()> {
         let all = self.spec.elements();
         let opposite = all.start + all.end - places.end;
         let mut owed = self.slowdown.rows(places.len());
         while owed > 0 {
             let rows = owed.min(places.len());
-            self.fill(draws, opposite..opposite + rows, batch)?;
+            self.fill(draws, order, opposite..opposite + rows, batch)?;
             owed -= rows;
         }
         Ok(())
     }
 
     /// Fills the first rows of a batch with the elements at these places.
-    fn fill(&mut self, draws: Draws, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
-        let Self { input, lines, rooms, order, gathered, lengths, .. } = self;
+    fn fill(&mut self, draws: Draws, order: &Order, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+        let Self { input, lines, rooms, gathered, lengths, .. } = self;
         let elements = if self.spec.structure.mixture.is_empty() {
             Indices::From(places.start)
         } else {

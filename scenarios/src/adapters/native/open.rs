@@ -6,9 +6,9 @@ use weighbridge::{Delivery, Result};
 
 use super::buffer::Buffers;
 use super::line::Style;
-use super::maker::Maker;
+use super::maker::{Epoch, Maker};
 use super::place::Place;
-use super::prefetch::{Batches, Prefetch, Start};
+use super::prefetch::{Batches, Prefetch};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -22,7 +22,9 @@ pub(super) struct Open {
     workers: Option<Prefetch>,
     current: Buffers,
     regrouped: Option<Regrouped>,
-    epoch: u64,
+    epoch: Epoch,
+    /// Whether a batch of the epoch was asked for: until then nobody works on it.
+    has_begun: bool,
     next: usize,
     spec: Arc<PipelineSpec>,
 }
@@ -48,7 +50,18 @@ impl Open {
             batch: Buffers::new(&maker.kinds(), size.min(batches.all.len())),
             taken: 0,
         });
-        Ok(Self { style, maker, batches, workers: None, current, regrouped, epoch: 0, next: 0, spec })
+        Ok(Self {
+            style,
+            maker,
+            batches,
+            workers: None,
+            current,
+            regrouped,
+            epoch: Epoch::default(),
+            has_begun: false,
+            next: 0,
+            spec,
+        })
     }
 
     /// One pipeline for each of `specs`.
@@ -66,24 +79,29 @@ impl Open {
         if self.next >= self.batches.count() {
             return Ok(false);
         }
-        if self.next == 0 {
-            self.maker.begin(self.epoch);
+        if !self.has_begun {
+            self.start()?;
         }
-        if self.spec.workers == 0 {
-            self.maker.make(self.epoch, self.batches.elements(self.next), &mut self.current)?;
-        } else {
-            if self.workers.is_none() {
-                let room = self.batches.size.min(self.batches.all.len());
-                let kinds = self.maker.kinds();
-                let buffers = || Buffers::new(&kinds, room);
-                let from = Start { epoch: self.epoch, batch: self.next };
-                let started = Prefetch::start(&self.maker, self.spec.workers, from, &self.batches, &buffers);
-                self.workers = Some(started?);
-            }
-            self.workers.as_mut().expect("started above").next(&mut self.current)?;
+        match &mut self.workers {
+            Some(workers) => workers.next(&mut self.current)?,
+            None => self.maker.make(&self.epoch, self.batches.elements(self.next), &mut self.current)?,
         }
         self.next += 1;
         Ok(true)
+    }
+
+    /// Gets ready for the first batch that is asked for, and sets the workers to it.
+    fn start(&mut self) -> Result<()> {
+        self.epoch.throw(&self.spec);
+        if self.spec.workers > 0 && self.workers.is_none() {
+            let room = self.batches.size.min(self.batches.all.len());
+            self.workers = Some(Prefetch::start(&self.maker, self.spec.workers, room)?);
+        }
+        if let Some(workers) = &mut self.workers {
+            workers.begin(&self.epoch, &self.batches, self.next);
+        }
+        self.has_begun = true;
+        Ok(())
     }
 
     /// Fills the regrouped batch from what is made.
@@ -109,11 +127,14 @@ impl Open {
 
 impl Epochs for Open {
     fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.workers = None; // those of the epoch before; new ones start with the first request
-        if epoch == 0 {
-            self.maker.forget();
+        if let Some(workers) = &mut self.workers {
+            workers.recall();
         }
-        (self.epoch, self.next) = (epoch, 0);
+        if epoch == 0 && self.maker.remembers() {
+            self.maker.forget();
+            self.workers = None; // they remember as well
+        }
+        (self.epoch.number, self.has_begun, self.next) = (epoch, false, 0);
         self.current.elements = 0;
         if let Some(regrouped) = &mut self.regrouped {
             regrouped.taken = 0;
@@ -137,7 +158,7 @@ impl Epochs for Open {
     }
 
     fn save(&mut self) -> Result<Vec<u8>> {
-        Ok(Place { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+        Ok(Place { epoch: self.epoch.number, next: self.next as u64 }.save(&self.spec))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<()> {

@@ -1,66 +1,91 @@
 //! Worker threads that make batches ahead of the consumer, in order.
 //!
-//! Batch `i` is made by worker `i mod n`. Each worker has two buffers that go round between it and the consumer, so a
-//! fast worker waits instead of filling memory, and nothing is allocated once they are there.
+//! Batch `i` is made by worker `i mod n`, one for each request: so a worker never fills memory, and one epoch is like the
+//! next to it. Threads, their room and their buffers last as long as the pipeline. A buffer goes back to the worker that
+//! filled it, whose cache knows it; nothing is allocated once all are there.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use weighbridge::{Error, Result};
 
 use super::buffer::Buffers;
-use super::maker::Maker;
+use super::maker::{Epoch, Maker};
 
-/// Buffers of one worker.
+/// Batches that one worker is asked for ahead.
 const AHEAD: usize = 2;
 
-/// Where an epoch is taken up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
-    pub(super) epoch: u64,
-    /// The first batch to make.
-    pub(super) batch: usize,
-}
+/// Buffers of one worker: one more is with the consumer.
+const OWN: usize = AHEAD + 1;
 
-/// The workers of one epoch.
+/// The workers of a pipeline.
 #[derive(Debug)]
 pub(super) struct Prefetch {
     workers: Vec<Worker>,
+    /// What is asked for; `None` between epochs.
+    course: Option<Course>,
+    /// Who made the batch that the consumer has.
+    lender: Option<usize>,
+    /// Whether what is asked for is not wanted any more.
+    recalled: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Course {
+    epoch: Epoch,
+    batches: Batches,
     /// The next batch to hand out.
     next: usize,
 }
 
 #[derive(Debug)]
 struct Worker {
+    /// Buffers that nobody uses.
+    spare: Vec<Buffers>,
+    /// How many batches it was asked for and has not handed over.
+    asked: usize,
     /// `None` only while it is being stopped.
-    ends: Option<(SyncSender<Buffers>, Receiver<Result<Buffers>>)>,
+    ends: Option<(SyncSender<Request>, Receiver<Reply>)>,
     thread: Option<JoinHandle<()>>,
 }
 
+#[derive(Debug)]
+struct Request {
+    epoch: Epoch,
+    elements: Range<usize>,
+    buffers: Buffers,
+}
+
+/// The buffers of a request, and whether the batch is in them.
+type Reply = (Buffers, Result<()>);
+
 impl Prefetch {
-    /// Starts `count` workers on these batches, from `from` on; `buffers` makes an empty one.
-    pub(super) fn start(
-        maker: &Maker,
-        count: usize,
-        from: Start,
-        batches: &Batches,
-        buffers: &dyn Fn() -> Buffers,
-    ) -> Result<Self> {
+    /// Starts `count` workers, each with its buffers for `room` elements.
+    pub(super) fn start(maker: &Maker, count: usize, room: usize) -> Result<Self> {
+        let recalled = Arc::new(AtomicBool::new(false));
         let workers = (0..count).map(|index| {
-            let (empty, to_fill) = sync_channel::<Buffers>(AHEAD + 1); // the consumer's spare one may come on top
-            let (filled, full) = sync_channel(AHEAD + 1);
-            for _ in 0..AHEAD {
-                empty.send(buffers()).expect("the other end is still here");
-            }
-            // The first of its batches that is not behind the start.
-            let first = from.batch + (index + count - from.batch % count) % count;
-            let (mut maker, batches) = (maker.another(), batches.clone());
+            let (ask, asked) = sync_channel::<Request>(AHEAD);
+            let (hand_over, made) = sync_channel::<Reply>(OWN);
+            let (mut maker, recalled) = (maker.another(), recalled.clone());
             let work = move || {
-                for batch in (first..batches.count()).step_by(count) {
-                    let Ok(mut buffers) = to_fill.recv() else { return }; // the consumer stopped
-                    let made = maker.make(from.epoch, batches.elements(batch), &mut buffers);
-                    if filled.send(made.map(|()| buffers)).is_err() {
+                for _ in 0..OWN {
+                    let mut buffers = Buffers::new(&maker.kinds(), room);
+                    buffers.touch(); // its memory is near this worker, and no batch waits for it
+                    if hand_over.send((buffers, Ok(()))).is_err() {
+                        return;
+                    }
+                }
+                for Request { epoch, elements, mut buffers } in asked {
+                    let made = if recalled.load(Ordering::Relaxed) {
+                        Ok(()) // nobody looks into it
+                    } else {
+                        maker.make(&epoch, elements, &mut buffers)
+                    };
+                    drop(epoch); // whoever gets the reply may have the epoch to itself
+                    if hand_over.send((buffers, made)).is_err() {
                         return;
                     }
                 }
@@ -68,29 +93,89 @@ impl Prefetch {
             let thread = Builder::new().name(format!("loader-{index}")).spawn(work);
             let thread =
                 thread.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
-            Ok(Worker { ends: Some((empty, full)), thread: Some(thread) })
+            // What it sends unasked are its buffers.
+            Ok(Worker { spare: Vec::new(), asked: OWN, ends: Some((ask, made)), thread: Some(thread) })
         });
-        Ok(Self { workers: workers.collect::<Result<_>>()?, next: from.batch })
+        let mut all = Self { workers: workers.collect::<Result<_>>()?, course: None, lender: None, recalled };
+        all.collect();
+        Ok(all)
+    }
+
+    /// Asks for the first batches of an epoch, from `next` on.
+    pub(super) fn begin(&mut self, epoch: &Epoch, batches: &Batches, next: usize) {
+        let course = self.course.insert(Course { epoch: epoch.clone(), batches: batches.clone(), next });
+        for batch in next..next + AHEAD * self.workers.len() {
+            course.ask(&mut self.workers, batch);
+        }
+    }
+
+    /// Takes back what was asked for, made or not: an epoch is over or is left.
+    pub(super) fn recall(&mut self) {
+        self.course = None;
+        self.recalled.store(true, Ordering::Relaxed);
+        self.collect();
+        self.recalled.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits for all buffers that workers have.
+    fn collect(&mut self) {
+        for worker in &mut self.workers {
+            for _ in 0..std::mem::take(&mut worker.asked) {
+                // One that panicked is told of by the next epoch's first batch.
+                let reply = worker.ends.as_ref().and_then(|(_, made)| made.recv().ok());
+                worker.spare.extend(reply.map(|(buffers, _)| buffers));
+            }
+        }
     }
 
     /// Swaps the current batch for the next one.
+    ///
+    /// # Panics
+    ///
+    /// If no epoch has begun, or if it has no further batch.
     pub(super) fn next(&mut self, current: &mut Buffers) -> Result<()> {
-        let index = self.next % self.workers.len();
+        let course = self.course.as_mut().expect("an epoch has begun");
+        let index = course.next % self.workers.len();
+        let worker = &mut self.workers[index];
         let gone = || Error::new(format!("worker {index} ended early: it panicked"));
-        let (_, full) = self.workers[index].ends.as_ref().ok_or_else(gone)?;
-        let made = full.recv().map_err(|_| gone())??;
-        let used = std::mem::replace(current, made);
-        // It goes to the worker whose batch was just taken: each has as many as before. One that is done needs none.
-        if let Some((empty, _)) = &self.workers[index].ends {
-            let _ = empty.send(used);
+        let (_, replies) = worker.ends.as_ref().ok_or_else(gone)?;
+        let (buffers, made) = replies.recv().map_err(|_| gone())?;
+        worker.asked -= 1;
+        if let Err(error) = made {
+            worker.spare.push(buffers);
+            return Err(error);
         }
-        self.next += 1;
+        let used = std::mem::replace(current, buffers);
+        // The first one that comes back is not a worker's.
+        if let Some(lender) = self.lender.replace(index) {
+            self.workers[lender].spare.push(used);
+        }
+        let ahead = course.next + AHEAD * self.workers.len();
+        course.ask(&mut self.workers, ahead);
+        course.next += 1;
         Ok(())
+    }
+}
+
+impl Course {
+    /// Asks the worker whose it is for a batch, if there is such a batch.
+    fn ask(&self, workers: &mut [Worker], batch: usize) {
+        if batch >= self.batches.count() {
+            return;
+        }
+        let worker = &mut workers[batch % workers.len()];
+        let Some(((ask, _), buffers)) = worker.ends.as_ref().zip(worker.spare.pop()) else { return };
+        let elements = self.batches.elements(batch);
+        // One that panicked is told of by the batch that does not come.
+        if ask.send(Request { epoch: self.epoch.clone(), elements, buffers }).is_ok() {
+            worker.asked += 1;
+        }
     }
 }
 
 impl Drop for Prefetch {
     fn drop(&mut self) {
+        self.recalled.store(true, Ordering::Relaxed);
         for worker in &mut self.workers {
             worker.ends = None; // wakes it
         }
