@@ -2,34 +2,40 @@
 
 use std::sync::Arc;
 
+use bytemuck::{Pod, Zeroable};
 use weighbridge::FieldKind;
 
 use crate::contract::Batch;
 
-/// Bytes that are aligned for every type of number.
+/// A line of the processor's cache, and the widest of its registers: no load or store within one touches two.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Bytes that are aligned for every type of number, and for a cache's lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bytes {
-    words: Vec<u64>,
+    lines: Vec<Line>,
 }
 
 impl Bytes {
-    /// Zeros, enough for `bytes`.
+    /// Zeros, enough for `bytes`. They are written, so the system has given the memory.
     pub(super) fn new(bytes: usize) -> Self {
-        Self { words: vec![0; bytes.div_ceil(8)] }
+        Self { lines: vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())] }
     }
 
     pub(super) fn first(&self, bytes: usize) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..bytes]
+        &bytemuck::cast_slice(&self.lines)[..bytes]
     }
 
     pub(super) fn first_mut(&mut self, bytes: usize) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..bytes]
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..bytes]
     }
 
     /// The first bytes, after growing where there are fewer: only the first call with so many allocates.
     pub(super) fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.words.len() * 8 < bytes {
-            self.words.resize(bytes.div_ceil(8), 0);
+        if self.lines.len() * size_of::<Line>() < bytes {
+            self.lines.resize(bytes.div_ceil(size_of::<Line>()), Line::zeroed());
         }
         self.first_mut(bytes)
     }
@@ -68,13 +74,6 @@ impl Buffers {
             Field { bytes: Bytes::new(batch_size * row), row, whole_row: row }
         };
         Self { elements: 0, kinds: kinds.to_vec(), fields: kinds.iter().map(room).collect() }
-    }
-
-    /// Writes to all of its memory, which the system gives at the first touch of each page only.
-    pub(super) fn touch(&mut self) {
-        for field in &mut self.fields {
-            std::hint::black_box(&mut field.bytes).words.fill(0);
-        }
     }
 
     /// The room of the first elements of a field, at full length.

@@ -51,6 +51,8 @@ pub(super) struct Maker {
     /// The batches that were kept, where the pipeline has a cache.
     kept: Arc<[OnceLock<Buffers>]>,
     slowdown: Slowdown,
+    /// The elements of the pipeline's shard: counting them anew takes longer than a small batch.
+    all: Range<usize>,
     spec: Arc<PipelineSpec>,
 }
 
@@ -71,6 +73,7 @@ impl Maker {
             lengths: Vec::new(),
             kept: empty(spec),
             slowdown: Slowdown::from_env()?,
+            all: spec.elements(),
             spec: spec.clone(),
         })
     }
@@ -87,6 +90,7 @@ impl Maker {
             lengths: Vec::new(),
             kept: self.kept.clone(),
             slowdown: self.slowdown,
+            all: self.all.clone(),
             spec: self.spec.clone(),
         }
     }
@@ -108,7 +112,8 @@ impl Maker {
 
     /// Makes the batch of the elements at these places of the epoch.
     pub(super) fn make(&mut self, epoch: &Epoch, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
-        let number = (places.start - self.spec.elements().start) / self.spec.batch_size;
+        let number =
+            if self.kept.is_empty() { 0 } else { (places.start - self.all.start) / self.spec.batch_size };
         if let Some(kept) = self.kept.get(number).and_then(OnceLock::get) {
             batch.copy_from(kept);
             return Ok(());
@@ -136,9 +141,8 @@ impl Maker {
         places: &Range<usize>,
         batch: &mut Buffers,
     ) -> Result<()> {
-        let all = self.spec.elements();
-        let opposite = all.start + all.end - places.end;
         let mut owed = self.slowdown.rows(places.len());
+        let opposite = self.all.start + self.all.end - places.end;
         while owed > 0 {
             let rows = owed.min(places.len());
             self.fill(draws, order, opposite..opposite + rows, batch)?;

@@ -72,8 +72,7 @@ impl Prefetch {
             let (mut maker, recalled) = (maker.another(), recalled.clone());
             let work = move || {
                 for _ in 0..OWN {
-                    let mut buffers = Buffers::new(&maker.kinds(), room);
-                    buffers.touch(); // its memory is near this worker, and no batch waits for it
+                    let buffers = Buffers::new(&maker.kinds(), room); // here, so that memory is near this worker
                     if hand_over.send((buffers, Ok(()))).is_err() {
                         return;
                     }

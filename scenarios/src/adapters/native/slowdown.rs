@@ -35,6 +35,9 @@ impl Slowdown {
 
     /// How many rows to make beside a batch of `elements`. Fractions are carried over to the next batch.
     pub(super) fn rows(&mut self, elements: usize) -> usize {
+        if self.share == 0.0 {
+            return 0; // as nearly always: not even rounding is in a batch's way
+        }
         self.owed += self.share * elements as f64;
         let rows = self.owed.floor();
         self.owed -= rows;
