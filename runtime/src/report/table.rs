@@ -165,10 +165,7 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
         match &case.status {
             CaseStatus::Failed(why) => say(Style::Red, "failed", case, why),
             CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
-            CaseStatus::Incomplete => {
-                say(Style::Yellow, "incomplete", case, "the run ended before all its repeats were done");
-            }
-            CaseStatus::Measured => {}
+            CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
         match &case.agreement {
             Agreement::Differs(what) => say(Style::Red, "unequal work", case, &what.join("\n")),
@@ -179,8 +176,28 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
             _ => {}
         }
     }
+    text.push_str(&incomplete(cases, terminal));
     text.push_str(&warnings(cases, terminal));
     text
+}
+
+/// The cases that a run did not get to the end of: often all of it, so they share a line.
+fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let of = cases.iter().filter(|case| case.status == CaseStatus::Incomplete).map(|case| &case.id);
+    let of: Vec<&CaseId> = of.collect();
+    if of.is_empty() {
+        return String::new();
+    }
+    let what = terminal.paint(Style::Yellow, "incomplete");
+    format!("{what}: {}: the run ended before all repeats were done\n", whose(&of))
+}
+
+/// The case, or how many.
+fn whose(cases: &[&CaseId]) -> String {
+    match cases {
+        [id] => id.to_string(),
+        _ => format!("{} cases", cases.len()),
+    }
 }
 
 /// Warnings, each said once with the cases that have it.
@@ -195,11 +212,7 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
         }
     }
     let line = |(warning, ids): &(&str, Vec<&CaseId>)| {
-        let whose = match ids[..] {
-            [id] => id.to_string(),
-            _ => format!("{} cases", ids.len()),
-        };
-        format!("{}: {whose}: {warning}\n", terminal.paint(Style::Yellow, "warning"))
+        format!("{}: {}: {warning}\n", terminal.paint(Style::Yellow, "warning"), whose(ids))
     };
     let hidden = said.len().saturating_sub(MOST_WARNINGS);
     let mut text: String = said.iter().take(MOST_WARNINGS).map(line).collect();
@@ -364,6 +377,17 @@ PC-1/depth=1, on the device  A chain of cheap transforms.
   stays too  2.06 s  [2.00 .. 2.12 s]  2.00x slower
 ";
         assert_eq!(shown(&run), expected);
+    }
+
+    #[test]
+    fn cases_that_were_not_finished_share_a_line() {
+        let mut run = run(&[("one", FAST), ("two", FAST), ("three", FAST)]);
+        run.cases[0].status = CaseStatus::Incomplete;
+        let line = "\nincomplete: PC-1/depth=1/one: the run ended before all repeats were done\n";
+        assert!(shown(&run).contains(line), "{}", shown(&run));
+        run.cases[2].status = CaseStatus::Incomplete;
+        let line = "\nincomplete: 2 cases: the run ended before all repeats were done\n";
+        assert!(shown(&run).contains(line), "{}", shown(&run));
     }
 
     #[test]

@@ -25,6 +25,13 @@ use crate::worker::Place;
 /// How often the parent looks at the memory and the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// To look at the memory of many processes takes the system tens of milliseconds, and whoever asks for memory meanwhile
+/// waits. So a look is followed by so many times what it took, but by no more than [`LONGEST_GAP`].
+const REST: u32 = 50;
+
+/// How long memory may go without a look: what grows past its limit must be ended before it takes the machine's.
+const LONGEST_GAP: Duration = Duration::from_secs(1);
+
 /// How many times its timeout the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 
@@ -239,10 +246,11 @@ impl Process {
             if watch.interrupted.load(Ordering::Relaxed) {
                 return End::Interrupted;
             }
-            // Looking costs the child nothing but a processor that it is not on.
-            if Instant::now() >= next_look {
-                next_look = Instant::now() + LOOK;
-                if let Some((bytes, processes)) = tree.memory() {
+            let now = Instant::now();
+            if now >= next_look {
+                let memory = tree.memory();
+                next_look = Instant::now() + gap(now.elapsed());
+                if let Some((bytes, processes)) = memory {
                     seen.note(bytes, processes);
                     if bytes > watch.memory {
                         return End::TooLarge(bytes);
@@ -527,5 +535,22 @@ impl Drain {
     /// What came, once the pipe is closed. A pipe that outlives its process group (someone left the group) is given up.
     fn take(&self) -> Vec<u8> {
         self.bytes.recv_timeout(GRACE).unwrap_or_default()
+    }
+}
+
+/// How long to wait after a look at the memory that took so long.
+fn gap(took: Duration) -> Duration {
+    (took * REST).clamp(LOOK, LONGEST_GAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_the_memory_takes_a_fiftieth_of_the_time_at_most_until_memory_would_go_unwatched() {
+        assert_eq!(gap(Duration::from_micros(20)), LOOK);
+        assert_eq!(gap(Duration::from_millis(4)), Duration::from_millis(200));
+        assert_eq!(gap(Duration::from_millis(400)), LONGEST_GAP);
     }
 }
