@@ -9,11 +9,16 @@ Every length is compiled once, with the clock stopped: what opening compiled is 
 compiled besides with the run. Iteration (to verify) goes by calls of one length, and what the last one takes from the
 beginning of the data again is dropped.
 
+A call carries the whole source through the compiled loop: it goes in, is carried, and comes out, so that three copies
+of the data lie beside the file, and what went in stays in a cycle of references. It is let go between two calls, with
+the clock stopped: otherwise there is one more copy for each call (7.9 GB for 1 GB of data after a few; 4.1 GB so).
+
 Cannot: what the iterated mode cannot, and a cache, which is an iterator's.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -56,8 +61,10 @@ class DataraxScan(Datarax):
     def in_turn(self) -> Iterator[Batch]:
         while batches := self.call(self.length):
             yield from batches
+            gc.collect()
 
     def prepare(self, batches: int) -> int:
+        gc.collect()
         length = min(batches, self.pipeline.batches - self.at)
         if length < 1 or length in self.compiled:
             return 0
