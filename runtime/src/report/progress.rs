@@ -8,6 +8,9 @@ use crate::run::{Ending, Event, Outcome};
 /// At most this often is the line drawn.
 const LEAST: Duration = Duration::from_millis(100);
 
+/// At most this often is a line added to a log, but for each round's first.
+const LEAST_IN_A_LOG: Duration = Duration::from_mins(1);
+
 /// A line that is longer than the terminal is wide cannot be drawn over; nearly all are wider than this.
 const NARROWEST: usize = 79;
 
@@ -37,14 +40,15 @@ impl Progress {
                     number => format!("repeat {number}/{}", self.of),
                 };
                 let left = clock(*remaining);
+                let is_due = |least| self.drawn.is_none_or(|drawn: Instant| drawn.elapsed() >= least);
                 if self.terminal.live {
-                    if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LEAST) {
+                    if is_due(LEAST) {
                         let line = format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats);
                         self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
                         self.drawn = Some(Instant::now());
                     }
-                } else if self.round != Some(*number) {
-                    self.round = Some(*number);
+                } else if self.round != Some(*number) || is_due(LEAST_IN_A_LOG) {
+                    (self.round, self.drawn) = (Some(*number), Some(Instant::now()));
                     self.terminal
                         .remark(&format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
                 }
