@@ -177,15 +177,19 @@ pub(super) const ENERGY: Metric = Metric {
     direction: Direction::Lower,
     description: "energy of one body (of one element where elements are stated), from a difference of the driver's \
                   counter over at least 1 s of bodies in a row",
-    read: |seen| match &seen.device {
-        None => Reading::absent(NOWHERE),
-        Some(on) => {
-            let per = on.stated[0].max(1) as f64;
-            match on.energy.clone().unwrap_or_else(|| Reading::absent("n/a: not collected")) {
-                Reading::Value(joules) => Reading::Value(joules / per),
-                other => other,
-            }
-        }
+    read: energy,
+};
+
+/// What a watt does.
+pub(super) const PERFORMANCE_PER_WATT: Metric = Metric {
+    name: "device_performance_per_watt",
+    unit: Unit::other("1/J"),
+    direction: Direction::Higher,
+    description: "bodies (elements where they are stated) a second for each watt, which is how many a joule makes: 1 by \
+                  device_energy",
+    read: |seen| match energy(seen) {
+        Reading::Value(joules) => Reading::Value(1.0 / joules),
+        absent => absent,
     },
 };
 
@@ -255,6 +259,16 @@ fn of_product(seen: &Observation, limit: impl FnOnce(&Roofline) -> Result<f64, S
     share().map_or_else(Reading::absent, Reading::Value)
 }
 
+/// Energy of one body, or of one element where elements are stated.
+fn energy(seen: &Observation) -> Reading {
+    let Some(on) = &seen.device else { return Reading::absent(NOWHERE) };
+    let per = on.stated[0].max(1) as f64;
+    match on.energy.clone().unwrap_or_else(|| Reading::absent("n/a: not collected")) {
+        Reading::Value(joules) => Reading::Value(joules / per),
+        other => other,
+    }
+}
+
 fn median(values: &[f64], why: &'static str) -> Result<f64, &'static str> {
     if values.is_empty() { Err(why) } else { Ok(stats::median(values)) }
 }
@@ -303,6 +317,7 @@ mod tests {
         close(&OF_MEASURED, 0.5);
         close(&OF_NOMINAL, 0.25);
         close(&ENERGY, 0.005);
+        close(&PERFORMANCE_PER_WATT, 200.0);
         assert_eq!(read(&FLOPS).why(), Some("the scenario stated no flops"));
         assert_eq!(read(&FLOPS_OF_MEASURED).why(), Some("the scenario stated no flops"));
         assert_eq!(read(&CYCLES).why(), Some("the clock of the device is not known"));

@@ -100,6 +100,7 @@ pub const DEVICE_METRICS: &[Metric] = &[
     device::CLOCK,
     device::POWER,
     device::ENERGY,
+    device::PERFORMANCE_PER_WATT,
     device::TEMPERATURE,
     device::UTILISATION,
     device::THROTTLED,
