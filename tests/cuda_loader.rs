@@ -119,9 +119,23 @@ fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
 #[test]
 fn every_transform_of_images_has_the_bits_of_its_formula() {
     let _stand = stand();
-    let chains: [&[Transform]; 10] = [
+    let chains: [&[Transform]; 14] = [
         &[RandomResizedCrop],
         &[RandomFlip],
+        &[RandomCrop],
+        &[AffineRotation],
+        // What is drawn for each number is drawn for where it is when its turn comes.
+        &[
+            CastToFloat32,
+            GaussianNoise,
+            RandomCrop,
+            AffineRotation,
+            GaussianNoise,
+            RandomFlip,
+            RandomCrop,
+            RandomBrightness,
+        ],
+        &[RandomCrop, RandomResizedCrop, AffineRotation, GaussianBlur, RandomCrop],
         &[ColorJitter],
         &[RandomGrayscale],
         &[GaussianBlur],
@@ -145,6 +159,51 @@ fn every_transform_of_images_has_the_bits_of_its_formula() {
     }
     check(&with(PipelineSpec::new(DataSpec::images(9, 2, 3), 4), &SELF_SUPERVISED));
     check(&images().sometimes(0.5, RandomFlip).sometimes(0.5, ColorJitter).sometimes(0.5, RandomGrayscale));
+    check(&images().sometimes(0.5, RandomCrop).map(Normalize).sometimes(0.5, AffineRotation));
+}
+
+/// The chain of XFMR-1, on images of floats.
+fn turned() -> PipelineSpec {
+    with(PipelineSpec::images(&Images::floats(23, 9, 5)), &[Normalize, RandomCrop, AffineRotation])
+}
+
+#[test]
+fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_reference() {
+    let _stand = stand();
+    let spec = turned();
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 2);
+    for mode in [Mode::Compiled, Mode::Vectorised] {
+        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
+        for loader in loaders {
+            let mut epochs = loader.open_in(mode, &spec, &data).unwrap();
+            let mut found = Vec::new();
+            for_each_batch(&mut *epochs, 2, &mut |batch| found.push(batch.keep())).unwrap();
+            assert!(found == expected, "{mode}");
+            assert!(epochs.executed().transforms.contains(&format!("mode {mode}")));
+        }
+    }
+    for (mode, name) in [(Mode::Eager, "eager"), (Mode::Fused, "fused")] {
+        let error = ReferenceCuda.open_in(mode, &spec, &data).map(drop).unwrap_err();
+        assert!(error.is_skip() && error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
+    let stand = stand();
+    let spec = turned();
+    let (_place, data) = data(&spec);
+    let kernels = |mode| {
+        let mut loader = ReferenceCuda;
+        let mut epochs = loader.open_in(mode, &spec, &data).unwrap();
+        let before = stand.launches();
+        for_each_batch(&mut *epochs, 0, &mut |_| {}).unwrap();
+        stand.launches() - before
+    };
+    let batches = 23_u64.div_ceil(5);
+    assert_eq!(kernels(Mode::Compiled), batches);
+    assert_eq!(kernels(Mode::Vectorised), 3 * batches);
 }
 
 #[test]
@@ -240,7 +299,7 @@ fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
 fn what_has_no_kernel_is_declined_by_its_name() {
     let _stand = stand();
     for (spec, name) in [
-        (with(images(), &[RandomCrop]), "RandomCrop"),
+        (with(images(), &[MultiScaleResize]), "MultiScaleResize"),
         (with(images(), &[Normalize, ColorJitter]), "ColorJitter of f32"),
         (with(images(), &[RandomFlip, MultiScaleResize]), "MultiScaleResize"),
         (PipelineSpec::new(DataSpec::tokens(30, 12), 8).map(HashEmbeddingIndex), "HashEmbeddingIndex"),

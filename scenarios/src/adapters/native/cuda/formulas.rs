@@ -1,6 +1,8 @@
 //! The formulas of `docs/transforms.md`, written operation by operation: none is contracted, so the bits are the same.
 #![expect(clippy::many_single_char_names, reason = "the names of the page")]
 
+use std::fmt::Display;
+
 use super::writer::{Class, Value, Writer, double, single};
 
 /// The step of the generator.
@@ -60,7 +62,7 @@ pub(super) fn between(w: &mut Writer, key: Value, number: u64, low: f64, high: f
 }
 
 /// `below(n, bound)` of a draw's key, as a word.
-pub(super) fn below(w: &mut Writer, key: Value, number: u64, bound: Value) -> Value {
+pub(super) fn below(w: &mut Writer, key: Value, number: u64, bound: impl Display) -> Value {
     let bits = split_at(w, key, number);
     let drawn = w.long("mul.hi.u64", bits, bound);
     w.put(Class::Word, "cvt.u32.u64", &[&drawn])

@@ -4,7 +4,7 @@ use weighbridge::Dtype;
 
 use super::super::buffer::row_bytes;
 use super::lines::{Lines, NOTE, Shape};
-use super::stages::stages;
+use super::stages::{Kernels, stages};
 use crate::data::{DataSet, Normalisation};
 use crate::workload::{Route, Touch};
 
@@ -51,11 +51,16 @@ pub(super) const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\n
 /// # Errors
 ///
 /// The name of what is not made on the device.
-pub(super) fn write(route: &Route, data: &DataSet, name: &str) -> Result<Option<Written>, String> {
+pub(super) fn write(
+    route: &Route,
+    data: &DataSet,
+    name: &str,
+    kernels: Kernels,
+) -> Result<Option<Written>, String> {
     if !route.branches.is_empty() {
         return Err("merged branches".to_owned());
     }
-    let stages = stages(route)?;
+    let stages = stages(route, kernels)?;
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(None) };
     let source = &route.trunk[0].before;
     let shape = Shape::new(source, route)?;

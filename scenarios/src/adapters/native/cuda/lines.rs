@@ -7,6 +7,7 @@ use super::images::{
     Window, beside, blend, blur_weights, byte, five, grayscale, jitter, limit, neighbours, random_window,
     range, settle,
 };
+use super::moves::{Origin, cell_at, is_move, origin};
 use super::stages::{Reads, Stage, is_of_pixels};
 use super::writer::{Class, Value, Writer, double, single};
 use crate::workload::{Gate, Route, Touch, Transform};
@@ -100,23 +101,33 @@ impl<'route> Lines<'route> {
     /// All of a stage.
     pub(super) fn stage(&mut self, stage: &Stage<'_>, source: &FieldKind) -> Result<(), String> {
         // A transform that moves pixels says where each comes from: so cells are found from the last to the first.
-        let mut cells = vec![self.cell];
+        let mut cell = self.cell;
+        let mut origins = Vec::new();
         for touch in stage.touches.iter().rev() {
-            let cell = cells[cells.len() - 1];
-            let flips = touch.transform == Transform::RandomFlip;
-            cells.push(if flips { self.mirrored(touch, cell) } else { cell });
+            let origin = if is_move(touch.transform) {
+                self.origin(touch, cell)
+            } else {
+                Origin { cell, exists: None }
+            };
+            origins.push((cell, origin.exists));
+            cell = origin.cell;
         }
-        cells.reverse();
-        let mut x = self.read(stage, cells[0]);
-        for (touch, cell) in stage.touches.iter().zip(&cells[1..]) {
-            let after = self.touch(touch, source, &x, *cell)?;
+        let mut x = self.read(stage, cell);
+        for (touch, (cell, exists)) in stage.touches.iter().zip(origins.into_iter().rev()) {
+            if is_move(touch.transform) {
+                // Its pixel was read from where it comes from.
+                if let Some(exists) = exists {
+                    x = each(&x, |x| self.writer.choose(exists, x, single(0.0)));
+                }
+                continue;
+            }
+            let after = self.touch(touch, source, &x, cell)?;
             x = match touch.gate {
-                // Where a pixel came from was chosen already.
-                Some(gate) if touch.transform != Transform::RandomFlip => {
+                Some(gate) => {
                     let through = self.passes(gate);
                     x.iter().zip(&after).map(|(x, after)| self.writer.choose(through, after, x)).collect()
                 }
-                _ => after,
+                None => after,
             };
         }
         self.write(stage.to, &x);
@@ -229,23 +240,19 @@ impl<'route> Lines<'route> {
         (self.writer.word("div.u32", cell, columns), self.writer.word("rem.u32", cell, columns))
     }
 
-    /// The cell of a row and a column.
-    fn cell_at(&mut self, row: Value, column: Value) -> Value {
-        self.writer.put(Class::Word, "mad.lo.u32", &[&row, &self.shape.columns, &column])
-    }
-
-    /// Where `RandomFlip` takes a pixel from.
-    fn mirrored(&mut self, touch: &Touch, cell: Value) -> Value {
+    /// Where a transform that moves pixels takes the one at a cell from.
+    fn origin(&mut self, touch: &Touch, cell: Value) -> Origin {
         let key = self.key(touch);
-        let mut flips = coin(&mut self.writer, key, 0);
-        if let Some(gate) = touch.gate {
-            let through = self.passes(gate);
-            flips = self.writer.put(Class::Flag, "and.pred", &[&flips, &through]);
-        }
-        let (row, column) = self.split_cell(cell);
-        let opposite = self.writer.put(Class::Word, "sub.s32", &[&(self.shape.columns - 1), &column]);
-        let opposite = self.cell_at(row, opposite);
-        self.writer.put(Class::Word, "selp.b32", &[&opposite, &cell, &flips])
+        let moved =
+            origin(&mut self.writer, touch.transform, key, cell, [self.shape.rows, self.shape.columns]);
+        let Some(gate) = touch.gate else { return moved };
+        let through = self.passes(gate);
+        let w = &mut self.writer;
+        let exists = moved.exists.map(|exists| {
+            let stays = w.put(Class::Flag, "not.pred", &[&through]);
+            w.put(Class::Flag, "or.pred", &[&exists, &stays])
+        });
+        Origin { cell: w.put(Class::Word, "selp.b32", &[&moved.cell, &cell, &through]), exists }
     }
 
     /// A pixel of the window that was noted, resized to the image.
@@ -263,7 +270,7 @@ impl<'route> Lines<'route> {
         let [first, second] = [first, second].map(|column| w.word("add.u32", column, window.left));
         let [upper, lower] = [upper, lower].map(|row| {
             let pixels = [first, second].map(|column| {
-                let cell = self.cell_at(row, column);
+                let cell = cell_at(&mut self.writer, row, column, self.shape.columns);
                 self.load(dtype, cell)
             });
             let pairs = pixels[0].iter().zip(&pixels[1]);
@@ -285,10 +292,10 @@ impl<'route> Lines<'route> {
         let pixels = [-2, -1, 0, 1, 2].map(|offset| {
             let cell = if stage.reads == Reads::AlongRow(touch) {
                 let column = beside(&mut self.writer, column, offset, self.shape.columns);
-                self.cell_at(row, column)
+                cell_at(&mut self.writer, row, column, self.shape.columns)
             } else {
                 let row = beside(&mut self.writer, row, offset, self.shape.rows);
-                self.cell_at(row, column)
+                cell_at(&mut self.writer, row, column, self.shape.columns)
             };
             self.load(stage.from, cell)
         });
@@ -297,7 +304,7 @@ impl<'route> Lines<'route> {
         (0..self.shape.wide).map(one).collect()
     }
 
-    /// One transform, on the numbers of a cell.
+    /// One transform that leaves a cell where it is, on its numbers.
     fn touch(
         &mut self,
         touch: &Touch,
@@ -307,7 +314,7 @@ impl<'route> Lines<'route> {
     ) -> Result<Vec<Value>, String> {
         use Transform::{
             Add, CastToFloat32, CheapTransform, Clip, ColorJitter, ExpensiveTransform, GaussianNoise,
-            LogTransform, Multiply, Normalize, RandomBrightness, RandomFlip, RandomGrayscale, RandomScale,
+            LogTransform, Multiply, Normalize, RandomBrightness, RandomGrayscale, RandomScale,
             RandomSolarize, Scale,
         };
         // What nobody draws from has no lines.
@@ -319,8 +326,7 @@ impl<'route> Lines<'route> {
         let w = &mut self.writer;
         let dtype = touch.before.dtype;
         Ok(match touch.transform {
-            // It moves pixels, and they were read from where they come from.
-            CastToFloat32 | RandomFlip => x.to_vec(),
+            CastToFloat32 => x.to_vec(),
             Normalize if source.dtype == Dtype::U8 => each(x, |x| w.single("div", x, single(255.0))),
             Normalize => self.standardised(x, cell),
             Scale => each(x, |x| w.single("mul", x, single(Transform::SCALE))),

@@ -8,6 +8,7 @@ mod formulas;
 mod images;
 mod kernel;
 mod lines;
+mod moves;
 mod pipeline;
 mod slot;
 mod stages;
@@ -21,7 +22,7 @@ use weighbridge::{Availability, Error, Platform, Result, adapter, skip};
 
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
-use crate::workload::PipelineSpec;
+use crate::workload::{Mode, PipelineSpec};
 use pipeline::Cursor;
 
 /// What became of an attempt at the device.
@@ -41,7 +42,9 @@ enum Place {
 /// The same bits as [`Reference`](super::Reference), made on a device and copied back: what a consumer on the host gets.
 ///
 /// What looks at more than one element or at more than one field is declined by name, and so are the transforms that have
-/// no kernel, and workers, since rows are staged on the consumer's thread.
+/// no kernel, and workers, since rows are staged on the consumer's thread. Of the modes of a list of transforms it has two:
+/// `compiled`, which is what it does unasked (kernels that are put together for the list when a pipeline opens, and made
+/// for the device by its driver), and `vectorised`, a kernel for each transform.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 
@@ -49,7 +52,16 @@ pub struct ReferenceCuda;
 #[adapter(name = "Reference (CUDA)", tier = 1, probe = probe)]
 impl Loader for ReferenceCuda {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Host)
+        open(spec, data, Place::Host, None)
+    }
+
+    fn open_in(
+        &mut self,
+        mode: Mode,
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Epochs + '_>> {
+        open(spec, data, Place::Host, Some(mode))
     }
 }
 
@@ -62,14 +74,28 @@ pub struct ReferenceCudaOnDevice;
 #[adapter(name = "Reference (CUDA, on device)", tier = 1, probe = probe)]
 impl Loader for ReferenceCudaOnDevice {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Device)
+        open(spec, data, Place::Device, None)
+    }
+
+    fn open_in(
+        &mut self,
+        mode: Mode,
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Epochs + '_>> {
+        open(spec, data, Place::Device, Some(mode))
     }
 }
 
-fn open<'a>(spec: &PipelineSpec, data: &Arc<DataSet>, place: Place) -> Result<Box<dyn Epochs + 'a>> {
+fn open<'a>(
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+    place: Place,
+    mode: Option<Mode>,
+) -> Result<Box<dyn Epochs + 'a>> {
     // The bindings panic where there is no driver: it is looked for first.
     find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
-    Ok(Box::new(Cursor::open(spec, data, place)?))
+    Ok(Box::new(Cursor::open(spec, data, place, mode)?))
 }
 
 fn probe() -> Availability {

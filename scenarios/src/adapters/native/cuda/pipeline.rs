@@ -14,10 +14,11 @@ use super::super::place::Place as Saved;
 use super::super::prefetch::Batches;
 use super::kernel::{self, HEAD, Kernel, Written};
 use super::slot::{Room, Slot};
+use super::stages::Kernels;
 use super::{Place, failed};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
-use crate::workload::{Draws, PipelineSpec};
+use crate::workload::{Draws, Mode, PipelineSpec};
 
 /// Batches in flight: the consumer's, and two behind it.
 const SLOTS: usize = 3;
@@ -65,13 +66,29 @@ pub(super) struct Cursor {
     next: usize,
     issued: usize,
     place: Place,
+    /// In which way its transforms run, where one was asked for.
+    mode: Option<Mode>,
     spec: PipelineSpec,
 }
 
 impl Cursor {
-    pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, place: Place) -> Result<Self> {
+    pub(super) fn open(
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+        place: Place,
+        mode: Option<Mode>,
+    ) -> Result<Self> {
         data.check_is(&spec.source)?;
-        let (written, kinds) = write(spec, data)?;
+        let kernels = match mode {
+            None | Some(Mode::Compiled) => Kernels::Fused,
+            Some(Mode::Vectorised) => Kernels::OneEach,
+            Some(other) => {
+                return Err(skip(format!(
+                    "on the device a list of transforms runs in `mode` compiled or vectorised, not in {other}"
+                )));
+            }
+        };
+        let (written, kinds) = write(spec, data, kernels)?;
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let input = Input::open(spec, data)?;
         let ctx = CudaContext::new(0).map_err(failed("open the device"))?;
@@ -111,6 +128,7 @@ impl Cursor {
             next: 0,
             issued: 0,
             place,
+            mode,
             spec: spec.clone(),
         })
     }
@@ -161,7 +179,7 @@ impl Cursor {
 /// The kernels of all delivered fields with their source fields.
 type Fields = Vec<(usize, Option<Written>)>;
 
-fn write(spec: &PipelineSpec, data: &DataSet) -> Result<(Fields, Arc<[FieldKind]>)> {
+fn write(spec: &PipelineSpec, data: &DataSet, kernels: Kernels) -> Result<(Fields, Arc<[FieldKind]>)> {
     let declined = |what: &str| skip(format!("its kernels on the device do not have {what}"));
     let structure = &spec.structure;
     let whole = !structure.mixture.is_empty()
@@ -177,7 +195,7 @@ fn write(spec: &PipelineSpec, data: &DataSet) -> Result<(Fields, Arc<[FieldKind]
     let routes = spec.routes()?;
     let write = |(number, route): (usize, &crate::workload::Route)| {
         let name = format!("weighbridge_field_{number}");
-        let kernel = kernel::write(route, data, &name).map_err(|what| declined(&what))?;
+        let kernel = kernel::write(route, data, &name, kernels).map_err(|what| declined(&what))?;
         let numbers: usize = route.output.shape.iter().product();
         if u32::try_from(numbers * spec.batch_size.min(spec.elements().len())).is_err() {
             return Err(declined("a batch of more than 2^32 numbers"));
@@ -359,8 +377,10 @@ impl Epochs for Cursor {
                 ("an event behind the kernels; the batch stays on the device", "cuda:0", Delivery::Device)
             }
         };
+        let mut transforms = self.spec.work();
+        transforms.extend(self.mode.map(|mode| format!("mode {mode}")));
         Executed {
-            transforms: self.spec.work(),
+            transforms,
             ran_on: ran_on.into(),
             synchronised: synchronised.into(),
             delivery,

@@ -3,7 +3,17 @@
 
 use weighbridge::Dtype;
 
+use super::moves::is_move;
 use crate::workload::{Route, Touch, Transform};
+
+/// How many transforms a kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kernels {
+    /// As many as can be done without reading what another thread has written.
+    Fused,
+    /// One.
+    OneEach,
+}
 
 /// What one kernel does: it reads a number or a pixel, and then all goes on in registers.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +47,7 @@ pub(super) enum Reads<'route> {
 /// # Errors
 ///
 /// The name of what no kernel does.
-pub(super) fn stages(route: &Route) -> Result<Vec<Stage<'_>>, String> {
+pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, String> {
     let trunk = &route.trunk[..];
     let Some(first) = trunk.first() else { return Ok(Vec::new()) };
     let from = first.before.dtype;
@@ -78,6 +88,11 @@ pub(super) fn stages(route: &Route) -> Result<Vec<Stage<'_>>, String> {
                 now = Stage { reads: Reads::Itself, touches: &[], from: before, to: after, sums: None };
                 start = place;
             }
+            _ if kernels == Kernels::OneEach && place > 0 => {
+                done.push(ended);
+                now = Stage { reads: Reads::Itself, touches: &[], from: before, to: after, sums: None };
+                start = place;
+            }
             _ => {}
         }
     }
@@ -87,6 +102,7 @@ pub(super) fn stages(route: &Route) -> Result<Vec<Stage<'_>>, String> {
 
 /// Whether a transform needs all channels of a pixel, or its place in the image.
 pub(super) fn is_of_pixels(touch: &Touch) -> bool {
-    use Transform::{ColorJitter, GaussianBlur, RandomFlip, RandomGrayscale, RandomResizedCrop};
-    matches!(touch.transform, ColorJitter | GaussianBlur | RandomFlip | RandomGrayscale | RandomResizedCrop)
+    use Transform::{ColorJitter, GaussianBlur, RandomGrayscale, RandomResizedCrop};
+    is_move(touch.transform)
+        || matches!(touch.transform, ColorJitter | GaussianBlur | RandomGrayscale | RandomResizedCrop)
 }
