@@ -12,6 +12,7 @@
 //!
 //! and the draw is `split(split(split(split(seed, epoch), element), position), number)`. Anyone can write that in any
 //! language, so two loaders can make the same draws without sharing a generator, whatever their batches and workers.
+#![expect(clippy::inline_always, reason = "loops around them are compiled for several instruction sets")]
 
 /// The draws of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub struct Draw {
 
 impl Draw {
     /// Draw number `number`: 64 random bits.
+    #[inline(always)]
     pub fn bits(self, number: u64) -> u64 {
         split(self.key, number)
     }
@@ -72,6 +74,7 @@ impl Draw {
 
 /// Output `index` of `SplitMix64` seeded with `seed` (Steele, Lea, Flood: *Fast splittable pseudorandom number
 /// generators*, 2014).
+#[inline(always)]
 fn split(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -224,7 +224,8 @@ fn map<T: Copy>(from: &[T], to: &mut [f32], f: impl Fn(T) -> f32) {
     );
 }
 
-fn map_in_place(numbers: &mut [f32], f: impl Fn(f32) -> f32) {
+/// Every number, in the machine's widest vectors.
+pub(super) fn map_in_place(numbers: &mut [f32], f: impl Fn(f32) -> f32) {
     widest(
         #[inline(always)]
         || {

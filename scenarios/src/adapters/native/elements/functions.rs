@@ -1,5 +1,6 @@
 //! The functions of `docs/transforms.md`: formulas that every language gives the same bits for.
 #![expect(clippy::many_single_char_names, reason = "the names of the page")]
+#![expect(clippy::inline_always, reason = "loops around them are compiled for several instruction sets")]
 
 use crate::workload::Draw;
 
@@ -31,7 +32,7 @@ pub(in crate::adapters::native) fn ln64(v: f64) -> f64 {
 }
 
 /// The natural logarithm in `f32`, of a normal, positive number: Cephes' polynomial.
-#[inline]
+#[inline(always)]
 pub(super) fn ln(v: f32) -> f32 {
     let bits = v.to_bits().cast_signed();
     let exponent = bits.wrapping_sub(0x3f35_04f3) >> 23;
@@ -58,7 +59,7 @@ pub(super) fn ln(v: f32) -> f32 {
 }
 
 /// `sin(x) + cos(x)` in `f32`: reduced by multiples of a quarter turn, then Cephes' polynomials.
-#[inline]
+#[inline(always)]
 pub(super) fn sincos(x: f32) -> f32 {
     const WHOLE: f32 = 12_582_912.0; // 1.5 * 2^23: what is added to it is rounded to a whole number
     let y = x * std::f32::consts::FRAC_2_PI + WHOLE;
@@ -75,23 +76,30 @@ pub(super) fn sincos(x: f32) -> f32 {
 }
 
 /// Fills `out` with the normal numbers of an element from number `first` on, which is even.
+#[inline(always)]
 pub(super) fn normals(draw: Draw, first: u64, out: &mut [f32]) {
-    const SCALE: f32 = 1.0 / 16_777_216.0;
-    let x = |k: u64| ((2 * k as i32 + 1) - 16_777_216) as f32 * SCALE;
-    for (pair, two) in (first / 2..).zip(out.chunks_mut(2)) {
-        let bits = draw.bits(pair);
-        two[0] = x(bits >> 40);
-        if let Some(odd) = two.get_mut(1) {
-            *odd = x((bits >> 16) & 0xff_ffff);
-        }
+    let (pairs, last) = out.as_chunks_mut::<2>();
+    let from = first / 2;
+    for (pair, two) in (from..).zip(&mut *pairs) {
+        *two = uniforms(draw.bits(pair));
+    }
+    if let [last] = last {
+        [*last, _] = uniforms(draw.bits(from + pairs.len() as u64));
     }
     for x in out {
         *x = quantile(*x);
     }
 }
 
+/// Two numbers from (-1, 1), of 24 bits each.
+#[inline(always)]
+fn uniforms(bits: u64) -> [f32; 2] {
+    const SCALE: f32 = 1.0 / 16_777_216.0;
+    [bits >> 40, (bits >> 16) & 0xff_ffff].map(|k| ((2 * k as i32 + 1) - 16_777_216) as f32 * SCALE)
+}
+
 /// The standard normal number below which a share of `(x + 1) / 2` lies: `sqrt(2) * erfinv(x)` after Giles.
-#[inline]
+#[inline(always)]
 fn quantile(x: f32) -> f32 {
     const NEAR: [f32; 9] = [
         2.810_226_4e-8,
@@ -125,7 +133,7 @@ fn quantile(x: f32) -> f32 {
 }
 
 /// `ln(1 + |x|)`, near 0 too.
-#[inline]
+#[inline(always)]
 #[expect(clippy::float_cmp, reason = "1 is where the addition left nothing of the number")]
 pub(super) fn log1p_abs(x: f32) -> f32 {
     let a = x.abs();

@@ -12,7 +12,8 @@ use self::functions::{log1p_abs, normals, sincos};
 use self::geometry::Move;
 use self::resize::{Resizer, Size, random_window};
 use super::buffer::Bytes;
-use super::kernels::Float;
+use super::kernels::{Float, map_in_place};
+use super::lanes::widest;
 use crate::workload::{Draw, Draws, Gate, Touch, Transform};
 
 pub(super) use self::functions::{exp, ln64};
@@ -196,22 +197,25 @@ fn size(kind: &FieldKind) -> Size {
 }
 
 fn each(bytes: &mut [u8], f: impl Fn(f32) -> f32) {
-    for x in bytemuck::cast_slice_mut::<u8, f32>(bytes) {
-        *x = f(*x);
-    }
+    map_in_place(bytemuck::cast_slice_mut(bytes), f);
 }
 
 /// `GaussianNoise`, in pieces that stay in the cache.
 fn noise(numbers: &mut [f32], draw: Draw) {
     const PIECE: usize = 256;
-    let mut drawn = [0.0; PIECE];
-    for (piece, numbers) in (0..).step_by(PIECE).zip(numbers.chunks_mut(PIECE)) {
-        let drawn = &mut drawn[..numbers.len()];
-        normals(draw, piece, drawn);
-        for (x, normal) in numbers.iter_mut().zip(drawn) {
-            *x += 0.05 * *normal;
-        }
-    }
+    widest(
+        #[inline(always)]
+        || {
+            let mut drawn = [0.0; PIECE];
+            for (piece, numbers) in (0..).step_by(PIECE).zip(numbers.chunks_mut(PIECE)) {
+                let drawn = &mut drawn[..numbers.len()];
+                normals(draw, piece, drawn);
+                for (x, normal) in numbers.iter_mut().zip(drawn) {
+                    *x += 0.05 * *normal;
+                }
+            }
+        },
+    );
 }
 
 /// `MultiScaleResize`.
