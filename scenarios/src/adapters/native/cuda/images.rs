@@ -6,6 +6,16 @@ use weighbridge::Dtype;
 use super::formulas::{below, between, between_wide, exp, unit};
 use super::writer::{Class, Value, Writer, double, single};
 
+/// Row and column of a cell.
+pub(super) fn split_cell(w: &mut Writer, cell: Value, columns: usize) -> (Value, Value) {
+    (w.word("div.u32", cell, columns), w.word("rem.u32", cell, columns))
+}
+
+/// The cell of a row and a column.
+pub(super) fn cell_at(w: &mut Writer, row: Value, column: Value, columns: usize) -> Value {
+    w.put(Class::Word, "mad.lo.u32", &[&row, &columns, &column])
+}
+
 /// Half of the range of colours, and its greatest value.
 pub(super) fn range(dtype: Dtype) -> (f32, f32) {
     if dtype == Dtype::U8 { (128.0, 255.0) } else { (0.5, 1.0) }

@@ -4,10 +4,10 @@ use weighbridge::{Dtype, FieldKind};
 
 use super::formulas::{between, coin, log1p_abs, normal, sincos, split, split_at, unit};
 use super::images::{
-    Window, beside, blend, blur_weights, byte, five, grayscale, jitter, limit, neighbours, random_window,
-    range, settle,
+    Window, beside, blend, blur_weights, byte, cell_at, five, grayscale, jitter, limit, neighbours,
+    random_window, range, settle, split_cell,
 };
-use super::moves::{Origin, cell_at, is_move, origin};
+use super::moves::{Origin, is_move, origin};
 use super::stages::{Reads, Stage, is_of_pixels};
 use super::writer::{Class, Value, Writer, double, single};
 use crate::workload::{Gate, Route, Touch, Transform};
@@ -234,12 +234,6 @@ impl<'route> Lines<'route> {
         }
     }
 
-    /// Row and column of a cell.
-    fn split_cell(&mut self, cell: Value) -> (Value, Value) {
-        let columns = self.shape.columns;
-        (self.writer.word("div.u32", cell, columns), self.writer.word("rem.u32", cell, columns))
-    }
-
     /// Where a transform that moves pixels takes the one at a cell from.
     fn origin(&mut self, touch: &Touch, cell: Value) -> Origin {
         let key = self.key(touch);
@@ -262,7 +256,7 @@ impl<'route> Lines<'route> {
             [0, 1, 2, 3].map(|place| self.noted(Class::Word, "u32", note, place));
         let [row_scale, column_scale] = [4, 5].map(|place| self.noted(Class::Double, "f64", note, place));
         let window = Window { top, left, rows, columns, row_scale, column_scale };
-        let (row, column) = self.split_cell(cell);
+        let (row, column) = split_cell(&mut self.writer, cell, self.shape.columns);
         let w = &mut self.writer;
         let (upper, lower, down) = neighbours(w, row, window.row_scale, window.rows);
         let (first, second, right) = neighbours(w, column, window.column_scale, window.columns);
@@ -288,7 +282,7 @@ impl<'route> Lines<'route> {
     fn blurred(&mut self, touch: &Touch, stage: &Stage<'_>, cell: Value) -> Vec<Value> {
         let note = self.note(touch);
         let weights = [0, 1, 2].map(|place| self.noted(Class::Single, "f32", note, place));
-        let (row, column) = self.split_cell(cell);
+        let (row, column) = split_cell(&mut self.writer, cell, self.shape.columns);
         let pixels = [-2, -1, 0, 1, 2].map(|offset| {
             let cell = if stage.reads == Reads::AlongRow(touch) {
                 let column = beside(&mut self.writer, column, offset, self.shape.columns);

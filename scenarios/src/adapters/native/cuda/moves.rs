@@ -1,6 +1,7 @@
 //! What moves pixels: the transforms that give a pixel another place, or none, and leave its numbers as they are.
 
 use super::formulas::{below, coin};
+use super::images::{cell_at, split_cell};
 use super::writer::{Class, Value, Writer};
 use crate::workload::Transform;
 
@@ -26,8 +27,7 @@ pub(super) fn origin(
     cell: Value,
     [rows, columns]: [usize; 2],
 ) -> Origin {
-    let row = w.word("div.u32", cell, columns);
-    let column = w.word("rem.u32", cell, columns);
+    let (row, column) = split_cell(w, cell, columns);
     match transform {
         Transform::RandomCrop => {
             let [(row, in_rows), (column, in_columns)] =
@@ -70,9 +70,4 @@ pub(super) fn origin(
 /// The place from the other end of an axis.
 fn backwards(w: &mut Writer, place: Value, whole: usize) -> Value {
     w.put(Class::Word, "sub.s32", &[&(whole - 1), &place])
-}
-
-/// The cell of a row and a column.
-pub(super) fn cell_at(w: &mut Writer, row: Value, column: Value, columns: usize) -> Value {
-    w.put(Class::Word, "mad.lo.u32", &[&row, &columns, &column])
 }

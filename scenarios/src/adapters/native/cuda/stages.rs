@@ -51,7 +51,8 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
     let trunk = &route.trunk[..];
     let Some(first) = trunk.first() else { return Ok(Vec::new()) };
     let from = first.before.dtype;
-    let mut now = Stage { reads: Reads::Itself, touches: &[], from, to: from, sums: None };
+    let begun = |reads, from, to| Stage { reads, touches: &[], from, to, sums: None };
+    let mut now = begun(Reads::Itself, from, from);
     let mut done = Vec::new();
     // The first transform of the present stage.
     let mut start = 0;
@@ -71,8 +72,7 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
                 if !is_bare {
                     done.push(ended);
                 }
-                now =
-                    Stage { reads: Reads::Window(touch), touches: &[], from: before, to: after, sums: None };
+                now = begun(Reads::Window(touch), before, after);
                 if touch.transform == Transform::GaussianBlur {
                     done.push(Stage { reads: Reads::AlongRow(touch), to: Dtype::F32, ..now });
                     now = Stage { reads: Reads::AlongColumn(touch), from: Dtype::F32, ..now };
@@ -85,12 +85,12 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
                     return Err(format!("{name} of {}", before.name()));
                 }
                 done.push(Stage { sums: Some(touch), ..ended });
-                now = Stage { reads: Reads::Itself, touches: &[], from: before, to: after, sums: None };
+                now = begun(Reads::Itself, before, after);
                 start = place;
             }
             _ if kernels == Kernels::OneEach && place > 0 => {
                 done.push(ended);
-                now = Stage { reads: Reads::Itself, touches: &[], from: before, to: after, sums: None };
+                now = begun(Reads::Itself, before, after);
                 start = place;
             }
             _ => {}
