@@ -122,7 +122,11 @@ mod tests {
                 let Some(done) = ran("none", mesh, purpose) else { return };
                 let (ticket, seen) = done.unwrap();
                 assert_eq!((ticket.workers, &*ticket.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
-                assert!(ticket.entry_point.unwrap().starts_with("tiny.Loader of"));
+                let entry_point = ticket.entry_point.unwrap();
+                assert!(
+                    entry_point.starts_with("tiny.Loader of") && entry_point.contains(", version 1, Python"),
+                    "{entry_point}"
+                );
                 assert_eq!(seen.ran_elsewhere(), purpose == Purpose::Measure);
                 assert_eq!((seen.usage.moved, seen.around.helpers), (None, None));
             }
