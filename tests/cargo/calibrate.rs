@@ -15,7 +15,8 @@ fn xtask(bench: &Bench, args: &[&str]) -> Ran {
 #[test]
 fn a_calibration_tells_what_is_found_of_each_case_and_why_a_stream_has_no_planted_slowdown() {
     let bench = Bench::new("faults");
-    let short = ["--no-lock", "--quick", "--measurement-time", "0.002"];
+    // Within so wide a margin every duel ends early: what is held here is what is told, not what is found.
+    let short = ["--no-lock", "--quick", "--measurement-time", "0.002", "--threshold", "50%"];
     let args = ["calibrate", "--tries", "1", "--suite", "external/faults", "--", "GOOD-1", "STREAM-1"];
     let ran = xtask(&bench, &[&args[..], &short].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.all());
