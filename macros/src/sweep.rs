@@ -15,6 +15,7 @@ pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) ty: Type,
     all: bool,
+    implied: bool,
     values: Vec<Value>,
 }
 
@@ -26,40 +27,46 @@ struct Value {
 /// What stands between two commas of `#[sweep(...)]`.
 enum Item {
     All(Ident),
+    Implied(Ident),
     Value(Value),
 }
 
 impl Axis {
     /// Reads the attribute of a parameter or field of this name and type.
     pub(crate) fn parse(name: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Errors) -> Self {
-        let all_and_values = match &attribute.meta {
+        let (name, ty) = (axis_name(name), owned(ty));
+        let items = match &attribute.meta {
             Meta::List(list) if !list.tokens.is_empty() => {
                 parse_each(list.tokens.clone(), errors, parse_item)
             }
             _ => {
                 errors
                     .at(attribute, "an axis without values: write `#[sweep(1, 2)]` or `#[sweep(small = 1)]`");
-                return Self { name: axis_name(name), ty: owned(ty), all: false, values: Vec::new() };
+                return Self { name, ty, all: false, implied: false, values: Vec::new() };
             }
         };
-        let mut all = None;
+        let (mut all, mut implied) = (None, None);
         let mut values = Vec::new();
-        for (index, item) in all_and_values.into_iter().enumerate() {
+        for item in items {
             match item {
-                Item::All(word) if index == 0 => all = Some(word),
+                Item::All(word) if values.is_empty() => all = Some(word),
+                Item::Implied(word) if values.is_empty() => implied = Some(word),
                 Item::All(word) => {
                     errors.at(word, "`all` comes first: `#[sweep(all, small = 1, large = 2)]`");
+                }
+                Item::Implied(word) => {
+                    errors.at(word, "`implied` comes first: `#[sweep(implied, plain = 0, doubled = 1)]`");
                 }
                 Item::Value(value) => values.push(value),
             }
         }
-        check(all.as_ref(), &values, errors);
-        Self { name: axis_name(name), ty: owned(ty), all: all.is_some(), values }
+        check(all.as_ref(), implied.as_ref(), &values, errors);
+        Self { name, ty, all: all.is_some(), implied: implied.is_some(), values }
     }
 
     /// The functions that make its values and its description, called `__make_<index>` and `__axis_<index>`.
     pub(crate) fn functions(&self, index: usize) -> TokenStream {
-        let Self { name, ty, all, values } = self;
+        let Self { name, ty, all, implied, values } = self;
         let (make, axis) = (format_ident!("__make_{index}"), format_ident!("__axis_{index}"));
         let labels = values.iter().map(|value| some_or_none(value.label.as_ref()));
         let mut made = values.iter().map(|value| {
@@ -80,6 +87,7 @@ impl Axis {
                 __wb::TypedAxis {
                     name: #name,
                     all: #all,
+                    implied: #implied,
                     labels: &[#(#labels),*],
                     make: #make,
                     traits: __wb::traits_of!(#ty),
@@ -139,9 +147,15 @@ fn parse_item(input: ParseStream<'_>) -> syn::Result<Item> {
     if input.peek(Ident::peek_any) {
         let ahead = input.fork();
         let word = ahead.call(Ident::parse_any)?;
-        if word == "all" && (ahead.is_empty() || ahead.peek(Token![,])) {
-            input.call(Ident::parse_any)?;
-            return Ok(Item::All(word));
+        if ahead.is_empty() || ahead.peek(Token![,]) {
+            let item: Option<fn(Ident) -> Item> = match word.to_string().as_str() {
+                "all" => Some(Item::All),
+                "implied" => Some(Item::Implied),
+                _ => None, // a constant
+            };
+            if let Some(item) = item {
+                return Ok(item(input.call(Ident::parse_any)?));
+            }
         }
         if is_assignment(&ahead) {
             input.call(Ident::parse_any)?;
@@ -188,7 +202,7 @@ fn parse_value(input: ParseStream<'_>) -> syn::Result<Expr> {
     input.parse()
 }
 
-fn check(all: Option<&Ident>, values: &[Value], errors: &mut Errors) {
+fn check(all: Option<&Ident>, implied: Option<&Ident>, values: &[Value], errors: &mut Errors) {
     let labels: Vec<&LitStr> = values.iter().filter_map(|value| value.label.as_ref()).collect();
     for (index, label) in labels.iter().enumerate() {
         refuse_unshowable("the label", label, errors);
@@ -216,12 +230,21 @@ fn check(all: Option<&Ident>, values: &[Value], errors: &mut Errors) {
             );
         }
     }
+    if let Some(implied) = implied
+        && values.len() < 2
+    {
+        errors.at(
+            implied,
+            "an axis with one value at most implies nothing: write two after `implied`, as in \
+             `#[sweep(implied, plain = 0, doubled = 1)]`, or remove it",
+        );
+    }
     match all {
         Some(all) if values.is_empty() => {
             errors
                 .at(all, "an axis without values: write them after `all`, as in `#[sweep(all, small = 1)]`");
         }
-        Some(all) if labels.is_empty() => {
+        Some(all) if labels.is_empty() && implied.is_none() => {
             errors.at(all, "remove `all`: of an axis without labels a plain run takes every value anyway");
         }
         _ => {}

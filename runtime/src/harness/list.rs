@@ -38,7 +38,10 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
             text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
             let axes = (scenario.axes)();
             for axis in &axes {
-                let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
+                let value = |value: &AxisValue| {
+                    format!("{}{}", value.text, if axis.implies(value) { " (implied)" } else { "" })
+                };
+                let values: Vec<String> = axis.values.iter().map(value).collect();
                 text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
                 for (value, description) in described(scenario, &axes, axis) {
                     text.push_str(&format!("  {:width$}      {value}: {description}\n", ""));
@@ -108,6 +111,7 @@ struct Listed<'a> {
 struct ListedAxis {
     name: &'static str,
     all: bool,
+    implied: bool,
     values: Vec<AxisValue>,
     descriptions: BTreeMap<String, String>,
 }
@@ -161,7 +165,13 @@ fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
         for (value, description) in described {
             descriptions.insert(value, description);
         }
-        ListedAxis { name: axis.name, all: axis.all, values: axis.values, descriptions }
+        ListedAxis {
+            name: axis.name,
+            all: axis.all,
+            implied: axis.implied,
+            values: axis.values,
+            descriptions,
+        }
     };
     Listed {
         id: scenario.id,

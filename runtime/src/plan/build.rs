@@ -196,7 +196,8 @@ fn add_scenario(
 fn note_left_out(plan: &mut Plan, scenario: &str, axes: &[Axis], request: &Request) {
     let asked = |axis: &Axis| request.params.iter().any(|param| param.is_for(scenario, axis.name));
     let taken = |axis: &Axis| chosen(scenario, axis, request).0.len();
-    let open = || axes.iter().filter(|axis| !asked(axis));
+    // What is implied is how a scenario runs unless it is asked for something else.
+    let open = || axes.iter().filter(|axis| !asked(axis) && !axis.implied);
     let whole: usize = open().map(|axis| axis.values.len()).product();
     let run: usize = open().map(&taken).product();
     if run < whole {
@@ -333,7 +334,7 @@ fn points(scenario: &str, axes: &[Axis], request: &Request) -> (Vec<Point>, Vec<
         for point in &points {
             for value in &values {
                 let mut point = point.clone();
-                point.0.push(value.clone());
+                point.0.extend((!axis.implies(value)).then(|| value.clone()));
                 longer.push(point);
             }
         }

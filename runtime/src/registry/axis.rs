@@ -14,8 +14,11 @@ use crate::bencher;
 pub struct Axis {
     /// The name: the parameter or field it belongs to.
     pub name: &'static str,
-    /// Whether a plain run takes every label and not the first alone.
+    /// Whether a plain run takes every label, or every value beside one that is implied, and not the first alone.
     pub all: bool,
+    /// Whether the first value is implied: it stands in no point and so in no id. An axis that comes later leaves the
+    /// names, and with them the baselines, of the cases that were there.
+    pub implied: bool,
     /// What a value looks like, for errors.
     pub form: String,
     /// The values that the author wrote.
@@ -39,14 +42,21 @@ impl Axis {
         })
     }
 
+    /// Whether a point without this axis has this value.
+    pub fn implies(&self, value: &AxisValue) -> bool {
+        self.implied && self.values.first() == Some(value)
+    }
+
     /// Whether its values are labelled variants.
     pub fn is_labelled(&self) -> bool {
         self.values.iter().any(|value| value.labelled)
     }
 
-    /// The values of a plain run: the first of a labelled axis, unless it says `all`, and all of an unlabelled one.
+    /// The values of a plain run: the first of an axis that is labelled or implies it, unless it says `all`, and all of
+    /// another.
     pub fn default_values(&self) -> &[AxisValue] {
-        if self.is_labelled() && !self.all { &self.values[..1] } else { &self.values }
+        let first_alone = (self.is_labelled() || self.implied) && !self.all;
+        if first_alone { &self.values[..1] } else { &self.values }
     }
 }
 
@@ -55,6 +65,7 @@ impl fmt::Debug for Axis {
         f.debug_struct("Axis")
             .field("name", &self.name)
             .field("all", &self.all)
+            .field("implied", &self.implied)
             .field("form", &self.form)
             .field("values", &self.values)
             .finish_non_exhaustive()
@@ -81,7 +92,7 @@ impl Display for AxisValue {
     }
 }
 
-/// One value for each axis, in the order in which the scenario declares them.
+/// One value for each axis, in the order in which the scenario declares them; none where the axis implies it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Point(pub Vec<AxisValue>);
@@ -128,8 +139,10 @@ impl Display for Point {
 pub struct TypedAxis<T> {
     /// The name.
     pub name: &'static str,
-    /// Whether a plain run takes every label.
+    /// Whether a plain run takes every value where it would take the first alone.
     pub all: bool,
+    /// Whether the first value stands in no point.
+    pub implied: bool,
     /// One entry per value: its label, if it has one.
     pub labels: &'static [Option<&'static str>],
     /// Makes the value with this index. Called anew for every use, so `T` needs to be nothing but `'static`.
@@ -144,19 +157,23 @@ impl<T: 'static> TypedAxis<T> {
         Axis {
             name: self.name,
             all: self.all,
+            implied: self.implied,
             form: form(self.labels, self.traits.parse.is_some(), type_name::<T>(), || self.text(0)),
             values: (0..self.labels.len()).map(|index| self.value(index)).collect(),
             typed: Arc::new(self),
         }
     }
 
-    /// The value that the point has on this axis, built anew.
+    /// The value that the point has on this axis, or that is implied, built anew.
     ///
     /// # Errors
-    /// When the point lacks the axis, or its text is no value of it.
+    /// When the point lacks an axis that implies nothing, or its text is no value of it.
     pub fn take(&self, point: &Point) -> Result<T, bencher::Error> {
         let name = self.name;
         let Some(value) = point.get(name) else {
+            if self.implied {
+                return Ok((self.make)(0));
+            }
             return Err(bencher::Error::new(format!("the point `{point}` has no axis `{name}`")));
         };
         if let Some(index) = self.index_of(value) {
@@ -258,6 +275,7 @@ mod tests {
         TypedAxis {
             name: "len",
             all: false,
+            implied: false,
             labels: &[None, None],
             make: |index| [1_000, 7][index],
             traits: Traits {
@@ -276,6 +294,7 @@ mod tests {
         TypedAxis {
             name: "variant",
             all: false,
+            implied: false,
             labels: &[Some("small"), Some("224px")],
             make: |index| Images([32, 224][index]),
             traits: Traits {
@@ -337,10 +356,21 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_the_first_label_or_all_values() {
+    fn a_point_without_an_implied_axis_has_its_first_value() {
+        let implied = || TypedAxis { implied: true, ..variants() };
+        assert_eq!(implied().take(&Point::default()).unwrap().0, 32);
+        let axis = implied().erase();
+        assert_eq!(axis.values.iter().map(|value| axis.implies(value)).collect::<Vec<_>>(), [true, false]);
+        let plain = variants().erase();
+        assert!(!plain.implies(&plain.values[0]));
+    }
+
+    #[test]
+    fn a_plain_run_takes_the_first_label_what_is_implied_or_all_values() {
         assert_eq!(variants().erase().default_values().len(), 1);
         assert_eq!(TypedAxis { all: true, ..variants() }.erase().default_values().len(), 2);
         assert_eq!(lengths().erase().default_values().len(), 2);
+        assert_eq!(TypedAxis { implied: true, ..lengths() }.erase().default_values().len(), 1);
     }
 
     #[test]

@@ -318,6 +318,7 @@ mod tests {
         TypedAxis {
             name,
             all: false,
+            implied: false,
             labels: &[None, None],
             make: |index| [0.5, -0.5][index],
             traits: Traits {

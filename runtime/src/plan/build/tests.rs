@@ -47,7 +47,13 @@ impl Trainer for Absent {}
 
 /// Steps.
 #[scenario(id = "TRAIN-1", sets = ["training"], crate = crate)]
-fn steps(_: &mut Bencher, _: &mut dyn Trainer, #[sweep(all, one = 1, two = 2)] _variant: u32) {}
+fn steps(
+    _: &mut Bencher,
+    _: &mut dyn Trainer,
+    #[sweep(all, one = 1, two = 2)] _variant: u32,
+    #[sweep(implied, 0, 8)] _ahead: u32,
+) {
+}
 
 fn needs(_: &u32, batch: &u64) -> Needs {
     Needs { memory: batch << 20, batch: *batch }
@@ -137,6 +143,20 @@ fn a_plain_run_takes_the_profiles_set_with_its_pins_and_says_what_it_leaves_out(
     let left: Vec<(&str, usize)> =
         plan.left_out.iter().map(|(id, points, _)| (id.as_str(), *points)).collect();
     assert_eq!(left, [("CV-1", 1), ("PC-1", 5)]);
+}
+
+#[test]
+fn an_implied_value_is_how_a_plain_run_measures_and_stands_in_no_name() {
+    let ahead = |asked: &[&str]| {
+        let asked = params(&[&["TRAIN-1.variant=one"], asked].concat());
+        planned(&Request { params: asked, scenarios: vec!["TRAIN-1".into()], ..request("ci_cpu") })
+    };
+    let plain = ahead(&[]);
+    assert_eq!(names(&plain), ["TRAIN-1/one/Here"]);
+    assert_eq!(plain.left_out, [], "nobody is told of it unasked");
+    assert_eq!(names(&ahead(&["ahead=0"])), names(&plain), "named or not, it is the same case");
+    assert_eq!(names(&ahead(&["ahead=8"])), ["TRAIN-1/one/ahead=8/Here"]);
+    assert_eq!(names(&ahead(&["ahead=all"])), ["TRAIN-1/one/Here", "TRAIN-1/one/ahead=8/Here"]);
 }
 
 #[test]
