@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use fake_gpu::{Held, Stand};
 use tempfile::TempDir;
-use weighbridge::Kept;
-use weighbridge_scenarios::adapters::native::{Reference, ReferenceCuda, ReferenceCudaOnDevice};
-use weighbridge_scenarios::contract::{Loader, for_each_batch};
+use weighbridge::{Bencher, Delivery, Kept, Limits, Platform, Purpose, Settings, Yield};
+use weighbridge_scenarios::adapters::native::{Reference, ReferenceCuda, ReferenceFused};
+use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
 use weighbridge_scenarios::prelude::*;
 
@@ -30,14 +30,15 @@ fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, numb
     batches
 }
 
-/// Both loaders give what the reference gives.
+const DESTINATIONS: [Destination; 2] = [Destination::Host, Destination::Device];
+
+/// Wherever its batches are handed over, the loader gives what the reference gives.
 fn check(spec: &PipelineSpec) {
     let (_place, data) = data(spec);
     for number in [0, 3] {
         let expected = epoch(&mut Reference, spec, &data, number);
-        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
-        for loader in loaders {
-            let found = epoch(loader, spec, &data, number);
+        for destination in DESTINATIONS {
+            let found = epoch(&mut ReferenceCuda, &spec.clone().deliver(destination), &data, number);
             assert_eq!(found.len(), expected.len(), "{:?}", spec.transforms);
             for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 assert!(found == expected, "{:?}, epoch {number}, batch {place}", spec.transforms);
@@ -174,9 +175,9 @@ fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_referen
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 2);
     for mode in [Mode::Compiled, Mode::Vectorised] {
-        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
-        for loader in loaders {
-            let mut epochs = loader.open_in(mode, &spec, &data).unwrap();
+        for destination in DESTINATIONS {
+            let mut loader = ReferenceCuda;
+            let mut epochs = loader.open_in(mode, &spec.clone().deliver(destination), &data).unwrap();
             let mut found = Vec::new();
             for_each_batch(&mut *epochs, 2, &mut |batch| found.push(batch.keep())).unwrap();
             assert!(found == expected, "{mode}");
@@ -248,9 +249,9 @@ fn the_order_holds_whichever_part_is_slow() {
     for slow in ["up_rate", "down_rate", "device_rate"] {
         stand.reset();
         stand.set(slow, 1);
-        let loaders: [&mut dyn Loader; 2] = [&mut ReferenceCuda, &mut ReferenceCudaOnDevice];
-        for loader in loaders {
-            assert!(epoch(loader, &spec, &data, 0) == expected, "{slow}");
+        for destination in DESTINATIONS {
+            let spec = spec.clone().deliver(destination);
+            assert!(epoch(&mut ReferenceCuda, &spec, &data, 0) == expected, "{slow}, to the {destination}");
         }
     }
 }
@@ -263,7 +264,7 @@ fn a_consumer_that_skips_batches_is_given_the_right_one() {
     let expected = epoch(&mut Reference, &spec, &data, 0);
     // The slots are used again while kernels of the batches that nobody waited for are still at work.
     stand.set("device_rate", 1);
-    let mut loader = ReferenceCudaOnDevice;
+    let (mut loader, spec) = (ReferenceCuda, spec.deliver(Destination::Device));
     let mut epochs = loader.open(&spec, &data).unwrap();
     epochs.begin(0).unwrap();
     for _ in 0..6 {
@@ -293,6 +294,64 @@ fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
     // The consumer takes its time; the slot is its own until it asks for the next batch.
     stand.advance(Duration::from_millis(50));
     assert!(epochs.batch().keep() == expected[0]);
+}
+
+/// What the harness sees of a pipeline, in a run on this platform.
+fn load(loader: &mut dyn Loader, spec: &PipelineSpec, platform: Platform) -> weighbridge::Result<Yield> {
+    let settings = Settings { platform, ..Settings::new(Purpose::Verify, Limits::SMOKE) };
+    let bencher = Bencher::new(settings);
+    bencher.load(loader, spec)?;
+    bencher.finish()
+}
+
+#[test]
+fn every_loader_delivers_on_the_device_where_that_is_asked_and_the_same_bits() {
+    let stand = stand();
+    let host = with(PipelineSpec::new(DataSpec::images(23, 8, 3), 5), &[Normalize, CastToFloat32]);
+    let device = host.clone().deliver(Destination::Device);
+    let content = |seen: &Yield| seen.work.as_ref().unwrap().content.clone();
+    let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
+    let loaders: [(&mut dyn Loader, &str); 3] = [
+        (&mut Reference, "cpu, delivered to cuda:0"),
+        (&mut ReferenceFused, "cpu, delivered to cuda:0"),
+        (&mut ReferenceCuda, "cuda:0"),
+    ];
+    for (loader, ran_on) in loaders {
+        let seen = load(loader, &device, Platform::Gpu).unwrap();
+        let ticket = &seen.work.as_ref().unwrap().ticket;
+        assert_eq!((ticket.delivery, &*ticket.ran_on), (Delivery::Device, ran_on));
+        assert_eq!(content(&seen), expected);
+        let skipped = load(loader, &device, Platform::Cpu).map(drop).unwrap_err();
+        assert!(skipped.is_skip() && skipped.to_string().contains("add `--platform gpu`"), "{skipped}");
+    }
+    let on_host = load(&mut ReferenceCuda, &host, Platform::Gpu).unwrap();
+    assert_eq!(on_host.work.unwrap().ticket.delivery, Delivery::Owned);
+    stand.set("devices", 0);
+    let skipped = load(&mut Reference, &device, Platform::Gpu).map(drop).unwrap_err();
+    assert!(skipped.is_skip() && skipped.to_string().contains("no CUDA device ("), "{skipped}");
+}
+
+#[test]
+fn a_batch_of_the_host_is_ready_when_its_copy_has_arrived_and_keeps_its_bits() {
+    let stand = stand();
+    let spec = slow_rows().deliver(Destination::Device);
+    let (_place, data) = data(&spec);
+    let expected = epoch(&mut Reference, &spec, &data, 0);
+    // Each batch takes 33 us on its way.
+    stand.set("up_rate", 1);
+    let mut loader = Reference;
+    let mut epochs = deliver(loader.open(&spec, &data).unwrap(), &spec).unwrap();
+    epochs.begin(0).unwrap();
+    for (place, expected) in expected.iter().enumerate() {
+        assert!(epochs.advance().unwrap());
+        let asked = stand.now();
+        epochs.ready().unwrap();
+        let waited = stand.now() - asked;
+        assert!(waited > 30_000, "batch {place}: {waited} ns");
+        assert!(epochs.batch().keep() == *expected, "batch {place}");
+        assert_eq!(epochs.batch().size(), 32 << 10);
+    }
+    assert!(!epochs.advance().unwrap());
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub mod prelude {
         RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Form, Images, Lesson, Merge, Mixing, Mode, Parameters, PipelineSpec, Table, Tokens,
+        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Parameters, PipelineSpec,
+        Table, Tokens,
     };
 }
 

@@ -57,7 +57,7 @@ fn far(_bencher: &mut Bencher) -> Result<()> {
     let none: &[&str] = &[];
     let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
     let parts = BTreeMap::from([("pipeline", pipeline)]);
-    worker.open(Task { contract: "feeder", converted: "far", epoch: None }, &parts)?;
+    worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: true }, &parts)?;
     Err(Error::new("it opened a pipeline on a device that it does not know"))
 }
 

@@ -131,7 +131,11 @@ fn add(page: &mut String, scenario: &Value, listing: &Value) {
         let values: Vec<&str> = list(&axis["values"]).map(|value| text(&value["text"])).collect();
         let descriptions = axis["descriptions"].as_object().filter(|known| !known.is_empty());
         match descriptions {
-            None => writeln!(page, "- Axis `{}`: {}", text(&axis["name"]), values.join(", ")).expect(FITS),
+            None => {
+                let implied = if axis["implied"] == true { "; the first is implied" } else { "" };
+                writeln!(page, "- Axis `{}`: {}{implied}", text(&axis["name"]), values.join(", "))
+                    .expect(FITS);
+            }
             Some(known) => {
                 writeln!(page, "\n| {} | what it does |\n|---|---|", text(&axis["name"])).expect(FITS);
                 for value in values {

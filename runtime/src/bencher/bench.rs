@@ -159,6 +159,11 @@ impl Bencher {
         self.settings.seed
     }
 
+    /// What the run was asked for: the host, or a device.
+    pub fn platform(&self) -> Platform {
+        self.settings.platform
+    }
+
     /// A fresh directory for files of this repeat; removed after it.
     ///
     /// # Errors

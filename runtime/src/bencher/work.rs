@@ -35,8 +35,7 @@ pub enum Delivery {
     Owned,
     /// A view of memory that the loader keeps: valid until the next batch is asked for.
     View,
-    /// A buffer in a device's memory, complete there. Who delivers to the host has a transfer more: cases are ranked among
-    /// those that deliver to the same place.
+    /// A buffer in a device's memory, complete there. Who delivers to the host has a transfer more, and does other work.
     Device,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, Process};
-use crate::bencher::{Delivery, Work};
+use crate::bencher::Work;
 use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::run::Repeat;
@@ -187,12 +187,9 @@ impl CaseRecord {
         }
     }
 
-    /// What the case is ranked within, for people: its scenario and point, and where its batches are delivered if that is not
-    /// the host's memory.
+    /// What the case is ranked within, for people: its scenario and point.
     pub fn group(&self) -> String {
-        let title = CaseId { adapter: None, ..self.id.clone() }.to_string();
-        let delivery = self.work.as_ref().map(|work| work.ticket.delivery);
-        if delivery == Some(Delivery::Device) { format!("{title}, on the device") } else { title }
+        CaseId { adapter: None, ..self.id.clone() }.to_string()
     }
 
     /// Whether a repeat failed, or the case's work does not verify.

@@ -1,12 +1,13 @@
 //! Two work tickets side by side: did both do the same work, as far as the scenario asks?
 
 use super::Agreement;
-use crate::bencher::{Content, FieldKind, Work};
+use crate::bencher::{Content, Delivery, FieldKind, Work};
 use crate::registry::Equivalence;
 
 /// How `work` stands to the `reference`'s.
 ///
-/// The input must agree always. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
+/// The input must agree always, and whether batches are handed over on the host or on a device: who delivers elsewhere has
+/// another transfer. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
 /// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
 /// tolerance, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
 /// Work that differs in spite of that differs in words, or as its ticket declares.
@@ -14,6 +15,7 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
     let mut found = Differences::default();
     let (ticket, expected) = (&work.ticket, &reference.ticket);
     found.check("input", &or_none(ticket.input.as_ref()), &or_none(expected.input.as_ref()));
+    found.check("delivered to", &place(ticket.delivery), &place(expected.delivery));
     match equivalence {
         Equivalence::Exact => {
             found.transforms(&ticket.transforms, &expected.transforms);
@@ -33,6 +35,14 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
         (true, ..) => Agreement::Agrees,
         (false, Some(why), _) => Agreement::Declared(why.clone()),
         (false, None, _) => Agreement::Differs(found.0),
+    }
+}
+
+/// Where a batch is when it is handed over.
+fn place(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::Owned | Delivery::View => "the host",
+        Delivery::Device => "the device",
     }
 }
 
@@ -162,6 +172,16 @@ mod tests {
             check(&other, equivalence, &["input: d2, the reference has d1"]);
             let other = changed(|work| work.ticket.input = None);
             check(&other, equivalence, &["input: none, the reference has d1"]);
+        }
+    }
+
+    #[test]
+    fn where_batches_are_handed_over_must_agree_always() {
+        for equivalence in ALL {
+            let viewed = changed(|work| work.ticket.delivery = Delivery::View);
+            check(&viewed, equivalence, &[]);
+            let stays = changed(|work| work.ticket.delivery = Delivery::Device);
+            check(&stays, equivalence, &["delivered to: the device, the reference has the host"]);
         }
     }
 

@@ -291,7 +291,6 @@ pub fn bencher_lines(run: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Delivery, Work};
     use crate::store::fixtures;
 
     /// A run of one scenario and point through adapters that took these times.
@@ -357,26 +356,6 @@ PC-1/depth=1  A chain of cheap transforms.
         assert!(line("wrong").ends_with("not ranked") && !line("plain").contains("slower"), "{shown}");
         let apart = "unequal work: PC-1/depth=1/wrong: elements: 2, the reference has 3";
         assert!(shown.contains(apart), "{shown}");
-    }
-
-    #[test]
-    fn batches_that_stay_on_a_device_are_ranked_among_themselves() {
-        let slow = FAST.map(|value| value * 2.0);
-        let mut run = run(&[("copies", slow), ("stays", FAST), ("stays too", slow)]);
-        for case in &mut run.cases[1..] {
-            let mut work = Work::default();
-            work.ticket.delivery = Delivery::Device;
-            case.work = Some(work);
-        }
-        let expected = "
-PC-1/depth=1  A chain of cheap transforms.
-  copies  2.06 s  [2.00 .. 2.12 s]
-
-PC-1/depth=1, on the device  A chain of cheap transforms.
-  stays      1.03 s  [1.00 .. 1.06 s]  best
-  stays too  2.06 s  [2.00 .. 2.12 s]  2.00x slower
-";
-        assert_eq!(shown(&run), expected);
     }
 
     #[test]

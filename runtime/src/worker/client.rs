@@ -69,6 +69,8 @@ pub struct Task<'a> {
     pub converted: &'a str,
     /// What an epoch holds, where that is known: the worker's figures are checked by it.
     pub epoch: Option<Epoch>,
+    /// Whether what it hands out is to be on the device of the platform that the run was asked for, and not on the host.
+    pub on_device: bool,
 }
 
 /// An open pipeline.
@@ -78,6 +80,8 @@ struct Open {
     exchange: Exchange,
     what: Opened,
     epoch: Option<Epoch>,
+    /// Where what it hands out is to be.
+    on: Platform,
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
     /// where the system does not say.
     grown: Option<u64>,
@@ -135,8 +139,8 @@ impl Worker {
     /// closed first.
     ///
     /// # Errors
-    /// A skip with the worker's reason if it declines; that its backend is not the platform that the run was asked for;
-    /// else what went wrong.
+    /// A skip with the worker's reason if it declines; that its backend is not the one that it was asked for; else what
+    /// went wrong.
     pub fn open(&mut self, task: Task<'_>, parts: &impl Serialize) -> Result<&Opened> {
         if self.open.is_some() {
             self.close()?;
@@ -157,7 +161,8 @@ impl Worker {
             Err(error) => return Err(Error::new(format!("the parts of `open` are no JSON: {error}"))),
         };
         add(&mut message, "contract", task.contract);
-        add(&mut message, "device", self.place.platform().name());
+        let on = if task.on_device { self.place.platform() } else { Platform::Cpu };
+        add(&mut message, "device", on.name());
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
@@ -178,13 +183,11 @@ impl Worker {
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let active = what.backend.clone();
         let epoch = task.epoch;
-        self.open = Some(Open { folder, exchange, what, epoch, grown, failed: false });
-        let requested = self.place.platform();
-        if active != requested.name() {
+        self.open = Some(Open { folder, exchange, what, epoch, on, grown, failed: false });
+        if active != on.name() {
             self.close()?;
-            let what = format!(
-                "platform {requested} was asked for, but the active backend of the worker is {active}"
-            );
+            let what =
+                format!("platform {on} was asked for, but the active backend of the worker is {active}");
             return Err(Error::of(ErrorKind::Protocol, what));
         }
         self.opened()
@@ -374,7 +377,7 @@ impl Remote for Worker {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
-        if self.place.platform() != Platform::Cpu && ran.audit.is_empty() {
+        if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
             return Err(Error::of(ErrorKind::Clock, what));
         }

@@ -33,8 +33,11 @@ class Gpu(OnDevice):
 
 
 def device_of(pipeline: Pipeline) -> Device:
-    """Where the pipeline delivers."""
-    return Gpu() if pipeline.device == "gpu" else HOST
+    """Where the pipeline delivers, and so where JAX works unasked: a worker has pipelines for both, one after the other."""
+    device = Gpu() if pipeline.device == "gpu" else HOST
+    if jax.default_backend() != "cpu":
+        jax.config.update("jax_default_device", device.where if isinstance(device, Gpu) else jax.devices("cpu")[0])
+    return device
 
 
 def allow_wide(kinds: Iterable[Kind]) -> None:

@@ -20,18 +20,19 @@ fn stochastic_chain(
     #[sweep(small = Images::new(10_000, 32, 64), tiny = Images::new(1_000, 32, 64), medium = Images::new(5_000, 128, 128), large = Images::new(50_000, 256, 64))]
     variant: Images,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

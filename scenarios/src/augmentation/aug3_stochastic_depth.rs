@@ -22,18 +22,19 @@ fn stochastic_depth(
     variant: Depth,
     #[sweep(default = Rows(50_000), tiny = Rows(3_000))] data: Rows,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline(data).workers(workers))
+    bencher.load(loader, &variant.pipeline(data).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Depth, data: &Rows, workers: &usize) -> Needs {
-    variant.pipeline(*data).workers(*workers).needs()
+fn needs(variant: &Depth, data: &Rows, workers: &usize, delivery: &Destination) -> Needs {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Depth, data: &Rows, workers: &usize) -> String {
-    variant.pipeline(*data).workers(*workers).describe()
+fn describe(variant: &Depth, data: &Rows, workers: &usize, delivery: &Destination) -> String {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).describe()
 }
 
 /// How many random transforms.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use weighbridge::{Bencher, Count, Direction, Kept, Result, Source, Ticket, Unit, skip};
 
+use super::deliver::{check_platform, deliver};
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
 use crate::workload::{PipelineSpec, cut};
@@ -17,18 +18,19 @@ const SMOKE_BATCHES: usize = 2;
 pub trait Load {
     /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the ticket.
     ///
-    /// Timed: from the request for a batch until it is ready. Not timed: making and mapping the data, opening the
+    /// Timed: from the request for a batch until it is ready where the pipeline is to deliver it. Not timed: making and mapping the data, opening the
     /// pipeline, going back to the start of the epoch. A smoke run cuts the data to two batches.
     ///
     /// # Errors
-    /// What is impossible in the pipeline; what the loader declines (a skip) or says; what the stream says.
+    /// What is impossible in the pipeline; what the loader declines (a skip) or says; batches that are to be on a device in
+    /// a run for the host (a skip), or that are not where they were asked for; what the stream says.
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()>;
 }
 
 impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
-        load_and_close(self, loader.open(&spec, &data)?, &data)
+        load_and_close(self, deliver(loader.open(&spec, &data)?, &spec)?, &data)
     }
 }
 
@@ -43,7 +45,7 @@ pub fn load_in_order(
     spec: &PipelineSpec,
 ) -> Result<(PipelineSpec, Arc<DataSet>)> {
     let (spec, data) = open_data(bencher, spec)?;
-    let epochs = loader.open(&spec, &data)?;
+    let epochs = deliver(loader.open(&spec, &data)?, &spec)?;
     keep_order(&*epochs)?;
     load_and_close(bencher, epochs, &data)?;
     Ok((spec, data))
@@ -108,10 +110,11 @@ pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
 /// `WEIGHBRIDGE_CUT` says.
 ///
 /// # Errors
-/// What is impossible in the pipeline; real data that are absent (a skip) or malformed; a cache that cannot be written; a
+/// What is impossible in the pipeline; a device that the run is not for (a skip); real data that are absent (a skip) or malformed; a cache that cannot be written; a
 /// `WEIGHBRIDGE_CUT` that is no number.
 pub fn open_data(bencher: &Bencher, spec: &PipelineSpec) -> Result<(PipelineSpec, Arc<DataSet>)> {
     spec.check()?;
+    check_platform(bencher, spec)?;
     let cut = if bencher.is_smoke() { Some(SMOKE_BATCHES) } else { cut()? };
     let spec = cut.map_or_else(|| spec.clone(), |batches| spec.clone().cut_to(batches));
     let data = Cache::from_env().open(&spec.source)?;

@@ -2,11 +2,15 @@
 
 #[cfg(test)]
 pub(crate) mod changed;
+mod deliver;
 mod learn;
 mod learner;
 mod load;
 mod loader;
+#[cfg(feature = "cuda")]
+pub(crate) mod to_device;
 
+pub use deliver::deliver;
 pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};
 pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch};

@@ -38,18 +38,19 @@ fn source_backends(
     )]
     variant: Backend,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline().workers(workers))
+    bencher.load(loader, &variant.pipeline().workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Backend, workers: &usize) -> Needs {
-    variant.pipeline().workers(*workers).needs()
+fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Needs {
+    variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Backend, workers: &usize) -> String {
-    variant.pipeline().workers(*workers).describe()
+fn describe(variant: &Backend, workers: &usize, delivery: &Destination) -> String {
+    variant.pipeline().workers(*workers).deliver(*delivery).describe()
 }
 
 /// Where the images come from. (Records know by these names that a label still means the same.)

@@ -24,18 +24,19 @@ fn image_text_scale(
     #[sweep(clip_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), clip_medium = Images::new(500_000, 224, 512), real_coco = Images::coco(50_000, 224, 256, IDS))]
     variant: Images,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 /// Token ids are below this: the vocabulary of CLIP.

@@ -21,18 +21,19 @@ fn audio_text(
     #[sweep(default = Audio::new(5_000, 16_000), tiny = Audio::new(400, 16_000), large = Audio::new(50_000, 80_000))]
     variant: Audio,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Audio, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Audio, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Audio, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 /// Waveforms.

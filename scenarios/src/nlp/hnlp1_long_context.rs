@@ -20,18 +20,19 @@ fn long_context(
     #[sweep(short_context = Tokens::new(100_000, 2_048, 64), tiny = Tokens::new(1_024, 128, 32), long_context = Tokens::new(1_000_000, 8_192, 32), real_text = Tokens::real_text(100_000, 2_048, 64), real_wikitext = Tokens::wikitext(100_000, 2_048, 64))]
     variant: Tokens,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Tokens, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Tokens, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 fn pipeline(variant: &Tokens) -> PipelineSpec {

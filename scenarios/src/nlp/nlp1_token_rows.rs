@@ -27,16 +27,17 @@ fn token_rows(
     )]
     variant: Tokens,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers))
+    bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize) -> Needs {
-    PipelineSpec::tokens(variant).workers(*workers).needs()
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Tokens, workers: &usize) -> String {
-    PipelineSpec::tokens(variant).workers(*workers).describe()
+fn describe(variant: &Tokens, workers: &usize, delivery: &Destination) -> String {
+    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).describe()
 }

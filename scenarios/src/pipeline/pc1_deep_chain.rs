@@ -37,18 +37,19 @@ fn deep_chain(
     )]
     variant: Depth,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline().workers(workers))
+    bencher.load(loader, &variant.pipeline().workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Depth, workers: &usize) -> Needs {
-    variant.pipeline().workers(*workers).needs()
+fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Needs {
+    variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Depth, workers: &usize) -> String {
-    variant.pipeline().workers(*workers).describe()
+fn describe(variant: &Depth, workers: &usize, delivery: &Destination) -> String {
+    variant.pipeline().workers(*workers).deliver(*delivery).describe()
 }
 
 /// How many transforms, over how many rows.

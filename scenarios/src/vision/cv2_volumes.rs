@@ -23,18 +23,19 @@ fn volumes(
     #[sweep(default = Volumes::new(500, 64, 2), tiny = Volumes::new(12, 64, 2), large = Volumes::new(5_000, 128, 2))]
     variant: Volumes,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Volumes, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Volumes, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Volumes, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Volumes, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 /// Cubes of `f32`.

@@ -26,18 +26,19 @@ fn batch_mixing(
     #[sweep(all, mixup = Mixing::MixUp { alpha: 0.4 }, cutmix = Mixing::CutMix { alpha: 0.4 })]
     mixing: Mixing,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant, mixing).workers(workers))
+    bencher.load(loader, &pipeline(&variant, mixing).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, mixing: &Mixing, workers: &usize) -> Needs {
-    pipeline(variant, *mixing).workers(*workers).needs()
+fn needs(variant: &Images, mixing: &Mixing, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, mixing: &Mixing, workers: &usize) -> String {
-    pipeline(variant, *mixing).workers(*workers).describe()
+fn describe(variant: &Images, mixing: &Mixing, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).describe()
 }
 
 fn pipeline(variant: &Images, mixing: Mixing) -> PipelineSpec {

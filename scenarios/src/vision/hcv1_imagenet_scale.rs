@@ -21,18 +21,19 @@ fn imagenet_scale(
     #[sweep(imagenet_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), imagenet_medium = Images::new(200_000, 224, 512), real_cifar10 = Images::cifar10_resized(50_000, 224, 256))]
     variant: Images,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
-    pipeline(variant).workers(*workers).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -4,6 +4,7 @@
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
 mod cut;
+mod destination;
 mod draw;
 mod lesson;
 mod mode;
@@ -14,6 +15,7 @@ mod transform;
 mod variants;
 
 pub use cut::cut;
+pub use destination::Destination;
 pub use draw::{Draw, Draws};
 pub use lesson::{Form, Lesson, Parameters};
 pub use mode::Mode;

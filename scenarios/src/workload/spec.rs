@@ -8,7 +8,7 @@ use weighbridge::{Dtype, Error, FieldKind, Needs, Result};
 
 use super::cut::cut;
 use super::route::{self, Route};
-use super::{Gate, Merge, Mixing, Structure, Transform};
+use super::{Destination, Gate, Merge, Mixing, Structure, Transform};
 use crate::data::{DataSpec, Origin};
 
 /// What a loader is asked to do, as data.
@@ -24,6 +24,8 @@ pub struct PipelineSpec {
     pub batch_size: usize,
     /// Threads or processes that prepare batches beside the consumer. 0: the consumer's own thread does the work.
     pub workers: usize,
+    /// Where each batch is handed over.
+    pub destination: Destination,
     /// Which part of the data set.
     pub shard: Shard,
     /// Seed of the draws of random transforms. The data have a seed of their own.
@@ -33,7 +35,7 @@ pub struct PipelineSpec {
 }
 
 impl PipelineSpec {
-    /// All of `source` in batches of `batch_size`: from memory, without transforms, workers or shards.
+    /// All of `source` in batches of `batch_size`: from memory, without transforms, workers or shards, to the host.
     pub fn new(source: DataSpec, batch_size: usize) -> Self {
         Self {
             source,
@@ -41,6 +43,7 @@ impl PipelineSpec {
             transforms: Vec::new(),
             batch_size,
             workers: 0,
+            destination: Destination::Host,
             shard: Shard::ALL,
             seed: 42,
             structure: Structure::default(),
@@ -120,6 +123,12 @@ impl PipelineSpec {
     #[must_use]
     pub fn workers(self, workers: usize) -> Self {
         Self { workers, ..self }
+    }
+
+    /// Sets where each batch is handed over.
+    #[must_use]
+    pub fn deliver(self, destination: Destination) -> Self {
+        Self { destination, ..self }
     }
 
     /// Sets where the rows are taken from.
@@ -234,7 +243,8 @@ impl PipelineSpec {
         let transforms = self.work();
         let transforms =
             if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
-        format!("{}, batch {}, {transforms}, seed {}", self.describe_source(), self.batch_size, self.seed)
+        let to = if self.destination == Destination::Device { ", delivered to the device" } else { "" };
+        format!("{}, batch {}, {transforms}, seed {}{to}", self.describe_source(), self.batch_size, self.seed)
     }
 
     /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has resident at
@@ -265,9 +275,10 @@ impl PipelineSpec {
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks
         let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. })); // real data are whole in memory once
         let cached = if self.structure.cache { self.elements().len() as u64 * output as u64 } else { 0 };
+        let pinned = u64::from(self.destination == Destination::Device) * batch(output); // what is copied to the device
         let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
         let data = self.source.bytes() * (1 + eager.max(read));
-        let memory = PROCESS + data + made + staged + held + cached + regrouped;
+        let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;
         Needs { memory, batch: self.batch_size as u64 }
     }
 }

@@ -208,7 +208,7 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        worker.open(Task { contract: "feeder", converted: "far", epoch: None }, &parts)?;
+        worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
         bencher.work(ticket());
         bencher.stream_remote(worker)?;
         worker.close().map(drop)
@@ -236,7 +236,7 @@ impl Feeder for Far {
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
         let epoch = Some(Epoch { elements, batch, bytes, source: bytes, transforms: true });
-        let opened = worker.open(Task { contract: "feeder", converted: "far", epoch }, &parts)?;
+        let opened = worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
         bencher.work(Ticket { transforms: opened.executed.transforms.clone(), ..ticket() });
         bencher.stream_remote(worker)?;
         worker.close().map(drop)

@@ -12,21 +12,9 @@ use crate::workload::PipelineSpec;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 
-/// Batches made on a device and copied back to the host.
+/// Batches made on a device, and copied back where the host is to have them.
 #[adapter(name = "Reference (CUDA)", tier = 1, probe = missing)]
 impl Loader for ReferenceCuda {
-    fn open(&mut self, _spec: &PipelineSpec, _data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Err(skip(REASON))
-    }
-}
-
-/// Stands for the loader whose batches stay on a device, which this build does not have.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReferenceCudaOnDevice;
-
-/// Batches made on a device that stay there, ready for a consumer on it.
-#[adapter(name = "Reference (CUDA, on device)", tier = 1, probe = missing)]
-impl Loader for ReferenceCudaOnDevice {
     fn open(&mut self, _spec: &PipelineSpec, _data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Err(skip(REASON))
     }

@@ -40,9 +40,9 @@ pub use burn_absent::{BurnData, BurnLearner};
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
 #[cfg(feature = "cuda")]
-pub use cuda::{ReferenceCuda, ReferenceCudaOnDevice};
+pub use cuda::ReferenceCuda;
 #[cfg(not(feature = "cuda"))]
-pub use cuda_absent::{ReferenceCuda, ReferenceCudaOnDevice};
+pub use cuda_absent::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
 pub use learning::ReferenceLearner;

@@ -13,7 +13,7 @@ use super::parts::{Parts, epoch};
 use super::peer::{self, Peer, State};
 use crate::contract::Epochs;
 use crate::data::DataSet;
-use crate::workload::PipelineSpec;
+use crate::workload::{Destination, PipelineSpec};
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
 const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
@@ -162,7 +162,8 @@ fn command(peer: &Peer) -> Result<Command> {
 /// Opens a pipeline in a worker.
 fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) -> Result<()> {
     let converted = format!("{short}/{}", parts.digest());
-    let task = Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?) };
+    let on_device = spec.destination == Destination::Device;
+    let task = Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?), on_device };
     worker.open(task, parts).map(drop)
 }
 

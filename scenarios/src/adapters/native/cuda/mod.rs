@@ -16,30 +16,17 @@ mod writer;
 
 use std::sync::Arc;
 
-use cudarc::driver::DriverError;
 use weighbridge::gpu::find_device;
-use weighbridge::{Availability, Error, Platform, Result, adapter, skip};
+use weighbridge::{Availability, Platform, Result, adapter, skip};
 
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
 use pipeline::Cursor;
 
-/// What became of an attempt at the device.
-fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::new(format!("failed to {what}: {:?}", error.0))
-}
-
-/// Where a batch is handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// In memory of the host, as every other loader of this process does.
-    Host,
-    /// In memory of the device, ready for a kernel of the consumer.
-    Device,
-}
-
-/// The same bits as [`Reference`](super::Reference), made on a device and copied back: what a consumer on the host gets.
+/// The same bits as [`Reference`](super::Reference), made on a device. A batch that is to be on the host is copied back; one
+/// that is to be on the device is ready when its kernels are done, and stays there: its numbers are copied to the host for
+/// verification alone.
 ///
 /// What looks at more than one element or at more than one field is declined by name, and so are the transforms that have
 /// no kernel, and workers, since rows are staged on the consumer's thread. Of the modes of a list of transforms it has two:
@@ -48,11 +35,11 @@ enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 
-/// Batches made on a device and copied back to the host.
+/// Batches made on a device, and copied back where the host is to have them.
 #[adapter(name = "Reference (CUDA)", tier = 1, probe = probe)]
 impl Loader for ReferenceCuda {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Host, None)
+        open(spec, data, None)
     }
 
     fn open_in(
@@ -61,41 +48,14 @@ impl Loader for ReferenceCuda {
         spec: &PipelineSpec,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Host, Some(mode))
+        open(spec, data, Some(mode))
     }
 }
 
-/// As [`ReferenceCuda`], for a consumer on the device: a batch is ready when its kernels are done, and stays there. Its
-/// numbers are copied to the host for verification alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReferenceCudaOnDevice;
-
-/// Batches made on a device that stay there, ready for a consumer on it.
-#[adapter(name = "Reference (CUDA, on device)", tier = 1, probe = probe)]
-impl Loader for ReferenceCudaOnDevice {
-    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Device, None)
-    }
-
-    fn open_in(
-        &mut self,
-        mode: Mode,
-        spec: &PipelineSpec,
-        data: &Arc<DataSet>,
-    ) -> Result<Box<dyn Epochs + '_>> {
-        open(spec, data, Place::Device, Some(mode))
-    }
-}
-
-fn open<'a>(
-    spec: &PipelineSpec,
-    data: &Arc<DataSet>,
-    place: Place,
-    mode: Option<Mode>,
-) -> Result<Box<dyn Epochs + 'a>> {
+fn open<'a>(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Box<dyn Epochs + 'a>> {
     // The bindings panic where there is no driver: it is looked for first.
     find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
-    Ok(Box::new(Cursor::open(spec, data, place, mode)?))
+    Ok(Box::new(Cursor::open(spec, data, mode)?))
 }
 
 fn probe() -> Availability {

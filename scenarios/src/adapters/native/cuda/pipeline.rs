@@ -10,15 +10,15 @@ use weighbridge::{Delivery, FieldKind, Result, skip};
 
 use super::super::buffer::row_bytes;
 use super::super::input::Input;
-use super::super::place::Place as Saved;
+use super::super::place::Place;
 use super::super::prefetch::Batches;
 use super::kernel::{self, HEAD, Kernel, Written};
 use super::slot::{Room, Slot};
 use super::stages::Kernels;
-use super::{Place, failed};
+use crate::contract::to_device::{failed, room};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
-use crate::workload::{Draws, Mode, PipelineSpec};
+use crate::workload::{Destination, Draws, Mode, PipelineSpec};
 
 /// Batches in flight: the consumer's, and two behind it.
 const SLOTS: usize = 3;
@@ -65,19 +65,13 @@ pub(super) struct Cursor {
     /// The batch that is handed out next, and the one that is issued next.
     next: usize,
     issued: usize,
-    place: Place,
     /// In which way its transforms run, where one was asked for.
     mode: Option<Mode>,
     spec: PipelineSpec,
 }
 
 impl Cursor {
-    pub(super) fn open(
-        spec: &PipelineSpec,
-        data: &Arc<DataSet>,
-        place: Place,
-        mode: Option<Mode>,
-    ) -> Result<Self> {
+    pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Self> {
         data.check_is(&spec.source)?;
         let kernels = match mode {
             None | Some(Mode::Compiled) => Kernels::Fused,
@@ -111,7 +105,7 @@ impl Cursor {
                 is_computed: kernel.is_some(),
             })
             .collect();
-        let slot = |_| Slot::new(&ctx, &run, elements, &rows, &rooms, &kinds, place);
+        let slot = |_| Slot::new(&ctx, &run, elements, &rows, &rooms, &kinds, spec.destination);
         let slots = (0..SLOTS).map(slot).collect::<Result<_>>()?;
         // Memory of the streams' order is there for other streams when its own has reached it.
         run.synchronize().map_err(failed("get memory of the device"))?;
@@ -127,7 +121,6 @@ impl Cursor {
             epoch: 0,
             next: 0,
             issued: 0,
-            place,
             mode,
             spec: spec.clone(),
         })
@@ -148,7 +141,7 @@ impl Cursor {
             compute(&self.run, kernel, &slot.uploads[of.upload].device, to, &elements, draws)?;
         }
         slot.computed.record(&self.run).map_err(failed("record an event"))?;
-        if self.place == Place::Device {
+        if self.spec.destination == Destination::Device {
             return slot.ready.record(&self.run).map_err(failed("record an event"));
         }
         self.down.wait(&slot.computed).map_err(failed("order the streams"))?;
@@ -235,9 +228,7 @@ fn load(
         Ok(Step { function, threads: kernel.threads })
     };
     let copy = |column: &[f32]| stream.clone_htod(column).map_err(failed("copy constants to the device"));
-    let room = |bytes: usize| {
-        stream.alloc_zeros::<u8>((elements * bytes).max(1)).map_err(failed("get memory of the device"))
-    };
+    let room = |bytes: usize| room(stream, elements * bytes);
     let load = |(_, written): &(usize, Option<Written>)| {
         let Some(written) = written else { return Ok(None) };
         let (mean, scale) = match &written.constants {
@@ -357,11 +348,11 @@ impl Epochs for Cursor {
     }
 
     fn save(&mut self) -> Result<Vec<u8>> {
-        Ok(Saved { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+        Ok(Place { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<()> {
-        let saved = Saved::restore(saved, &self.spec)?;
+        let saved = Place::restore(saved, &self.spec)?;
         self.begin(saved.epoch)?;
         (self.next, self.issued) = (saved.next as usize, saved.next as usize);
         Ok(())
@@ -369,11 +360,11 @@ impl Epochs for Cursor {
 
     fn executed(&self) -> Executed {
         // A slot's buffers, the consumer's until it asks for the next one.
-        let (synchronised, ran_on, delivery) = match self.place {
-            Place::Host => {
+        let (synchronised, ran_on, delivery) = match self.spec.destination {
+            Destination::Host => {
                 ("an event behind the copy to the host", "cuda:0, delivered to cpu", Delivery::Owned)
             }
-            Place::Device => {
+            Destination::Device => {
                 ("an event behind the kernels; the batch stays on the device", "cuda:0", Delivery::Device)
             }
         };

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, PinnedHostSlice};
 use weighbridge::{FieldKind, Result};
 
-use super::{Place, failed};
 use crate::contract::Batch;
+use crate::contract::to_device::{WRITE_COMBINED, copy_back, failed, pinned, room};
+use crate::workload::Destination;
 
 /// A field of the data set, on its way to the device.
 #[derive(Debug)]
@@ -63,21 +64,19 @@ impl Slot {
         uploads: &[usize],
         rooms: &[Room],
         kinds: &Arc<[FieldKind]>,
-        place: Place,
+        destination: Destination,
     ) -> Result<Self> {
-        let room =
-            |bytes: usize| stream.alloc_zeros::<u8>(bytes.max(1)).map_err(failed("get memory of the device"));
         let upload = |row: &usize| {
             Ok(Upload {
                 staging: pinned(ctx, elements * row, WRITE_COMBINED)?,
-                device: room(elements * row)?,
+                device: room(stream, elements * row)?,
             })
         };
         let deliver = |field: &Room| {
             let bytes = elements * field.row;
             Ok(Delivered {
-                device: if field.is_computed { Some(room(bytes)?) } else { None },
-                host: if place == Place::Host { Some(pinned(ctx, bytes, 0)?) } else { None },
+                device: if field.is_computed { Some(room(stream, bytes)?) } else { None },
+                host: if destination == Destination::Host { Some(pinned(ctx, bytes, 0)?) } else { None },
                 upload: field.upload,
                 row: field.row,
                 copied: OnceCell::new(),
@@ -105,16 +104,6 @@ impl Slot {
     }
 }
 
-/// `CU_MEMHOSTALLOC_WRITECOMBINED`: quick for the device to read, and slow for the host, which only writes it.
-const WRITE_COMBINED: u32 = 4;
-
-#[expect(unsafe_code, reason = "fresh pinned memory holds anything, which is a byte all the same")]
-fn pinned(ctx: &Arc<CudaContext>, bytes: usize, flags: u32) -> Result<PinnedHostSlice<u8>> {
-    // SAFETY: any bits are a byte, and it is written before it is read.
-    let made = unsafe { ctx.alloc_pinned_with_flags(bytes.max(1), flags) };
-    made.map_err(failed("get pinned memory"))
-}
-
 impl Batch for Slot {
     fn elements(&self) -> usize {
         self.elements
@@ -134,12 +123,7 @@ impl Batch for Slot {
         }
         of.copied.get_or_init(|| {
             let device = of.device.as_ref().unwrap_or(&self.uploads[of.upload].device);
-            let mut copy = vec![0; bytes];
-            let copied = self.stream.wait(&self.ready).and_then(|()| {
-                self.stream.memcpy_dtoh(&device.slice(..bytes), &mut copy)?;
-                self.stream.synchronize()
-            });
-            if copied.is_ok() { copy } else { Vec::new() }
+            copy_back(&self.stream, &self.ready, device, bytes)
         })
     }
 
