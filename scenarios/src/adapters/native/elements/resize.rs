@@ -1,5 +1,6 @@
 //! Resizing a window of an image.
 
+use super::super::lanes::widest;
 use super::colour::Colour;
 use super::functions::exp;
 use crate::workload::Draw;
@@ -137,9 +138,15 @@ impl Resizer {
                 along(&from[start(place.second)..], &self.columns, channels, &mut self.lower);
                 lower_is = place.second;
             }
-            for ((to, upper), lower) in to.iter_mut().zip(&self.upper).zip(&self.lower) {
-                *to = T::write(upper + (lower - upper) * place.way);
-            }
+            let (rows, way) = (self.upper.iter().zip(&self.lower), place.way);
+            widest(
+                #[inline(always)]
+                || {
+                    for (to, (upper, lower)) in to.iter_mut().zip(rows) {
+                        *to = T::write(upper + (lower - upper) * way);
+                    }
+                },
+            );
         }
     }
 
