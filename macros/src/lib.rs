@@ -70,8 +70,10 @@ use proc_macro::TokenStream;
 ///     #[sweep(1, 2, 4)] threads: usize,
 ///     // Variants of which a plain run takes all.
 ///     #[sweep(all, nearest = 0, linear = 1)] filter: u8,
+///     // An axis that came later. A plain run takes the first value, which is implied: it stands in no id.
+///     #[sweep(implied, 1, 8)] batch: usize,
 /// ) {
-///     bencher.iter(|| images.count * images.side * threads * usize::from(filter));
+///     bencher.iter(|| images.count * images.side * threads * usize::from(filter) / batch);
 /// }
 /// ```
 ///

@@ -49,13 +49,14 @@ impl Axis {
         let mut values = Vec::new();
         for item in items {
             match item {
-                Item::All(word) if values.is_empty() => all = Some(word),
-                Item::Implied(word) if values.is_empty() => implied = Some(word),
+                Item::All(word) if values.is_empty() && all.is_none() => all = Some(word),
+                Item::Implied(word) if values.is_empty() && implied.is_none() => implied = Some(word),
                 Item::All(word) => {
-                    errors.at(word, "`all` comes first: `#[sweep(all, small = 1, large = 2)]`");
+                    errors.at(word, "`all` comes first, once: `#[sweep(all, small = 1, large = 2)]`");
                 }
                 Item::Implied(word) => {
-                    errors.at(word, "`implied` comes first: `#[sweep(implied, plain = 0, doubled = 1)]`");
+                    errors
+                        .at(word, "`implied` comes first, once: `#[sweep(implied, plain = 0, doubled = 1)]`");
                 }
                 Item::Value(value) => values.push(value),
             }

@@ -52,13 +52,26 @@ fn loses(bencher: &mut Bencher) -> Result<()> {
 /// A worker in another process, in plain Python.
 #[scenario(id = "FAR-1")]
 fn far(_bencher: &mut Bencher) -> Result<()> {
+    feed(true)?;
+    Err(Error::new("it opened a pipeline on a device that it does not know"))
+}
+
+/// The same, asked for what it has: batches on the host.
+#[scenario(id = "NEAR-1")]
+fn near(bencher: &mut Bencher) -> Result<()> {
+    feed(false)?;
+    bencher.iter(|| 1);
+    Ok(())
+}
+
+/// Opens a pipeline in the worker.
+fn feed(on_device: bool) -> Result<()> {
     let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workers/tiny.py");
     let mut worker = Worker::start(&Command::new("python3").arg(tiny))?;
     let none: &[&str] = &[];
     let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
     let parts = BTreeMap::from([("pipeline", pipeline)]);
-    worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: true }, &parts)?;
-    Err(Error::new("it opened a pipeline on a device that it does not know"))
+    worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device }, &parts).map(drop)
 }
 
 weighbridge::main!();

@@ -21,7 +21,7 @@ const HEAD: &str = "\
 Written by `cargo xtask catalogue` from what the bench targets list; `cargo xtask catalogue --check` fails when it is stale.
 The first variant of a scenario is the one that a plain run takes. An adapter is named where it is registered for the
 scenario's contract; what it declines of a variant is a recorded skip with its reason. One that a build or a machine lacks is
-named too: the plan says what brings it.
+named too: the plan says what brings it. With `delivery` device (docs/gpu.md) a batch's way to the device is timed as well.
 ";
 
 pub(crate) fn run(args: &Catalogue, place: &Place) -> Result<Said> {

@@ -39,6 +39,16 @@ pub enum Delivery {
     Device,
 }
 
+impl Delivery {
+    /// Where a batch is when it is handed over, in words.
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::Owned | Self::View => "the host",
+            Self::Device => "the device",
+        }
+    }
+}
+
 /// The work of one repeat: what was said and what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {

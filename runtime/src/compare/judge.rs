@@ -142,6 +142,10 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
         if old.input != new.input {
             return Some(format!("input changed: it was {} and is {}", text(&old.input), text(&new.input)));
         }
+        if old.delivery.place() != new.delivery.place() {
+            let (old, new) = (old.delivery.place(), new.delivery.place());
+            return Some(format!("delivery changed: batches were handed over on {old} and are on {new}"));
+        }
         if old.transforms != new.transforms {
             let (old, new) = (old.transforms.join(", "), new.transforms.join(", "));
             return Some(format!("transforms changed: they were [{old}] and are [{new}]"));

@@ -380,13 +380,13 @@ fn typed(axis: &str, text: &str) -> AxisValue {
 
 /// Two cases of one name could not be told apart in files.
 fn check_names(plan: &Plan) -> Result<(), Error> {
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut names: BTreeMap<String, &CaseId> = BTreeMap::new();
     for case in &plan.cases {
-        let name = case.id.to_string();
-        if let Some(other) = names.insert(case.id.slug(), name.clone())
-            && other != name
+        // Of two points of one name each has a value where the other implies one.
+        if let Some(other) = names.insert(case.id.slug(), &case.id)
+            && *other != case.id
         {
-            return Err(Error::Clash(other, name, case.id.slug()));
+            return Err(Error::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
         }
     }
     Ok(())

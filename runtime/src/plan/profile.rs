@@ -260,6 +260,9 @@ mod tests {
         assert_eq!(runs("gpu_a100"), ("canonical".into(), "HCV-1 HPC-1".into()));
         assert_eq!(runs("gpu_h100_h200"), runs("gpu_a100"));
         assert_eq!(runs("tpu_v5e"), ("tpu".into(), String::new()));
+        for name in ["gpu_a100", "gpu_h100_h200", "gpu_rtx4090", "gpu_rtx4090_real"] {
+            assert_eq!(profile(name, "").unwrap().pins["delivery"], "device", "{name}");
+        }
         // 13 of the set and 15 beside it: the 28 that are not heavy.
         assert_eq!(profile("gpu_rtx4090", "").unwrap().include.len(), 15);
         let real = profile("gpu_rtx4090_real", "").unwrap();

@@ -1,7 +1,7 @@
 //! Two work tickets side by side: did both do the same work, as far as the scenario asks?
 
 use super::Agreement;
-use crate::bencher::{Content, Delivery, FieldKind, Work};
+use crate::bencher::{Content, FieldKind, Work};
 use crate::registry::Equivalence;
 
 /// How `work` stands to the `reference`'s.
@@ -15,7 +15,7 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
     let mut found = Differences::default();
     let (ticket, expected) = (&work.ticket, &reference.ticket);
     found.check("input", &or_none(ticket.input.as_ref()), &or_none(expected.input.as_ref()));
-    found.check("delivered to", &place(ticket.delivery), &place(expected.delivery));
+    found.check("delivered to", &ticket.delivery.place(), &expected.delivery.place());
     match equivalence {
         Equivalence::Exact => {
             found.transforms(&ticket.transforms, &expected.transforms);
@@ -35,14 +35,6 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
         (true, ..) => Agreement::Agrees,
         (false, Some(why), _) => Agreement::Declared(why.clone()),
         (false, None, _) => Agreement::Differs(found.0),
-    }
-}
-
-/// Where a batch is when it is handed over.
-fn place(delivery: Delivery) -> &'static str {
-    match delivery {
-        Delivery::Owned | Delivery::View => "the host",
-        Delivery::Device => "the device",
     }
 }
 
@@ -124,7 +116,7 @@ fn or_none(text: Option<&String>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, Kept, KeptField, Ticket};
+    use crate::bencher::{Delivery, Dtype, Kept, KeptField, Ticket};
 
     fn work(values: &[f32]) -> Work {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -33,11 +33,19 @@ class Gpu(OnDevice):
 
 
 def device_of(pipeline: Pipeline) -> Device:
-    """Where the pipeline delivers, and so where JAX works unasked: a worker has pipelines for both, one after the other."""
+    """Where the pipeline delivers, and so where JAX works unasked: a worker has one pipeline after the other."""
     device = Gpu() if pipeline.device == "gpu" else HOST
     if jax.default_backend() != "cpu":
-        jax.config.update("jax_default_device", device.where if isinstance(device, Gpu) else jax.devices("cpu")[0])
+        jax.config.update("jax_default_device", device.where if isinstance(device, Gpu) else _processor())
     return device
+
+
+def _processor() -> Any:
+    """The host, where JAX's own choice is a GPU."""
+    try:
+        return jax.devices("cpu")[0]
+    except RuntimeError as why:
+        raise Declined(f"JAX has no backend for the host here (JAX_PLATFORMS leaves it out): {why}") from why
 
 
 def allow_wide(kinds: Iterable[Kind]) -> None:

@@ -40,16 +40,16 @@ pub fn deliver<'a>(mut epochs: Box<dyn Epochs + 'a>, spec: &PipelineSpec) -> Res
             "its batches are delivered to the {there}, and asked for on the {asked}"
         )));
     }
-    to_device(epochs)
+    to_device(epochs, spec)
 }
 
 #[cfg(feature = "cuda")]
-fn to_device<'a>(epochs: Box<dyn Epochs + 'a>) -> Result<Box<dyn Epochs + 'a>> {
-    Ok(Box::new(ToDevice::new(epochs)?))
+fn to_device<'a>(epochs: Box<dyn Epochs + 'a>, spec: &PipelineSpec) -> Result<Box<dyn Epochs + 'a>> {
+    Ok(Box::new(ToDevice::new(epochs, spec)?))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn to_device<'a>(_: Box<dyn Epochs + 'a>) -> Result<Box<dyn Epochs + 'a>> {
+fn to_device<'a>(_: Box<dyn Epochs + 'a>, _: &PipelineSpec) -> Result<Box<dyn Epochs + 'a>> {
     Err(skip("this build copies no batch to a device: it is without the feature `cuda`"))
 }
 

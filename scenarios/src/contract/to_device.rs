@@ -10,6 +10,7 @@ use weighbridge::gpu::find_device;
 use weighbridge::{Delivery, Error, FieldKind, Platform, Result, skip};
 
 use super::{Batch, Epochs, Executed};
+use crate::workload::PipelineSpec;
 
 /// What became of an attempt at the device.
 pub(crate) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
@@ -38,10 +39,17 @@ pub(crate) fn room(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaSlice<u
     stream.alloc_zeros(bytes.max(1)).map_err(failed("get memory of the device"))
 }
 
+/// Switches off the bindings' own events between streams, which would be work for each copy and each launch.
+#[expect(unsafe_code, reason = "who switches them off orders the streams")]
+pub(crate) fn stop_tracking(ctx: &Arc<CudaContext>) {
+    // SAFETY: who calls this orders the streams that use a buffer one after the other. One is used again when its batch was
+    // let go, and so was waited for; of a batch that was skipped nobody reads what a race leaves.
+    unsafe { ctx.disable_event_tracking() };
+}
+
 /// A pipeline whose batches are copied to the device.
 pub(super) struct ToDevice<'a> {
     epochs: Box<dyn Epochs + 'a>,
-    stream: Arc<CudaStream>,
     batch: Copied,
 }
 
@@ -66,19 +74,26 @@ struct Field {
 }
 
 impl<'a> ToDevice<'a> {
-    /// Opens the device.
+    /// Opens the device, with room for a batch of this pipeline.
     ///
     /// # Errors
-    /// A skip where there is none; what the driver says.
-    pub(super) fn new(epochs: Box<dyn Epochs + 'a>) -> Result<Self> {
+    /// A skip where there is none; what is impossible in the pipeline; what the driver says.
+    pub(super) fn new(epochs: Box<dyn Epochs + 'a>, spec: &PipelineSpec) -> Result<Self> {
         // The bindings panic where there is no driver: it is looked for first.
         find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
         let ctx = CudaContext::new(0).map_err(failed("open the device"))?;
+        stop_tracking(&ctx);
         let stream = ctx.new_stream().map_err(failed("make a stream"))?;
         let ready = ctx.new_event(None).map_err(failed("make an event"))?;
-        let (fields, kinds) = (Vec::new(), Vec::new());
-        let batch = Copied { stream: stream.clone(), fields, kinds, elements: 0, ready };
-        Ok(Self { epochs, stream, batch })
+        let kinds = spec.output()?;
+        let elements = spec.structure.rebatch.unwrap_or(spec.batch_size).min(spec.elements().len());
+        let field = |kind: &FieldKind| {
+            let row = kind.shape.iter().product::<usize>() * kind.dtype.size();
+            Field::new(&stream, elements * row)
+        };
+        let fields = kinds.iter().map(field).collect::<Result<_>>()?;
+        stream.synchronize().map_err(failed("get memory of the device"))?;
+        Ok(Self { epochs, batch: Copied { stream, fields, kinds, elements: 0, ready } })
     }
 }
 
@@ -112,16 +127,24 @@ impl Copied {
         self.ready.synchronize().map_err(failed("wait for a batch"))
     }
 
+    /// More room for a field: rows that are padded may be longer than was planned.
     fn make_room(&mut self, position: usize, bytes: usize) -> Result<()> {
-        let staging = pinned(self.stream.context(), bytes, WRITE_COMBINED)?;
-        let device = room(&self.stream, bytes)?;
-        let field = Field { staging, device, bytes, back: OnceCell::new() };
+        // What is let go may still be copied from.
+        self.stream.synchronize().map_err(failed("wait for the device"))?;
+        let field = Field::new(&self.stream, bytes)?;
         if position < self.fields.len() {
             self.fields[position] = field;
         } else {
             self.fields.push(field);
         }
         Ok(())
+    }
+}
+
+impl Field {
+    fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Self> {
+        let staging = pinned(stream.context(), bytes, WRITE_COMBINED)?;
+        Ok(Self { staging, device: room(stream, bytes)?, bytes, back: OnceCell::new() })
     }
 }
 
@@ -163,7 +186,7 @@ pub(crate) fn copy_back(
 
 impl Epochs for ToDevice<'_> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.stream.synchronize().map_err(failed("wait for the device"))?;
+        self.batch.stream.synchronize().map_err(failed("wait for the device"))?;
         self.epochs.begin(epoch)
     }
 
@@ -236,6 +259,6 @@ impl Epochs for ToDevice<'_> {
 impl Drop for ToDevice<'_> {
     fn drop(&mut self) {
         // Buffers go back when nothing uses them; an error here was told to whoever waited for a batch.
-        let _ = self.stream.synchronize();
+        let _ = self.batch.stream.synchronize();
     }
 }

@@ -30,21 +30,22 @@ fn streaming_or_eager(
     variant: Images,
     #[sweep(all, streaming = Access::FileStreaming, eager = Access::FileEager)] access: Access,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    let spec = pipeline(&variant, access).workers(workers);
+    let spec = pipeline(&variant, access).workers(workers).deliver(delivery);
     bencher.load(loader, &spec)?;
     bencher.metric("memory planned", spec.needs().memory as f64, Unit::BYTES, Direction::Information);
     Ok(())
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, access: &Access, workers: &usize) -> Needs {
-    pipeline(variant, *access).workers(*workers).needs()
+fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Needs {
+    pipeline(variant, *access).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, access: &Access, workers: &usize) -> String {
-    pipeline(variant, *access).workers(*workers).describe()
+fn describe(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> String {
+    pipeline(variant, *access).workers(*workers).deliver(*delivery).describe()
 }
 
 fn pipeline(variant: &Images, access: Access) -> PipelineSpec {

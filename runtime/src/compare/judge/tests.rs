@@ -189,6 +189,13 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
         }
     };
     check(plain(), changed(&transforms), "transforms changed: they were [sort] and are []");
+    let delivery = |case: &mut CaseRecord| {
+        if let Some(work) = &mut case.work {
+            work.ticket.delivery = crate::bencher::Delivery::Device;
+        }
+    };
+    let what = "delivery changed: batches were handed over on the host and are on the device";
+    check(plain(), changed(&delivery), what);
     let failed = |case: &mut CaseRecord| case.status = CaseStatus::Failed("repeat 1 panicked".into());
     check(changed(&failed), plain(), "failed in the baseline: repeat 1 panicked");
     let skipped = |case: &mut CaseRecord| case.status = CaseStatus::Skipped("no data".into());

@@ -159,6 +159,24 @@ fn an_implied_value_is_how_a_plain_run_measures_and_stands_in_no_name() {
     assert_eq!(names(&ahead(&["ahead=all"])), ["TRAIN-1/one/Here", "TRAIN-1/one/ahead=8/Here"]);
 }
 
+/// Two ways.
+#[scenario(id = "TWICE-1", sets = ["twice"], crate = crate)]
+fn twice(
+    _: &mut Bencher,
+    #[sweep(implied, plain = 0, fast = 1)] _a: u32,
+    #[sweep(implied, slow = 0, fast = 1)] _b: u32,
+) {
+}
+
+#[test]
+fn two_points_that_implied_values_leave_with_one_name_are_refused() {
+    let both = params(&["TWICE-1.a=all", "TWICE-1.b=all"]);
+    let twice = Request { scenarios: vec!["TWICE-1".into()], ..request("ci_cpu") };
+    assert_eq!(names(&planned(&twice)), ["TWICE-1"]);
+    let why = refused(&Request { params: both, ..twice });
+    assert!(why.contains("`TWICE-1/fast`"), "{why}");
+}
+
 #[test]
 fn points_that_were_asked_for_are_not_said_to_be_left_out() {
     let asked =

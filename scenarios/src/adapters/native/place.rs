@@ -13,7 +13,7 @@
 use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::workload::PipelineSpec;
+use crate::workload::{Destination, PipelineSpec};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"WBPLACE1");
 
@@ -55,9 +55,9 @@ impl Place {
     }
 }
 
-/// What must be the same for the bytes to go on. Workers may differ: they change no bytes.
+/// What must be the same for the bytes to go on. Workers and the destination may differ: they change no bytes.
 fn fingerprint(spec: &PipelineSpec) -> u64 {
-    let same = PipelineSpec { workers: 0, ..spec.clone() };
+    let same = PipelineSpec { workers: 0, destination: Destination::Host, ..spec.clone() };
     xxh3_64(format!("{same:?}").as_bytes())
 }
 

@@ -15,7 +15,7 @@ use super::super::prefetch::Batches;
 use super::kernel::{self, HEAD, Kernel, Written};
 use super::slot::{Room, Slot};
 use super::stages::Kernels;
-use crate::contract::to_device::{failed, room};
+use crate::contract::to_device::{failed, room, stop_tracking};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
 use crate::workload::{Destination, Draws, Mode, PipelineSpec};
@@ -197,13 +197,6 @@ fn write(spec: &PipelineSpec, data: &DataSet, kernels: Kernels) -> Result<(Field
     };
     let written = routes.iter().enumerate().map(write).collect::<Result<_>>()?;
     Ok((written, routes.iter().map(|route| route.output.clone()).collect()))
-}
-
-#[expect(unsafe_code, reason = "the bindings' own events between streams are switched off by an unsafe call")]
-fn stop_tracking(ctx: &Arc<CudaContext>) {
-    // SAFETY: `issue` orders the streams that use a slot one after the other. A slot is used again when its batch was let
-    // go, and so was waited for; of a batch that was skipped nobody reads what a race leaves.
-    unsafe { ctx.disable_event_tracking() };
 }
 
 /// Loads the kernels of a pipeline as one module, with what they read and the room that batches of `elements` need.
