@@ -23,7 +23,7 @@ fn streaming_or_eager(
     loader: &mut dyn Loader,
     #[sweep(
         "10k" = Images::floats(10_000, 64, 64),
-        tiny = Images::floats(400, 64, 64),
+        tiny = Images::floats(384, 64, 64),
         "50k" = Images::floats(50_000, 64, 64),
         "200k" = Images::floats(200_000, 64, 64)
     )]
