@@ -8,7 +8,7 @@ use std::time::Duration;
 use fake_gpu::{Held, Stand};
 use tempfile::TempDir;
 use weighbridge::{Bencher, Delivery, Kept, Limits, Platform, Purpose, Settings, Yield};
-use weighbridge_scenarios::adapters::native::{Reference, ReferenceCuda, ReferenceFused};
+use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
 use weighbridge_scenarios::prelude::*;
@@ -305,15 +305,16 @@ fn load(loader: &mut dyn Loader, spec: &PipelineSpec, platform: Platform) -> wei
 }
 
 #[test]
-fn every_loader_delivers_on_the_device_where_that_is_asked_and_the_same_bits() {
+fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same_bits() {
     let stand = stand();
     let host = with(PipelineSpec::new(DataSpec::images(23, 8, 3), 5), &[Normalize, CastToFloat32]);
     let device = host.clone().deliver(Destination::Device);
     let content = |seen: &Yield| seen.work.as_ref().unwrap().content.clone();
     let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
-    let loaders: [(&mut dyn Loader, &str); 3] = [
+    let loaders: [(&mut dyn Loader, &str); 4] = [
         (&mut Reference, "cpu, delivered to cuda:0"),
         (&mut ReferenceFused, "cpu, delivered to cuda:0"),
+        (&mut Rayon, "cpu, delivered to cuda:0"),
         (&mut ReferenceCuda, "cuda:0"),
     ];
     for (loader, ran_on) in loaders {

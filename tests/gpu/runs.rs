@@ -116,7 +116,7 @@ fn the_platform_reaches_workers_and_one_without_a_device_path_is_a_skip_with_its
     assert_eq!(case["status"]["skipped"], "platform gpu: it hands out what is there", "{case:#}");
     let folder = tempfile::tempdir().unwrap();
     let said = text(&run(folder.path(), &["NEAR-1", "--platform", "gpu"]));
-    // Asked for the host it does not decline, but reads on: what it is given names no data.
+    // Asked for the host it does not decline, but reads on.
     assert!(said.contains("KeyError('data')") && !said.contains("platform gpu: it hands out"), "{said}");
 }
 

@@ -371,6 +371,7 @@ mod tests {
         assert_eq!(TypedAxis { all: true, ..variants() }.erase().default_values().len(), 2);
         assert_eq!(lengths().erase().default_values().len(), 2);
         assert_eq!(TypedAxis { implied: true, ..lengths() }.erase().default_values().len(), 1);
+        assert_eq!(TypedAxis { implied: true, all: true, ..lengths() }.erase().default_values().len(), 2);
     }
 
     #[test]

@@ -12,12 +12,10 @@ use crate::workload::{Destination, PipelineSpec};
 /// # Errors
 /// A skip.
 pub(super) fn check_platform(bencher: &Bencher, spec: &PipelineSpec) -> Result<()> {
-    match (spec.destination, bencher.platform()) {
-        (Destination::Device, Platform::Cpu) => {
-            Err(skip("`delivery` is device, and this run is for the host: add `--platform gpu`"))
-        }
-        _ => Ok(()),
+    if spec.destination == Destination::Device && bencher.platform() == Platform::Cpu {
+        return Err(skip("`delivery` is device, and this run is for the host: add `--platform gpu`"));
     }
+    Ok(())
 }
 
 /// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this process that makes them on the host has each

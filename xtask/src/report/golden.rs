@@ -177,15 +177,19 @@ fn a_gap_is_labelled_by_what_was_measured_and_not_by_its_name() {
     assert!(line(&run, "HCV-1/imagenet_small").contains("**unexplained**: a batch takes"));
     assert!(line(&run, "IO-1/memory_source").contains("**unequal-work**"));
     assert!(line(&run, "HPC-1/ssl_small").contains("**no-peer**"));
-    // The same variant on a device.
-    for case in &mut run.cases {
-        if case.id.to_string() == "NLP-1/small/Datarax"
-            && let Some(work) = &mut case.work
-        {
-            work.ticket.ran_on = "cuda:0".into();
+    // The same variant on a device; and on the host, brought to one.
+    let mut on = |place: &str| {
+        for case in &mut run.cases {
+            if case.id.to_string() == "NLP-1/small/Datarax"
+                && let Some(work) = &mut case.work
+            {
+                work.ticket.ran_on = place.into();
+            }
         }
-    }
-    assert!(line(&run, "NLP-1/small").contains("**host-versus-device**: Datarax ran on `cuda:0`"));
+        line(&run, "NLP-1/small")
+    };
+    assert!(on("cuda:0").contains("**host-versus-device**: Datarax ran on `cuda:0`"));
+    assert!(on("cpu, delivered to cuda:0 NVIDIA H200").contains("**iteration-bound**"));
     // Of one variant alone nothing can be told.
     run.cases.retain(|case| case.id.scenario == "TAB-1");
     assert!(line(&run, "TAB-1/small").contains("too few variants"));

@@ -107,12 +107,18 @@ fn tickets(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
     let ticket = |case: &CaseRecord| case.work.as_ref().map(|work| work.ticket.clone());
     let (ours_ticket, theirs_ticket) = ticket(ours).zip(ticket(theirs))?;
     let (us, them) = (name(ours), name(theirs));
-    if ours_ticket.ran_on != theirs_ticket.ran_on {
+    if worked_on(&ours_ticket) != worked_on(&theirs_ticket) {
         let evidence = format!("{us} ran on `{}`, {them} on `{}`", ours_ticket.ran_on, theirs_ticket.ran_on);
         return Some(Label { kind: Kind::HostVersusDevice, evidence });
     }
     let found = asymmetry(&ours_ticket, &theirs_ticket)?;
     Some(Label { kind: Kind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
+}
+
+/// Where the work was done, without the name of the device and where a batch was brought afterwards.
+fn worked_on(ticket: &Ticket) -> &str {
+    let place = ticket.ran_on.split_once(", delivered to ").map_or(&*ticket.ran_on, |(worked, _)| worked);
+    place.split_whitespace().next().unwrap_or_default()
 }
 
 /// What one of two did more than the other, in words for each.

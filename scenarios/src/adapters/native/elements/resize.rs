@@ -138,11 +138,11 @@ impl Resizer {
                 along(&from[start(place.second)..], &self.columns, channels, &mut self.lower);
                 lower_is = place.second;
             }
-            let (rows, way) = (self.upper.iter().zip(&self.lower), place.way);
+            let (neighbours, way) = (self.upper.iter().zip(&self.lower), place.way);
             widest(
                 #[inline(always)]
                 || {
-                    for (to, (upper, lower)) in to.iter_mut().zip(rows) {
+                    for (to, (upper, lower)) in to.iter_mut().zip(neighbours) {
                         *to = T::write(upper + (lower - upper) * way);
                     }
                 },
