@@ -197,7 +197,9 @@ impl Repository {
         ));
         let tree = folder.join("tree");
         let root = tree.join(&self.workspace);
-        if !root.join("Cargo.toml").exists() {
+        // The mark comes after the last file: what was checked out in part is no revision.
+        if !folder.join(USED).exists() || !root.join("Cargo.toml").exists() {
+            drop(fs::remove_dir_all(&tree));
             fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
             // A folder that was removed by hand is still on git's list.
             drop(git(&self.top, &["worktree", "prune"]));
@@ -235,4 +237,38 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
 
 fn short(commit: &str) -> &str {
     &commit[..12.min(commit.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::home;
+
+    #[test]
+    fn a_revision_that_was_checked_out_in_part_is_checked_out_again() {
+        let home = home();
+        let root = &home.place.root;
+        fs::create_dir(root.join("src")).expect("writable");
+        for file in ["Cargo.toml", "Cargo.lock", "src/lib.rs"] {
+            fs::write(root.join(file), "").expect("writable");
+        }
+        let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        git(root, &["init", "--quiet"]).expect("a repository");
+        git(root, &["add", "--all"]).expect("added");
+        git(root, &[&who[..], &["commit", "--quiet", "--message", "all"]].concat()).expect("committed");
+        let repository = Repository::find(root).expect("found");
+        let commit = repository.commit("HEAD").expect("there is one");
+
+        let tree = || repository.tree(&commit, &home.place).expect("checked out");
+        let first = tree();
+        let last = first.root.join("src/lib.rs");
+        fs::write(&last, "whoever has built here knows it").expect("writable");
+        tree();
+        assert!(!fs::read(&last).expect("there").is_empty(), "a whole one is used as it is");
+        // Killed before the last file was there.
+        fs::remove_file(&last).expect("it is there");
+        fs::remove_file(first.root.parent().expect("a folder").join(USED)).expect("it is there");
+        tree();
+        assert!(last.exists());
+    }
 }
