@@ -6,6 +6,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 
 use weighbridge::{Bencher, Limits, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::{Reference, ReferenceFused};
@@ -57,7 +58,7 @@ fn the_plan_is_within_a_quarter_of_the_measured_peak() {
             continue;
         }
         cache.open(&spec.source).unwrap(); // made here, so that the child only maps them
-        for loader in ["plain", "fused"] {
+        let check = |loader| {
             let [base, peak] = resident(index, loader, place.path());
             let peak = peak - base + PROCESS as f64;
             let planned = spec.needs().memory as f64;
@@ -66,7 +67,12 @@ fn the_plan_is_within_a_quarter_of_the_measured_peak() {
                 off.abs() <= OFF,
                 "{name}, {loader}: planned {planned}, measured {peak}: off by {off:.2}"
             );
-        }
+        };
+        // Each has a process of its own.
+        thread::scope(|scope| {
+            scope.spawn(|| check("plain"));
+            check("fused");
+        });
     }
 }
 

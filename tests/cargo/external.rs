@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
+use std::{iter, thread};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -144,6 +145,20 @@ pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
     let mut command = bare_xtask(args);
     command.current_dir(root()).env("WEIGHBRIDGE_DATA", bench.data());
     command
+}
+
+/// Does this with every item, two at a time: for what starts processes and waits for them.
+pub(crate) fn two_at_a_time<I>(items: I, each: impl Fn(I::Item) + Sync)
+where
+    I: IntoIterator<IntoIter: Send>,
+{
+    let left = Mutex::new(items.into_iter());
+    let next = || left.lock().expect("taking an item does not panic").next();
+    let some = || iter::from_fn(next).for_each(&each);
+    thread::scope(|scope| {
+        scope.spawn(some);
+        scope.spawn(some);
+    });
 }
 
 /// The end of a command.

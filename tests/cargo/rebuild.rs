@@ -18,11 +18,11 @@ name = "worker"
 version = "0.1.0"
 edition = "2024"
 
-[dependencies]
-weighbridge = { path = "RUNTIME" }
-
 [lib]
 bench = false
+
+[dev-dependencies]
+weighbridge = { path = "RUNTIME" }
 
 [[bench]]
 name = "work"
@@ -65,7 +65,7 @@ pub fn turns(asked: u64) -> u64 {
 ";
 
 impl Repository {
-    /// One commit, of the plain work.
+    /// One commit, of the plain work: the same one whenever it is made.
     fn new() -> Self {
         let repository = Self(TempDir::new().unwrap());
         let runtime = root().join("runtime");
@@ -74,25 +74,24 @@ impl Repository {
         repository.write("benches/work.rs", BENCH);
         repository.write(".gitignore", "target/\n");
         fs::copy(root().join("tests/external/Cargo.lock"), repository.path().join("Cargo.lock")).unwrap_or(0);
-        for args in [
-            &["init", "--quiet"][..],
-            &["add", "--all"],
-            &[
-                "-c",
-                "user.name=t",
-                "-c",
-                "user.email=t@example.org",
-                "commit",
-                "--quiet",
-                "--message",
-                "base",
-            ],
-        ] {
-            assert!(
-                Command::new("git").args(args).current_dir(repository.path()).status().unwrap().success()
-            );
-        }
+        repository.git(&["init", "--quiet"]);
+        repository.commit("base");
         repository
+    }
+
+    /// Commits all that there is.
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// Whoever commits, and whenever, the same content gets the same name: a revision is built once, and not once for
+    /// each run of the tests.
+    fn git(&self, args: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args).current_dir(self.path());
+        git.env("GIT_AUTHOR_DATE", "@0 +0000").env("GIT_COMMITTER_DATE", "@0 +0000");
+        assert!(git.status().unwrap().success());
     }
 
     fn path(&self) -> &Path {
@@ -110,9 +109,10 @@ impl Repository {
         let mut command =
             bare_xtask(&["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"]);
         command.current_dir(self.path());
-        // Kept from one run of the tests to the next: a rebuild costs a minute.
-        command.env("CARGO_TARGET_DIR", target().join("worker")).envs(variables.iter().copied());
-        command.env("WEIGHBRIDGE_DATA", self.path().join("target/data"));
+        // Kept from one run of the tests to the next: a build of the harness takes half a minute.
+        let kept = target().join("worker");
+        command.env("WEIGHBRIDGE_DATA", kept.join("data")).env("CARGO_TARGET_DIR", kept);
+        command.envs(variables.iter().copied());
         let ran = Ran::of(&mut command);
         let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
         (ran, document)
@@ -178,19 +178,7 @@ fn a_revision_that_is_not_there_is_2_and_one_that_does_not_build_is_1() {
     assert!(ran.stderr.contains("there is no revision `no-such-branch`"), "{}", ran.stderr);
 
     repository.write("src/lib.rs", "this is no Rust\n");
-    let git = |args: &[&str]| {
-        let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-        assert!(
-            Command::new("git")
-                .args(who)
-                .args(args)
-                .current_dir(repository.path())
-                .status()
-                .unwrap()
-                .success()
-        );
-    };
-    git(&["commit", "--quiet", "--all", "--message", "broken"]);
+    repository.commit("broken");
     repository.write("src/lib.rs", PLAIN);
     let (ran, _) = repository.compare("HEAD", &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.all());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, Ran, two_at_a_time};
 
 /// Whether there is a Python; says so if there is none.
 fn python() -> bool {
@@ -69,25 +69,15 @@ fn failure(bench: &Bench, scenario: &str, fault: &str) -> (String, String, Strin
     (text("how"), text("phase"), text("detail"))
 }
 
-/// A case fails so, and the honest one after it is measured and agrees.
-#[track_caller]
-fn check(fault: &str, how: &str, words: &[&str]) {
-    check_of(FEED, fault, "honest", how, words, &[]);
+/// What a fault is called in a run, and words of what is said of it.
+type Fault<'a> = (&'a str, &'a str, &'a [&'a str]);
+
+/// Each case fails so, and the honest one after it is measured and agrees.
+fn check(faults: &[Fault<'_>], more: &[&str]) {
+    two_at_a_time(faults, |fault| check_of(FEED, *fault, "honest", more));
 }
 
-/// The same of the field that is inverted.
-#[track_caller]
-fn check_inverted(fault: &str, how: &str, words: &[&str]) {
-    check_of(INVERTED, fault, "inverts", how, words, &[]);
-}
-
-#[track_caller]
-fn check_within(fault: &str, how: &str, words: &[&str], more: &[&str]) {
-    check_of(FEED, fault, "honest", how, words, more);
-}
-
-#[track_caller]
-fn check_of(scenario: &str, fault: &str, twin: &str, how: &str, words: &[&str], more: &[&str]) {
+fn check_of(scenario: &str, (fault, how, words): Fault<'_>, twin: &str, more: &[&str]) {
     if !python() {
         return;
     }
@@ -154,7 +144,7 @@ fn what_a_worker_prints_is_no_message_and_disturbs_nobody() {
     if !python() {
         return;
     }
-    for fault in ["prints", "floods-stderr", "beats-while-it-imports"] {
+    two_at_a_time(["prints", "floods-stderr", "beats-while-it-imports"], |fault| {
         let bench = Bench::new("workers");
         let ran = run(&bench, &[fault], &["--timeout", "2"]);
         assert_eq!(ran.code, Some(0), "{fault}: {}", ran.all());
@@ -164,42 +154,50 @@ fn what_a_worker_prints_is_no_message_and_disturbs_nobody() {
             let kept = logs.map(|log| fs::read_to_string(log.path()).unwrap());
             assert!(kept.into_iter().any(|log| log.contains("a progress bar: 100 %")));
         }
-    }
+    });
 }
 
 #[test]
 fn a_worker_that_hangs_is_given_up_when_it_has_been_silent_for_too_long() {
-    let late: &[&str] = &["--timeout", "3"];
-    check_within("hangs-at-import", "timeout", &["said nothing for 3s while starting"], late);
-    check_within("hangs-in-set-up", "timeout", &["while opening a pipeline"], late);
-    let words = ["while running the measured loop", "its last words:\nabout to hang"];
-    check_within("hangs-in-a-batch", "timeout", &words, late);
-    check_within("stops-within-a-frame", "timeout", &["said nothing"], late);
+    let faults: [Fault<'_>; 4] = [
+        ("hangs-at-import", "timeout", &["said nothing for 3s while starting"]),
+        ("hangs-in-set-up", "timeout", &["while opening a pipeline"]),
+        (
+            "hangs-in-a-batch",
+            "timeout",
+            &["while running the measured loop", "its last words:\nabout to hang"],
+        ),
+        ("stops-within-a-frame", "timeout", &["said nothing"]),
+    ];
+    check(&faults, &["--timeout", "3"]);
 }
 
 #[test]
 fn a_worker_that_ends_is_told_with_its_last_words() {
-    check("exits-at-start", "{\"exit\":3}", &["exited with code 3", "no licence was found"]);
-    check("forks-and-dies", "{\"exit\":7}", &["while running the measured loop"]);
-    check("is-killed", "{\"signal\":\"SIGKILL\"}", &["was ended by SIGKILL"]);
-    check("misses-a-library", "error", &["could not start", "No module named 'no_such'"]);
-    check("is-not-there", "protocol", &["failed to start the worker /no/such/program"]);
-    check("fails", "error", &["out of cheese"]);
+    let faults: [Fault<'_>; 6] = [
+        ("exits-at-start", "{\"exit\":3}", &["exited with code 3", "no licence was found"]),
+        ("forks-and-dies", "{\"exit\":7}", &["while running the measured loop"]),
+        ("is-killed", "{\"signal\":\"SIGKILL\"}", &["was ended by SIGKILL"]),
+        ("misses-a-library", "error", &["could not start", "No module named 'no_such'"]),
+        ("is-not-there", "protocol", &["failed to start the worker /no/such/program"]),
+        ("fails", "error", &["out of cheese"]),
+    ];
+    check(&faults, &[]);
 }
 
 #[test]
 fn a_worker_that_breaks_the_protocol_is_ended() {
-    check("speaks-version-2", "protocol", &["speaks version 2 of the protocol, the harness 1"]);
-    check("answers-another-thing", "protocol", &["said `timed` in the place of `batch` or `end`"]);
-    // Whether it is the answer to the next question or to none depends on when the harness reads it.
-    check("says-more", "protocol", &["said `begun`"]);
-    check("says-garbage", "protocol", &["no message of the protocol", "a frame of 1819043176 bytes"]);
-    check(
-        "runs-elsewhere",
-        "protocol",
-        &["platform cpu was asked for, but the active backend of the worker is gpu"],
-    );
-    check("is-a-shell", "protocol", &["no message of the protocol", "what is this"]);
+    let elsewhere = "platform cpu was asked for, but the active backend of the worker is gpu";
+    let faults: [Fault<'_>; 6] = [
+        ("speaks-version-2", "protocol", &["speaks version 2 of the protocol, the harness 1"]),
+        ("answers-another-thing", "protocol", &["said `timed` in the place of `batch` or `end`"]),
+        // Whether it is the answer to the next question or to none depends on when the harness reads it.
+        ("says-more", "protocol", &["said `begun`"]),
+        ("says-garbage", "protocol", &["no message of the protocol", "a frame of 1819043176 bytes"]),
+        ("runs-elsewhere", "protocol", &[elsewhere]),
+        ("is-a-shell", "protocol", &["no message of the protocol", "what is this"]),
+    ];
+    check(&faults, &[]);
 }
 
 #[test]
@@ -257,15 +255,25 @@ fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
 /// A cheat is caught, and its words name what it does; the honest twin, which runs after it, passes.
 #[test]
 fn every_sin_is_caught_by_what_it_does() {
-    check("claims-time", "clock", &["claims", "of measured time, but"]);
-    check("works-while-stopped", "clock", &["prepares batches while the clock is stopped"]);
-    check("same-batch-again", "work", &["delivers the same elements again"]);
-    check("float16", "protocol", &["it delivers `pair` as f16; types are u8"]);
-    check("lazy-handle", "protocol", &["lie from byte 1099511627776 of the exchange file"]);
-    check_inverted("forgets-to-synchronise", "clock", &["forgets to synchronise", "its device was at work"]);
-    check_inverted("prepares-in-set-up", "work", &["prepares its batches in set-up", "epoch has 40 MiB"]);
-    for (scenario, sin, twin, words) in [
-        (FEED, "drops-the-last", "honest", &["elements: 640, the reference has 650"][..]),
+    let faults: [Fault<'_>; 5] = [
+        ("claims-time", "clock", &["claims", "of measured time, but"]),
+        ("works-while-stopped", "clock", &["prepares batches while the clock is stopped"]),
+        ("same-batch-again", "work", &["delivers the same elements again"]),
+        ("float16", "protocol", &["it delivers `pair` as f16; types are u8"]),
+        ("lazy-handle", "protocol", &["lie from byte 1099511627776 of the exchange file"]),
+    ];
+    check(&faults, &[]);
+    // Of the field that is inverted.
+    let faults: [Fault<'_>; 2] = [
+        ("forgets-to-synchronise", "clock", &["forgets to synchronise", "its device was at work"]),
+        ("prepares-in-set-up", "work", &["prepares its batches in set-up", "epoch has 40 MiB"]),
+    ];
+    two_at_a_time(faults, |fault| check_of(INVERTED, fault, "inverts", &[]));
+    if !python() {
+        return;
+    }
+    let other_work: [(&str, &str, &str, &[&str]); 5] = [
+        (FEED, "drops-the-last", "honest", &["elements: 640, the reference has 650"]),
         (FEED, "pads-and-counts", "honest", &["elements: 656, the reference has 650"]),
         (FEED, "swaps-channels", "honest", &["digest of all elements:"]),
         (
@@ -275,10 +283,8 @@ fn every_sin_is_caught_by_what_it_does() {
             &["fields: [pair: u8 [2]], the reference has [number: i64 [], pair: u8 [2]]"],
         ),
         (INVERTED, "skips-a-transform", "inverts", &["digest of all elements:"]),
-    ] {
-        if !python() {
-            return;
-        }
+    ];
+    two_at_a_time(other_work, |(scenario, sin, twin, words)| {
         let bench = Bench::new("workers");
         let ran = run_of(&bench, scenario, &[sin, twin], &[]);
         assert_eq!(ran.code, Some(6), "{sin}: {}", ran.all());
@@ -288,5 +294,5 @@ fn every_sin_is_caught_by_what_it_does() {
             assert!(told.contains(word), "{sin}: {told}");
         }
         assert_eq!(record_of(&bench, scenario, twin)["agreement"], "agrees", "{sin}");
-    }
+    });
 }

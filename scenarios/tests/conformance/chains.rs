@@ -1,5 +1,8 @@
 //! Any chain of transforms: random pipelines have the bits of the reference, and the reference those of the definitions.
 
+use std::collections::BTreeMap;
+use std::thread;
+
 use weighbridge::{Dtype, FieldKind, Kept};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::Loader as _;
@@ -98,28 +101,33 @@ pub(crate) fn check(batches: &[Kept], spec: &PipelineSpec, data: &DataSet, numbe
 #[test]
 fn random_chains_have_the_bits_of_the_reference_and_of_their_definitions() {
     let mut dice = Dice { draws: Draws::new(7, 7), thrown: 0 };
-    let mut kinds_of_step = std::collections::BTreeMap::new();
-    for round in 0..300 {
-        let spec = dice.pipeline();
-        for transform in &spec.transforms {
-            *kinds_of_step.entry(transform.name()).or_insert(0) += 1;
-        }
-        let (_place, data) = data(&spec);
-        let number = dice.below(3) as u64;
-        let reference = epoch(&mut *Reference.open(&spec, &data).unwrap(), number);
-        for (name, mut loader) in takers(&spec, &data) {
-            // Those that hand out batches in any order do so with workers alone.
-            let spec = match keeps_order(&mut *loader, &spec, &data) {
-                true => spec.clone(),
-                false => spec.clone().workers(1),
-            };
-            let found = epoch(&mut *loader.open(&spec, &data).unwrap(), number);
-            assert!(found == reference, "round {round}, {name}: {spec:?}");
-        }
-        check(&reference, &spec, &data, number);
+    let rounds: Vec<_> = (0..300).map(|round| (round, dice.pipeline(), dice.below(3) as u64)).collect();
+    let mut kinds_of_step = BTreeMap::new();
+    for transform in rounds.iter().flat_map(|(_, spec, _)| &spec.transforms) {
+        *kinds_of_step.entry(transform.name()).or_insert(0) += 1;
     }
     assert_eq!(kinds_of_step.len(), Transform::ALL.len(), "{kinds_of_step:?}");
     assert!(kinds_of_step.values().all(|&times| times >= 3), "{kinds_of_step:?}");
+
+    let one = |(round, spec, number): &(usize, PipelineSpec, u64)| {
+        let (_place, data) = data(spec);
+        let reference = epoch(&mut *Reference.open(spec, &data).unwrap(), *number);
+        for (name, mut loader) in takers(spec, &data) {
+            // Those that hand out batches in any order do so with workers alone.
+            let spec = match keeps_order(&mut *loader, spec, &data) {
+                true => spec.clone(),
+                false => spec.clone().workers(1),
+            };
+            let found = epoch(&mut *loader.open(&spec, &data).unwrap(), *number);
+            assert!(found == reference, "round {round}, {name}: {spec:?}");
+        }
+        check(&reference, spec, &data, *number);
+    };
+    thread::scope(|scope| {
+        for half in rounds.chunks(rounds.len() / 2) {
+            scope.spawn(|| half.iter().for_each(one));
+        }
+    });
 }
 
 /// A field of every sort that some transform touches.
