@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::region::Regions;
+use super::region::{Arrays, Regions};
 use super::{Content, Error, Kept, Limits, Pace, PerIteration, Phase, Purpose, Result, Ticket, Work};
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{Custom, Direction, ELSEWHERE, Mode, Observation, Reading, Unit};
@@ -89,6 +89,8 @@ pub struct Bencher {
     pub(super) collecting_by_device: Cell<u64>,
     /// The highest that the device's high-water mark of memory was before a block started it again, in bytes.
     pub(super) device_peak: Cell<Option<u64>>,
+    /// Counts the arrays that live, where there are any.
+    pub(super) arrays: RefCell<Option<Arrays>>,
     pub(super) pace: RefCell<Option<Paced>>,
     /// The device, once it has been asked for.
     pub(super) device: RefCell<Option<Rc<dyn Device>>>,
@@ -140,6 +142,7 @@ impl Bencher {
             collecting: Cell::default(),
             collecting_by_device: Cell::default(),
             device_peak: Cell::default(),
+            arrays: RefCell::default(),
         }
     }
 

@@ -1,5 +1,8 @@
 //! `measure` blocks: named regions that nest and repeat; every occurrence is kept.
 
+use std::fmt;
+use std::rc::Rc;
+
 use super::Bencher;
 use crate::device::{DeviceError, DeviceMemory, Usage, resident_memory};
 use crate::metric::{Collector, Reading, Region};
@@ -18,9 +21,28 @@ impl Regions {
     }
 }
 
+/// Counts the arrays that live: what one is, only whoever makes them knows.
+#[derive(Clone)]
+pub(super) struct Arrays(Rc<dyn Fn() -> u64>);
+
+impl fmt::Debug for Arrays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Arrays")
+    }
+}
+
 impl Bencher {
+    /// From now on blocks have the change of what this counts: the arrays that live, of the framework or of the pool that
+    /// the body works with. A block after which more of them live than before it has kept some.
+    ///
+    /// It is asked before and after each block that collects memory, outside its time, and measures no block itself.
+    pub fn count_arrays(&self, count: impl Fn() -> u64 + 'static) {
+        *self.arrays.borrow_mut() = Some(Arrays(Rc::new(count)));
+    }
+
     /// Measures one block with all collectors: wall time, CPU time, faults, switches, bytes read and written, change of
-    /// resident memory. Blocks nest (`save/encode`) and repeat; each occurrence is kept.
+    /// resident memory; where a device is open of its memory, where somebody counts them
+    /// ([`Bencher::count_arrays`]) of the arrays that live. Blocks nest (`save/encode`) and repeat; each occurrence is kept.
     /// Blocks inside a body that is being warmed up or calibrated are run but not recorded.
     pub fn measure<T>(&self, name: &str, block: impl FnOnce() -> T) -> T {
         self.measure_with(name, Collector::ALL, block)
@@ -50,6 +72,8 @@ impl Bencher {
             }
             in_use
         });
+        let arrays = self.arrays.borrow().clone().filter(|_| collectors.contains(&Collector::Memory));
+        let live = arrays.as_ref().map(|arrays| (arrays.0)());
         let usage = collectors.contains(&Collector::Usage).then(Usage::opening);
         let inner = self.collecting.get();
         let start_device = by_device();
@@ -61,6 +85,8 @@ impl Bencher {
         // Nor is what the collectors of blocks inside this one cost.
         let wall = (end - start).saturating_sub(self.collecting.get() - inner);
         let usage = usage.map(|before| Usage::closing() - before);
+        let live_arrays_change =
+            arrays.zip(live).map(|(arrays, before)| (arrays.0)().cast_signed() - before.cast_signed());
         let memory_change = resident.map(|before| {
             match before.and_then(|before| Ok(resident_memory()? as f64 - before as f64)) {
                 Ok(change) => Reading::Value(change),
@@ -82,6 +108,7 @@ impl Bencher {
                     memory_change,
                     device_memory_change,
                     device_peak_memory,
+                    live_arrays_change,
                 });
             }
         }
@@ -132,6 +159,8 @@ fn device_memory(before: InUse, after: InUse, outermost: bool) -> (Reading, Read
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
     use crate::bencher::{Limits, Purpose, Settings};
 
@@ -195,6 +224,30 @@ mod tests {
         bencher.measure("after", || ());
         let regions = bencher.finish().unwrap().seen.regions;
         assert!(regions[0].device_memory_change.is_none() && regions[1].device_memory_change.is_some());
+    }
+
+    #[test]
+    fn a_block_has_the_change_of_the_arrays_that_live_where_somebody_counts_them() {
+        let (bencher, arrays) = (bencher(), Rc::new(RefCell::new(vec![0; 3])));
+        bencher.measure("uncounted", || arrays.borrow_mut().push(0));
+        let counted = arrays.clone();
+        bencher.count_arrays(move || counted.borrow().len() as u64);
+        bencher.measure("outer", || {
+            bencher.measure("keeps", || arrays.borrow_mut().extend([0; 2]));
+            bencher.measure("frees", || arrays.borrow_mut().clear());
+        });
+        bencher.measure_with("not asked", &[Collector::Usage], || arrays.borrow_mut().push(0));
+        let regions = bencher.finish().unwrap().seen.regions;
+        let found: Vec<_> =
+            regions.iter().map(|region| (region.path.as_str(), region.live_arrays_change)).collect();
+        let expected = [
+            ("uncounted", None),
+            ("outer/keeps", Some(2)),
+            ("outer/frees", Some(-6)),
+            ("outer", Some(-4)),
+            ("not asked", None),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -100,6 +100,9 @@ pub struct Region {
     /// The most of the device's default pool in use at once within the block, in bytes; likewise.
     #[serde(default)]
     pub device_peak_memory: Option<Reading>,
+    /// Change of the number of live arrays, where asked for and where somebody counts them.
+    #[serde(default)]
+    pub live_arrays_change: Option<i64>,
 }
 
 /// What a `measure` block collects beside its wall time.
@@ -107,7 +110,7 @@ pub struct Region {
 pub enum Collector {
     /// CPU time, faults, switches, bytes read and written.
     Usage,
-    /// Change of resident memory; and of the device's, where one is open.
+    /// Change of resident memory; of the device's, where one is open; and of the arrays that live, where somebody counts them.
     Memory,
 }
 

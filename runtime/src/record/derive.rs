@@ -117,6 +117,13 @@ const REGION_METRICS: &[RegionMetric] = &[
     per_block("device_peak_memory", Unit::BYTES, Direction::Lower, |regions| {
         greatest(regions, |region| region.device_peak_memory.as_ref())
     }),
+    per_block("live_arrays_change", Unit::COUNT, Direction::Lower, |regions| {
+        regions
+            .iter()
+            .filter_map(|region| region.live_arrays_change)
+            .max()
+            .map(|most| Reading::Value(most as f64))
+    }),
     per_block("minor_faults", Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.minor_faults as f64))
     }),

@@ -118,6 +118,7 @@ fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
         wall: wall * 1_000_000,
         usage: Some(Usage { cpu: Duration::from_millis(wall), ..Usage::default() }),
         memory_change: None,
+        live_arrays_change: Some(wall as i64),
         ..Region::default()
     };
     let blocks = Observation { regions: vec![region(1), region(3)], ..Observation::default() };
@@ -129,6 +130,7 @@ fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
         assert!(close(value(&record, &format!("region/save/encode/{name}")), expected), "{name}");
     }
     assert!(close(value(&record, "region/save/encode/occurrences"), 2.0));
+    assert!(close(value(&record, "region/save/encode/live_arrays_change"), 3.0));
     // The kernel's byte counts were not readable: absent with a reason. Memory was not asked for: no metric.
     let read = record.metric("region/save/encode/bytes_read").unwrap();
     assert!(read.estimate.is_none() && read.values[0].value().is_none());
