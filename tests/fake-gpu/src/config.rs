@@ -106,6 +106,8 @@ keys! {
     product_rate = 50_000;
     /// Whether cuBLAS makes handles.
     blas = 1;
+    /// The version of cuDNN, as its number; 0 for none.
+    cudnn = 91_002;
     /// Whether an asynchronous copy to pageable memory waits for its end: drivers may do either.
     pageable_waits = 1;
     /// Whether a kernel's first launch waits for all work (lazy loading).

@@ -1,15 +1,15 @@
 //! Products of matrices by cuBLAS, where it is found at run time: the four functions that are called, and no more.
 
-use std::ffi::{OsStr, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::ffi::{c_int, c_void};
 
 use cudarc::driver::sys::CUstream;
 use libloading::os::unix::Library;
 
 use super::super::{DeviceError, Numbers, Product};
 use super::copies::{NOISE, fill, noise};
+use super::libraries;
 use super::memory::Buffer;
-use super::probe::{self, symbol};
+use super::probe::symbol;
 
 /// The versions whose functions have these signatures, the newest first. Which of them a driver serves is seen when a
 /// handle is made.
@@ -55,36 +55,16 @@ pub(super) struct Blas {
 impl Blas {
     /// Opens the first library that makes a handle for this device; says why there is none.
     pub(super) fn open(stand_in: bool, stream: CUstream) -> Result<Self, String> {
-        // A stand-in is one library for all, and another one would not know its device.
-        if stand_in {
-            return Self::of(&probe::open()?, stream);
-        }
-        let folders: Vec<PathBuf> = environments().iter().flat_map(|place| folders(place)).collect();
-        let mut failed = Vec::new();
-        for file in candidates(&folders) {
-            // SAFETY: its initialisers are those that any program that multiplies runs.
-            match unsafe { Library::new(&file) } {
-                Ok(library) => {
-                    let opened = Self::of(&library, stream);
-                    std::mem::forget(library); // it has threads and memory of its own, and is not made to be closed
-                    match opened {
-                        Ok(blas) => return Ok(blas),
-                        Err(why) => failed.push(format!("{}: {why}", file.display())),
-                    }
-                }
-                // Of a name the loader says no more than that there is none; a file is there.
-                Err(error) if file.is_absolute() => failed.push(error.to_string()),
-                Err(_) => {}
+        libraries::first(&NAMES, stand_in, |library| Self::of(library, stream)).map_err(|failed| {
+            if failed.is_empty() {
+                format!(
+                    "no library that multiplies matrices: neither {} is on the loader's path or in the environment of \
+                     --python or VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
+                    NAMES.join(" nor ")
+                )
+            } else {
+                failed.join("; ")
             }
-        }
-        Err(if failed.is_empty() {
-            format!(
-                "no library that multiplies matrices: neither {} is on the loader's path or in the environment of \
-                 --python or VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
-                NAMES.join(" nor ")
-            )
-        } else {
-            failed.join("; ")
         })
     }
 
@@ -115,38 +95,6 @@ impl Drop for Blas {
         // SAFETY: made by `of`, and destroyed here alone; the call waits for what uses it.
         let _ = unsafe { (self.destroy)(self.handle) };
     }
-}
-
-/// Where the library may be, in the order in which it is tried: by name, then in folders of Python packages.
-fn candidates(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let named = |name: &&str| {
-        let inside = folders.iter().map(|folder| folder.join(name)).filter(|file| file.is_file());
-        std::iter::once(PathBuf::from(name)).chain(inside).collect::<Vec<_>>()
-    };
-    NAMES.iter().flat_map(named).collect()
-}
-
-/// The environments of Python that were named: that of `--python`, and the one that is active.
-fn environments() -> Vec<PathBuf> {
-    let path = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned()); // <environment>/bin/python
-    path("WEIGHBRIDGE_PYTHON").and_then(of_interpreter).into_iter().chain(path("VIRTUAL_ENV")).collect()
-}
-
-/// The folders of libraries that packages of NVIDIA have in a virtual environment: `lib/python*/site-packages/nvidia/*/lib`.
-fn folders(venv: &Path) -> Vec<PathBuf> {
-    let inner = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut inner: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        inner.sort();
-        inner
-    };
-    let is_python = |folder: &PathBuf| {
-        folder.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("python"))
-    };
-    let packages = |python: PathBuf| inner(&python.join("site-packages/nvidia"));
-    let pythons = inner(&venv.join("lib")).into_iter().filter(is_python);
-    pythons.flat_map(packages).map(|package| package.join("lib")).collect()
 }
 
 /// One product of two square matrices, again and again.
@@ -256,20 +204,6 @@ fn random(numbers: Numbers) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_library_is_looked_for_by_name_and_then_in_packages_of_the_environment() {
-        let venv = tempfile::tempdir().unwrap();
-        let packages = venv.path().join("lib/python3.12/site-packages/nvidia");
-        for folder in ["cublas/lib", "cu13/lib"] {
-            std::fs::create_dir_all(packages.join(folder)).unwrap();
-        }
-        let file = packages.join("cublas/lib/libcublas.so.12");
-        std::fs::write(&file, "").unwrap();
-        let found = candidates(&folders(venv.path()));
-        assert_eq!(found, [Path::new("libcublas.so.13"), Path::new("libcublas.so.12"), &file]);
-        assert!(folders(&venv.path().join("nowhere")).is_empty());
-    }
 
     #[test]
     fn random_numbers_are_finite_and_about_one() {

@@ -9,10 +9,12 @@
 
 mod blas;
 mod copies;
+mod cudnn;
 mod describe;
 mod error;
 mod graph;
 mod kernels;
+mod libraries;
 mod memory;
 #[cfg(feature = "nvml")]
 mod nvml;
@@ -50,7 +52,10 @@ const FLUSH: u64 = 256 << 20;
 /// What serves the platform, without a context.
 pub(super) fn find() -> Result<DeviceInfo, NoDevice> {
     let driver = Driver::find()?;
-    about(&driver).map_err(|error| NoDevice(format!("no CUDA device ({error})")))
+    let mut info = about(&driver).map_err(|error| NoDevice(format!("no CUDA device ({error})")))?;
+    // What frameworks compute with is asked for once a run: a repeat of ours does not load it.
+    info.facts.extend(cudnn::version(driver.stand_in).map(|version| ("cudnn".to_owned(), version)));
+    Ok(info)
 }
 
 /// What the device is, as the driver and its management library tell.

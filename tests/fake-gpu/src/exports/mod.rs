@@ -5,6 +5,7 @@
 pub mod blas;
 pub mod context;
 pub mod control;
+pub mod cudnn;
 pub mod device;
 pub mod event;
 pub mod graph;
