@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fake_gpu::{Held, Stand};
 use tempfile::TempDir;
-use weighbridge::{Bencher, Delivery, Kept, Limits, Platform, Purpose, Settings, Yield};
+use weighbridge::{Bencher, Delivery, ErrorKind, Kept, Limits, Platform, Purpose, Settings, Yield};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
@@ -388,7 +388,8 @@ fn an_error_of_the_device_fails_the_batch_and_names_itself() {
         Ok::<_, weighbridge::Error>(())
     };
     let error = run().unwrap_err();
-    assert!(!error.is_skip() && error.to_string().contains("ILLEGAL_ADDRESS"), "{error}");
+    assert!(error.to_string().contains("ILLEGAL_ADDRESS"), "{error}");
+    assert_eq!(error.kind(), &ErrorKind::Device, "nothing of this process can go on: {error}");
 }
 
 #[test]

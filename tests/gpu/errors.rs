@@ -27,16 +27,13 @@ fn a_driver_without_a_device_says_why_and_never_panics() {
 
 #[test]
 fn what_the_device_is_is_asked_without_a_context() {
-    let stand = stand();
+    let _stand = stand();
     let info = find_device(Platform::Gpu).unwrap();
     assert!(info.stand_in && info.name.contains("(fake)"), "{info:?}");
     assert_eq!(info.architecture.as_deref(), Some("sm_90"));
     assert_eq!((info.processors, info.memory), (Some(132), Some(16 << 30)));
     assert!(info.uuid.unwrap().starts_with("GPU-"));
     assert!(info.facts.contains_key("power limit"), "{:?}", info.facts);
-    assert_eq!(info.facts["cudnn"], "9.10.2");
-    stand.set("cudnn", 0);
-    assert!(!find_device(Platform::Gpu).unwrap().facts.contains_key("cudnn"));
 }
 
 #[test]

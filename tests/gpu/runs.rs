@@ -65,6 +65,7 @@ fn a_run_on_the_device_records_platform_backend_mode_clock_and_calibration() {
         (&"gpu".into(), &"gpu".into())
     );
     assert_eq!(manifest["environment"]["machine"]["gpu"], "Stand-in (fake)");
+    assert_eq!(manifest["environment"]["software"]["gpu cudnn"], "9.10.2");
     let case = record(folder.path(), "case", "");
     assert_eq!(case["headline"], "device_time");
     let time =
@@ -100,6 +101,52 @@ fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
     assert!(said.contains("cases=3 measured=1 failed=2"), "{said}");
     assert!(said.contains("lost the device") && said.contains("(code 700)"), "{said}");
     assert!(said.contains("forgot to synchronise"), "{said}");
+}
+
+/// The smallest of the catalogue, made for this test alone.
+fn catalogue<'a>(cache: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let flags = [
+        "TAB-1",
+        "--platform",
+        "gpu",
+        "--param",
+        "variant=tiny",
+        "--param",
+        "workers=0",
+        "--data-cache",
+        cache,
+    ];
+    [&flags[..], more].concat()
+}
+
+#[test]
+fn the_catalogue_runs_on_the_device_and_every_loader_delivers_where_it_is_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache").display().to_string();
+    let places =
+        ["--param", "delivery=host,device", "--adapter", "Reference", "--adapter", "Reference (CUDA)"];
+    let ran = run(folder.path(), &catalogue(&cache, &places));
+    let said = text(&ran);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains("cases=4 measured=4 failed=0 unequal=0 unverified=0"), "{said}");
+    assert!(said.contains("device=fake"), "{said}");
+
+    let profile = ["--profile", "gpu_h100_h200", "--dry-run"];
+    let planned = text(&run(folder.path(), &catalogue(&cache, &profile)));
+    assert!(planned.contains("TAB-1/tiny/workers=0/delivery=device/Reference (CUDA)"), "{planned}");
+    assert!(!planned.contains("TAB-1/tiny/workers=0/Reference (CUDA)"), "{planned}");
+}
+
+#[test]
+fn a_loader_that_loses_the_device_ends_its_process_and_not_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    // In the process that has lost it the second case would fail too.
+    let flags = ["BREAKS-1", "SPIN-1", "--platform", "gpu", "--isolation", "run", "--order", "declared"];
+    let ran = run(folder.path(), &flags);
+    let said = text(&ran);
+    assert_eq!(ran.status.code(), Some(6), "{said}");
+    assert!(said.contains("cases=2 measured=1 failed=1"), "{said}");
+    assert!(said.contains("failed: BREAKS-1") && said.contains("lost the device"), "{said}");
 }
 
 #[test]

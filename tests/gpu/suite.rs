@@ -1,8 +1,9 @@
-//! A bench target on a device, for tests that start it: scenarios that behave, and scenarios that do not.
+//! A bench target on a device, for tests that start it: scenarios that behave, and scenarios that do not; and the catalogue.
 
 mod spin;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fake_gpu::Stand;
 use spin::Spin;
@@ -10,6 +11,26 @@ use weighbridge::gpu::Backend;
 use weighbridge::prelude::*;
 use weighbridge::worker::{Command, Task, Worker};
 use weighbridge::{Error, Mode};
+use weighbridge_scenarios::adapters::native::ReferenceCuda;
+use weighbridge_scenarios::contract::Loader as _;
+use weighbridge_scenarios::data::{Cache, DataSpec};
+use weighbridge_scenarios::workload::{PipelineSpec, Transform};
+
+/// Loses the device at the first kernel of the catalogue's loader.
+#[scenario(id = "BREAKS-1")]
+fn breaks(bencher: &mut Bencher) -> Result<()> {
+    let stand = Stand::load().map_err(|why| Error::new(why.to_string()))?;
+    let spec = PipelineSpec::new(DataSpec::images(8, 8, 3), 4).map(Transform::Normalize);
+    let data = Arc::new(Cache::at(bencher.scratch()?).open(&spec.source)?);
+    let mut loader = ReferenceCuda;
+    let mut epochs = loader.open(&spec, &data)?;
+    stand.fault("kernel:1:700");
+    epochs.begin(0)?;
+    while epochs.advance()? {
+        epochs.ready()?;
+    }
+    Ok(())
+}
 
 /// A kernel of two milliseconds.
 #[scenario(id = "SPIN-1")]

@@ -29,7 +29,7 @@ pub use load::load_average;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency};
 pub use perf::HardwareCounters;
-pub use platform::{NoDevice, Platform, find_device, open_device};
+pub use platform::{NoDevice, Platform, add_libraries, find_device, open_device};
 pub use processors::on_all_processors;
 pub use seam::{
     Copies, CopyKind, Device, DeviceError, Hold, Mark, Numbers, Product, Queue, Release, Replay, Stamp,

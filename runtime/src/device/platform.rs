@@ -64,6 +64,17 @@ pub fn find_device(platform: Platform) -> Result<DeviceInfo, NoDevice> {
     }
 }
 
+/// Adds the versions of the libraries that frameworks compute with on the device. It loads them into this process: for the one
+/// that writes a run's record, and none that is measured.
+pub fn add_libraries(info: &mut DeviceInfo) {
+    #[cfg(feature = "cuda")]
+    if info.backend == super::Backend::Cuda {
+        super::cuda::add_libraries(info);
+    }
+    #[cfg(not(feature = "cuda"))]
+    let _ = info;
+}
+
 /// Opens what serves the platform.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use super::smoke::program;
 use super::{Context, Error, Exit, resume};
 use crate::bencher::INJECT;
 use crate::compare::{Comparison, Policy, judge};
-use crate::device::{DeviceInfo, Platform, find_device};
+use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
     Baseline, Build, CaseRecord, CaseStatus, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus,
@@ -125,7 +125,8 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Er
         return Err(Error::DebugAssertions);
     }
     let requested = plan.platform;
-    let device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
+    let mut device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
+    add_libraries(&mut device);
     let active = device.backend.platform();
     if requested != active {
         return Err(Error::Backend { requested, active });

@@ -18,7 +18,8 @@ pub(super) fn check_platform(bencher: &Bencher, spec: &PipelineSpec) -> Result<(
     Ok(())
 }
 
-/// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this process that makes them on the host has each
+/// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this process that
+/// makes them on the host has each
 /// copied to the device, which is timed.
 ///
 /// # Errors

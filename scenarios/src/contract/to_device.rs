@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
-use weighbridge::gpu::find_device;
+use weighbridge::gpu::{DeviceError, find_device};
 use weighbridge::{Delivery, Error, FieldKind, Platform, Result, skip};
 
 use super::{Batch, Epochs, Executed};
 use crate::workload::PipelineSpec;
 
-/// What became of an attempt at the device.
+/// What became of an attempt at the device: of some codes the process does not recover, and must end.
 pub(crate) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::new(format!("failed to {what}: {:?}", error.0))
+    move |error| DeviceError::of_cuda(what, error.0 as i32, format!("{:?}", error.0)).into()
 }
 
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`: quick for the device to read, and slow for the host, which only writes it.

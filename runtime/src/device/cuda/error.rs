@@ -11,10 +11,18 @@ const FATAL: &[i32] = &[46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 71
 
 /// The error of an attempt to do `what`.
 pub(super) fn failed(what: &str, error: DriverError) -> DeviceError {
-    let code = error.0 as i32;
     let name =
         error.error_name().map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned());
-    DeviceError { what: what.to_owned(), code, name, fatal: FATAL.contains(&code) }
+    DeviceError::of_cuda(what, error.0 as i32, name)
+}
+
+impl DeviceError {
+    /// The failure of a call of CUDA's driver, with its code and the code's name: for adapters that call the driver
+    /// themselves, by whatever crate. After some codes the process has lost the device; such an error, given back by a
+    /// scenario, ends the process and not the run.
+    pub fn of_cuda(what: impl Into<String>, code: i32, name: impl Into<String>) -> Self {
+        Self { what: what.into(), code, name: name.into(), fatal: FATAL.contains(&code) }
+    }
 }
 
 /// What came of an attempt to do `what`.

@@ -52,10 +52,12 @@ const FLUSH: u64 = 256 << 20;
 /// What serves the platform, without a context.
 pub(super) fn find() -> Result<DeviceInfo, NoDevice> {
     let driver = Driver::find()?;
-    let mut info = about(&driver).map_err(|error| NoDevice(format!("no CUDA device ({error})")))?;
-    // What frameworks compute with is asked for once a run: a repeat of ours does not load it.
-    info.facts.extend(cudnn::version(driver.stand_in).map(|version| ("cudnn".to_owned(), version)));
-    Ok(info)
+    about(&driver).map_err(|error| NoDevice(format!("no CUDA device ({error})")))
+}
+
+/// Adds the versions of the libraries that frameworks compute with on the device. It loads them.
+pub(super) fn add_libraries(info: &mut DeviceInfo) {
+    info.facts.extend(cudnn::version(info.stand_in).map(|version| ("cudnn".to_owned(), version)));
 }
 
 /// What the device is, as the driver and its management library tell.
