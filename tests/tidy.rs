@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use syn::visit::Visit;
 
@@ -18,6 +19,23 @@ const GROUND: &[(&str, &[&str])] =
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn without_its_feature_nothing_of_cuda_is_compiled() {
+    let tree = |features: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["tree", "--offline", "--prefix", "none", "--edges", "normal,build,dev"]).args(features);
+        let listed = cargo.current_dir(root()).output().unwrap();
+        assert!(listed.status.success(), "{listed:?}");
+        String::from_utf8(listed.stdout).unwrap()
+    };
+    let has_it = |tree: &str| {
+        tree.lines()
+            .any(|line| ["cudarc ", "fake-gpu ", "libloading "].iter().any(|name| line.starts_with(name)))
+    };
+    assert!(!has_it(&tree(&[])));
+    assert!(has_it(&tree(&["--features", "cuda"])));
 }
 
 /// Every file below `folder` with this extension, build output left out.

@@ -279,12 +279,18 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     let spin = Spin::load(c"spin").unwrap();
     bencher.elements(10);
     device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
-    let on = bencher.finish().unwrap().seen.device.unwrap();
+    let seen = bencher.finish().unwrap().seen;
+    let on = seen.device.clone().unwrap();
     let joules = on.energy.clone().unwrap().value().unwrap();
     // 600 W over two milliseconds.
     assert!((1.15..1.25).contains(&joules), "{joules}");
     assert!(on.telemetry[1].power_watts.is_some() && on.telemetry[1].temperature.is_some());
     assert!(!on.memory.is_empty() && on.memory[0].total == 16 << 30);
+    let told = |name| read(&seen, name).value().unwrap();
+    assert!((0.5..=1.0).contains(&told("device_utilisation")), "{}", told("device_utilisation"));
+    assert!((20.0..100.0).contains(&told("device_temperature")), "{}", told("device_temperature"));
+    assert_eq!((told("device_clock"), told("device_throttled")), (1.98e9, 0.0));
+    assert_eq!(read(&seen, "device_peak_memory"), Reading::Value(0.0), "nothing was taken from the pool");
     let copy = on.roofline("device copy").unwrap();
     assert!(copy.limit().unwrap() > 1e12 && copy.drift().is_some(), "{copy:?}");
 }

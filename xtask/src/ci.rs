@@ -99,10 +99,13 @@ fn steps(place: &Place) -> Vec<Step> {
              --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
             &[],
         ),
+        cargo("cuda", "test --package weighbridge --features nvml,criterion --doc", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
         // What stands in for a feature is compiled without it alone.
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
+        // The suite has both or neither.
+        cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
         Step { name: "lock", does: Does::Lock },

@@ -115,10 +115,9 @@ fn tickets(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
     Some(Label { kind: Kind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
 }
 
-/// Where the work was done, without the name of the device and where a batch was brought afterwards.
+/// Where the work was done: `cuda:0` of `cuda:0 NVIDIA H200`, `cpu` of `cpu, delivered to cuda:0`.
 fn worked_on(ticket: &Ticket) -> &str {
-    let place = ticket.ran_on.split_once(", delivered to ").map_or(&*ticket.ran_on, |(worked, _)| worked);
-    place.split_whitespace().next().unwrap_or_default()
+    ticket.ran_on.split([' ', ',']).next().unwrap_or_default()
 }
 
 /// What one of two did more than the other, in words for each.

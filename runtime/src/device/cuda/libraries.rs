@@ -76,6 +76,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_first_library_of_which_it_can_be_made_is_used_and_others_say_why_not() {
+        type Size = extern "C" fn(i32) -> i32;
+        let size =
+            |library: &Library| probe::symbol::<Size>(library, "abs").ok_or("it has no abs".to_owned());
+        let found = first(&["libnosuch.so.1", "libc.so.6"], false, size).unwrap();
+        assert_eq!(found(-9), 9);
+        assert_eq!(first(&["libnosuch.so.1"], false, size).map(drop), Err(vec![]));
+        let none = |_: &Library| Err::<(), _>("it is too old".to_owned());
+        assert_eq!(first(&["libc.so.6"], false, none), Err(vec!["libc.so.6: it is too old".to_owned()]));
+    }
+
+    #[test]
     fn a_library_is_looked_for_by_name_and_then_in_packages_of_the_environment() {
         let venv = tempfile::tempdir().unwrap();
         let packages = venv.path().join("lib/python3.12/site-packages/nvidia");
