@@ -296,6 +296,35 @@ fn power_energy_and_memory_are_told_with_their_limits() {
 }
 
 #[test]
+fn energy_that_the_driver_does_not_count_is_absent_with_the_reason() {
+    let stand = stand();
+    stand.set("energy", 0);
+    let on = time(Mode::Event, 2_000_000);
+    assert!(on.energy.unwrap().why().is_some());
+}
+
+#[test]
+fn a_short_body_is_bound_by_its_launches_and_its_replay_shows_it() {
+    let _stand = stand();
+    let on = time(Mode::Hot, 500);
+    let replayed = on.replayed.as_ref().unwrap().each.value().unwrap();
+    let each = median(on.device_times());
+    assert!((490.0..600.0).contains(&replayed) && replayed < 0.9 * each, "{replayed} of {each}");
+    assert!(names(&on).contains(&"launch-bound"), "{:?}", on.doubts);
+}
+
+#[test]
+fn a_device_that_others_use_and_one_that_is_a_part_are_told() {
+    let stand = stand();
+    for (key, doubt) in [("other_process", "shared-device"), ("mig", "partitioned")] {
+        stand.reset();
+        stand.set(key, 1);
+        let on = time(Mode::Event, 100_000);
+        assert!(names(&on).contains(&doubt), "{key}: {:?}", on.doubts);
+    }
+}
+
+#[test]
 pub fn the_flush_of_mode_cold_is_in_no_window() {
     let stand = stand();
     stand.set("device_rate", 20); // 2 MiB are written: 105 us

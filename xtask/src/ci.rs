@@ -206,8 +206,10 @@ mod tests {
              burn      $ cargo test --package weighbridge-scenarios --features burn\n\
              cuda      $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
              --features cuda --lib --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
+             cuda      $ cargo test --package weighbridge --features nvml,criterion --doc\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
+             clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,cuda\n\
              lock      $ cargo xtask lock --check\n\
