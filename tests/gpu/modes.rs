@@ -7,7 +7,7 @@ use weighbridge::gpu::{DEVICE_METRICS, Doubt, Numbers, OnDevice};
 use weighbridge::{Limits, Mode, Observation};
 
 use crate::spin::Spin;
-use crate::work::{bencher, private_stream, stand, synchronise};
+use crate::work::{bencher, private_stream, stand, synchronise, take_from_the_pool};
 
 const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) };
 
@@ -278,7 +278,11 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     bencher.elements(10);
-    device.mode(Mode::Event).time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
+    let body = |stream: &weighbridge::Stream<'_>| {
+        take_from_the_pool(stream.raw()?, 4_096)?;
+        spin.launch(stream.raw()?, 2_000_000)
+    };
+    device.mode(Mode::Event).time(body).unwrap();
     let seen = bencher.finish().unwrap().seen;
     let on = seen.device.clone().unwrap();
     let joules = on.energy.clone().unwrap().value().unwrap();
@@ -290,7 +294,7 @@ fn power_energy_and_memory_are_told_with_their_limits() {
     assert!((0.5..=1.0).contains(&told("device_utilisation")), "{}", told("device_utilisation"));
     assert!((20.0..100.0).contains(&told("device_temperature")), "{}", told("device_temperature"));
     assert_eq!((told("device_clock"), told("device_throttled")), (1.98e9, 0.0));
-    assert_eq!(read(&seen, "device_peak_memory"), Reading::Value(0.0), "nothing was taken from the pool");
+    assert_eq!(read(&seen, "device_peak_memory"), Reading::Value(4_096.0));
     let copy = on.roofline("device copy").unwrap();
     assert!(copy.limit().unwrap() > 1e12 && copy.drift().is_some(), "{copy:?}");
 }

@@ -103,36 +103,20 @@ fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
     assert!(said.contains("forgot to synchronise"), "{said}");
 }
 
-/// The smallest of the catalogue, made for this test alone.
-fn catalogue<'a>(cache: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let flags = [
-        "TAB-1",
-        "--platform",
-        "gpu",
-        "--param",
-        "variant=tiny",
-        "--param",
-        "workers=0",
-        "--data-cache",
-        cache,
-    ];
-    [&flags[..], more].concat()
-}
-
 #[test]
-fn the_catalogue_runs_on_the_device_and_every_loader_delivers_where_it_is_asked_to() {
+fn a_scenario_of_the_catalogue_runs_on_the_device_and_its_loaders_deliver_where_it_asks() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache").display().to_string();
-    let places =
-        ["--param", "delivery=host,device", "--adapter", "Reference", "--adapter", "Reference (CUDA)"];
-    let ran = run(folder.path(), &catalogue(&cache, &places));
+    let tiny = ["TAB-1", "--platform", "gpu", "--param", "variant=tiny", "--param", "workers=0"];
+    let run = |more: &[&str]| run(folder.path(), &[&tiny[..], &["--data-cache", &cache], more].concat());
+    let places = ["--param", "delivery=host,device"];
+    let ran = run(&[&places[..], &["--adapter", "Reference", "--adapter", "Reference (CUDA)"]].concat());
     let said = text(&ran);
     assert_eq!(ran.status.code(), Some(0), "{said}");
     assert!(said.contains("cases=4 measured=4 failed=0 unequal=0 unverified=0"), "{said}");
     assert!(said.contains("device=fake"), "{said}");
 
-    let profile = ["--profile", "gpu_h100_h200", "--dry-run"];
-    let planned = text(&run(folder.path(), &catalogue(&cache, &profile)));
+    let planned = text(&run(&["--profile", "gpu_h100_h200", "--dry-run"]));
     assert!(planned.contains("TAB-1/tiny/workers=0/delivery=device/Reference (CUDA)"), "{planned}");
     assert!(!planned.contains("TAB-1/tiny/workers=0/Reference (CUDA)"), "{planned}");
 }

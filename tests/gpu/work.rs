@@ -24,6 +24,17 @@ pub fn synchronise() -> Result<()> {
     result::ctx::synchronize().map_err(|error| Error::new(format!("failed to synchronise: {error:?}")))
 }
 
+/// Takes so many bytes from the device's pool, and gives them back.
+#[expect(unsafe_code, reason = "the pool is the driver's")]
+pub fn take_from_the_pool(stream: *mut c_void, bytes: usize) -> Result<()> {
+    let failed = |error| Error::new(format!("failed to use the pool: {error:?}"));
+    // SAFETY: the stream lives, and what was taken in its order is given back in it.
+    unsafe {
+        let taken = result::malloc_async(stream.cast(), bytes).map_err(failed)?;
+        result::free_async(taken, stream.cast()).map_err(failed)
+    }
+}
+
 /// A stream that nobody declared.
 pub fn private_stream() -> *mut c_void {
     result::stream::create(result::stream::StreamKind::NonBlocking).unwrap().cast()

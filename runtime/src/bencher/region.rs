@@ -41,8 +41,8 @@ impl Bencher {
     }
 
     /// Measures one block with all collectors: wall time, CPU time, faults, switches, bytes read and written, change of
-    /// resident memory; where a device is open of its memory, where somebody counts them
-    /// ([`Bencher::count_arrays`]) of the arrays that live. Blocks nest (`save/encode`) and repeat; each occurrence is kept.
+    /// resident memory, of the device's where one is open, and of the arrays that live where somebody counts them
+    /// ([`Bencher::count_arrays`]). Blocks nest (`save/encode`) and repeat; each occurrence is kept.
     /// Blocks inside a body that is being warmed up or calibrated are run but not recorded.
     pub fn measure<T>(&self, name: &str, block: impl FnOnce() -> T) -> T {
         self.measure_with(name, Collector::ALL, block)

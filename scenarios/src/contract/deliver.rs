@@ -19,8 +19,7 @@ pub(super) fn check_platform(bencher: &Bencher, spec: &PipelineSpec) -> Result<(
 }
 
 /// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this process that
-/// makes them on the host has each
-/// copied to the device, which is timed.
+/// makes them on the host has each copied to the device, which is timed.
 ///
 /// # Errors
 /// A skip where this build has no devices; a failure where a pipeline leaves its batches on a device that are asked for on
