@@ -9,8 +9,8 @@ use syn::visit::Visit;
 
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
-    "json", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "record", "compare",
-    "store", "report", "harness",
+    "json", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify", "record",
+    "compare", "store", "report", "harness",
 ];
 
 /// What the ground stages may import: they are no tower.

@@ -22,6 +22,8 @@ mod plan;
 
 mod run;
 
+mod verify;
+
 mod record;
 
 mod compare;
@@ -40,9 +42,9 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Audit, Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Each, Error, ErrorKind, FieldKind,
-    Kept, KeptField, Limits, Moments, Purpose, Ran, Remote, Result, Settings, Source, Stopped, Stream,
-    Ticket, Used, Whole, Work, Yield, skip,
+    Asked, Audit, Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Evidence,
+    Expected, Field, FieldKind, Held, Item, ItemBytes, Kept, KeptField, Key, Limits, Moments, Purpose, Ran,
+    Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket, Used, Whole, Work, Yield, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
@@ -92,19 +94,21 @@ pub mod gpu {
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
 /// plain structs with public fields.
 pub mod data {
-    pub use crate::bencher::{Content, Limits, Phase, Purpose, Ticket, Work};
+    pub use crate::bencher::{Content, Evidence, Limits, Phase, Purpose, Ticket, Unstopped, Work};
     pub use crate::compare::{
         Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
         GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,
         Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge, rank,
     };
     pub use crate::harness::Exit;
-    pub use crate::metric::{Cause, Course, Direction, Observation, Reading, Surroundings, Tagged, Unit};
+    pub use crate::metric::{
+        Cause, Course, Direction, Ledger, Observation, Reading, Surroundings, Tagged, Unit,
+    };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        Agreement, BadMachineId, Baseline, BaselineCase, Blocks, CaseFacts, CaseRecord, CaseStatus,
-        Difference, Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process,
-        Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
+        BadMachineId, Baseline, BaselineCase, Blocks, CaseFacts, CaseRecord, CaseStatus, Difference,
+        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process, Reference,
+        RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{fake_device, machine, quantity};
@@ -116,4 +120,5 @@ pub mod data {
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,
     };
+    pub use crate::verify::{Agreement, Examined, Finding, RULES, Rule, Severity, judge as judge_evidence};
 }

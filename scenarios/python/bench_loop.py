@@ -84,7 +84,7 @@ def compared(place: Path, said: dict[str, Any], rounds: int, seconds: float) -> 
     worker.hear("hello")
     worker.tell("open", **said)
     worker.hear("opened")
-    ask = {"warmup": WARMUP, "batches": BATCHES, "min_time": int(seconds * 1e9), "hold": []}
+    ask = {"warmup": WARMUP, "batches": BATCHES, "min_time": int(seconds * 1e9)}
     ratios = []
     for _ in range(rounds + 1):
         times = {}

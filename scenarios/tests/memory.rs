@@ -106,7 +106,9 @@ fn runs_one_pipeline_for_its_parent() {
         let limits = Limits { warmup: 3, batches: 20, min_time: std::time::Duration::from_millis(1) };
         let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
         let mut epochs = loader.open(&spec, &data).unwrap();
-        bencher.stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs)).unwrap();
+        bencher
+            .stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs, &spec, &data).unwrap())
+            .unwrap();
         bencher.finish().unwrap().seen.peak_memory.unwrap().value().unwrap()
     };
     // Over a few elements first: then all of its code is there.

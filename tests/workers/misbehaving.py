@@ -11,6 +11,13 @@ import time
 import tiny
 
 FOREVER = ["sh", "-c", "sleep 987.25"]
+WORK = 500_000  # nanoseconds of work for a batch, where it is not done while the clock stands
+NO_EPOCH = {
+    **dict.fromkeys(["wall", "begin", "first", "elements", "bytes", "batches", "copied"], 1),
+    "ended": True,
+    "usage": tiny.told([0] * 5),
+    "held": [],
+}
 INVERTED = bytes(255 - byte for byte in range(256))
 
 
@@ -20,9 +27,9 @@ def at_start(fault, worker):
     if fault == "misses-a-library":
         worker.channel.send("failed", detail="Traceback\nModuleNotFoundError: No module named 'no_such'")
         sys.exit()
-    if fault == "speaks-version-2":
+    if fault == "speaks-version-1":
         worker.channel.send(
-            "hello", protocol=2, framework="", version="", module="", language="", **{"import": 0}
+            "hello", protocol=1, framework="", version="", module="", language="", **{"import": 0}
         )
     if fault == "exits-at-start":
         print("no licence was found", file=sys.stderr)
@@ -55,7 +62,7 @@ class Sinner(tiny.Loader):
 
     def __init__(self, said, sin):
         super().__init__(said)
-        self.sin, self.timed, self.device = sin, False, Queue()
+        self.sin, self.timed, self.works, self.device = sin, False, False, Queue()
         self.inverts = said["pipeline"]["transforms"] == ["Invert"]
         self.prepared = None
         if sin == "one-field-of-two":
@@ -73,6 +80,9 @@ class Sinner(tiny.Loader):
         return [{"waited": took[0], "again": took[1]}]
 
     def next(self):
+        start = tiny.now()
+        while self.works and tiny.now() < start + WORK:
+            pass
         if self.prepared:
             start, self.at = self.at, min(self.at + self.size, self.end)
             rows = [field.row for field in self.fields]
@@ -134,10 +144,14 @@ class Misbehaving(tiny.Worker):
 
     def on_verify(self, said):
         if self.fault == "answers-another-thing":
-            return self.channel.send("timed", wall=1, elements=1, bytes=1, batches=1)
+            return self.channel.send("timed", **NO_EPOCH)
         if self.fault == "fails":
             raise RuntimeError("out of cheese")
         super().on_verify(said)
+
+    def copied(self, batch, pass_number, whole):
+        self.loader.device.wait()  # as every copy from a device does
+        return super().copied(batch, pass_number, whole)
 
     def put(self, batch, offset=0):
         said, offset = super().put(batch, offset)
@@ -174,19 +188,10 @@ class Misbehaving(tiny.Worker):
         self.channel.send = send
 
     def on_epoch(self, said):
-        if self.fault != "works-while-stopped":
-            return super().on_epoch(said)
-        # Nobody stops the clock, and so all of the work is done between the requests.
-        send, start = self.channel.send, tiny.now()
-
-        def late(name, **message):
-            while tiny.now() < start + 2 * self.wall:
-                pass
-            send(name, **{**message, "wall": 2 * self.wall})
-
-        self.channel.send = late
+        # Where nobody stops the clock, all of the work is done between the requests.
+        self.loader.works = self.fault == "works-while-stopped"
         super().on_epoch(said)
-        self.channel.send = send
+        self.loader.works = False
 
     def claiming(self, send):
         def changed(name, **message):
@@ -200,9 +205,10 @@ class Misbehaving(tiny.Worker):
     def working(self, send):
         def changed(name, **message):
             if name == "ran":
-                self.wall = message["wall"]
-                message["usage"]["cpu"] = 300_000_000
-                message["stopped"].update(cpu=400_000_000, others=390_000_000)
+                # Most of what was used, others used while the clock stood: no more than there was.
+                passed = sum(message["ledger"].values())
+                message["usage"]["cpu"] = passed * 3 // 10
+                message["stopped"].update(cpu=passed * 4 // 10, others=passed * 39 // 100)
             send(name, **message)
 
         return changed

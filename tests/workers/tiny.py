@@ -7,6 +7,7 @@ import base64
 import json
 import mmap
 import os
+import random
 import resource
 import socket
 import struct
@@ -14,6 +15,8 @@ import sys
 import time
 
 now = time.monotonic_ns
+secret = random.SystemRandom()  # which batches are copied, nobody can know before
+ROOM = 64 << 20
 SIZES = {"u8": 1, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 
 
@@ -91,6 +94,50 @@ def usage():
     ]
 
 
+def told(used):
+    """What was used, in the protocol's words: how long it waited for a processor is not known."""
+    names = ["cpu", "minor_faults", "major_faults", "voluntary", "involuntary"]
+    return {"wait": None, **dict(zip(names, used))}
+
+
+def places(count, of):
+    """So many different places; all of them where there are fewer."""
+    return set(secret.sample(range(of), min(count, of)))
+
+
+class Ledger:
+    """Where the time goes: at any moment to one entry, so that none is left out."""
+
+    def __init__(self):
+        self.spent = dict.fromkeys(["begin", "warm_up", "caught_up", "measured", "stopped", "handed_over"], 0)
+        self.entry, self.since = "stopped", now()
+
+    def turn(self, entry, at):
+        """From this stamp on to another entry. Gives the one before."""
+        before, self.entry = self.entry, entry
+        self.spent[before] += at - self.since
+        self.since = at
+        return before
+
+
+class Copies:
+    """What was copied: all of the first pass, and of later ones as much as there is room for, each as likely."""
+
+    def __init__(self):
+        self.first, self.later, self.seen, self.size = [], [], 0, 0
+
+    def add(self, copy):
+        said, (_, parts) = copy
+        if said["pass"] == 0:
+            return self.first.append(copy)
+        self.seen += 1
+        if self.size < ROOM:
+            self.later.append(copy)
+            self.size += max(4096, sum(map(len, parts)))
+        elif (place := secret.randrange(self.seen)) < len(self.later):
+            self.later[place] = copy
+
+
 class Worker:
     """Answers what is asked."""
 
@@ -104,7 +151,7 @@ class Worker:
         self.channel.send("beat", doing="importing nothing")
         self.channel.send(
             "hello",
-            protocol=1,
+            protocol=2,
             framework=self.framework,
             version="1",
             module=os.path.abspath(__file__),
@@ -175,107 +222,160 @@ class Worker:
             assert asked == "next", asked
         self.channel.send("end")
 
+    def begin(self, epoch):
+        self.loader.begin(epoch)
+        self.handed_out = 0
+
+    def next(self):
+        """The next batch; how many there were since the epoch was begun is counted here, and not by the system."""
+        batch = self.loader.next()
+        self.handed_out += batch is not None
+        return batch
+
+    def copied(self, batch, pass_number, whole):
+        """A copy of a batch, or of a run of its elements, with what is said of it. The system is not asked."""
+        elements, parts = batch
+        count = elements if whole else min(8, elements)
+        first = secret.randrange(elements - count + 1)
+        rows = [field.row for field in self.loader.fields]
+        copies = [bytes(part[first * row : (first + count) * row]) for part, row in zip(parts, rows)]
+        return {"pass": pass_number, "at": self.handed_out - 1, "first": first, "of": elements}, (count, copies)
+
+    def put_all(self, held):
+        """Writes copies into the exchange file, one after the other."""
+        offset, handed = 0, []
+        for said, copy in held:
+            batch, offset = self.put(copy, offset)
+            handed.append({**said, **batch})
+        return handed
+
     def on_run(self, said):
-        samples, restarts, held, audits = [], [], [], []
-        elements = size = warmup = passes = wall = stood = 0
-        first, ran_out, stopped_at = None, False, None
+        ledger, began_with, copies = Ledger(), usage(), Copies()
+        samples, restarts, audits = [], [], []
+        elements = size = warmup = passes = stood = 0
+        first, ran_out, stopped_at, ran_with = None, False, None, None
         used = [0] * 5
 
         def begin():
             start = now()
-            self.loader.begin(said["epoch"])
-            restarts.append(now() - start)
+            before = ledger.turn("begin", start)
+            self.begin(said["epoch"])
+            end = now()
+            ledger.turn(before, end)
+            restarts.append(end - start)
 
-        def start():
-            nonlocal stood
-            self.before = usage()
+        def turn(entry):
+            """The clock stands no longer: batches are asked for."""
+            nonlocal stood, stopped_at, ran_with
+            ran_with = usage()
             stamp = now()
+            ledger.turn(entry, stamp)
             if stopped_at is not None:
-                stood += stamp - stopped_at
+                stood, stopped_at = stood + stamp - stopped_at, None
             return stamp
 
-        def stop(end, since):
-            nonlocal wall, stopped_at, used
-            used = [sum + after - before for sum, after, before in zip(used, usage(), self.before)]
-            wall, stopped_at = wall + end - since, end
+        def stop(end):
+            nonlocal stopped_at, used
+            used = [sum + after - before for sum, after, before in zip(used, usage(), ran_with)]
+            ledger.turn("stopped", end)
+            stopped_at = end
 
         while True:
             begin()
-            if stopped_at is not None:  # the warm-up is no time that the clock stands
-                stood, stopped_at = stood + now() - stopped_at, None
             left_out = max(said["warmup"], 1 if first is None else 0)
+            if left_out:
+                turn("warm_up")
             while left_out:
                 stamp = now()
-                if self.loader.next() is None:
+                if self.next() is None:
                     ran_out = True
                     begin()
                     continue
                 first = now() - stamp if first is None else first
                 left_out, warmup = left_out - 1, warmup + 1
-            done, since = 0, start()
-            last = since
+            copy_at = places(4 if passes == 0 else 1, said["batches"])
+            done, last = 0, turn("measured")
             while done < said["batches"]:
-                batch = self.loader.next()
+                batch = self.next()
                 if batch is None:
-                    stop(last, since)
+                    stop(last)
                     ran_out = True
                     begin()
-                    since = last = start()
+                    last = turn("measured")
                     continue
                 stamp = now()
                 samples.append(stamp - last)
                 last = stamp
                 elements += batch[0]
                 size += sum(map(len, batch[1]))
-                if passes == 0 and done in said["hold"]:
-                    audits += self.loader.audit()
-                    stop(last, since)
-                    held.append(batch)
-                    since = last = start()
+                if done in copy_at:
+                    audits += self.loader.audit() if passes == 0 else []
+                    stop(last)
+                    copies.add(self.copied(batch, passes, whole=passes == 0))
+                    last = turn("measured")
                 done += 1
-            stop(last, since)
+            stop(last)
             passes += 1
-            if wall >= said["min_time"]:
+            if ledger.spent["measured"] >= said["min_time"]:
                 break
-        offset, handed = 0, []
-        for batch in held:
-            one, offset = self.put(batch, offset)
-            handed.append(one)
+        ledger.turn("handed_over", now())
+        held = self.put_all(copies.first + copies.later)
+        ledger.turn("stopped", now())
         self.channel.send(
             "ran",
             samples=samples,
             elements=elements,
             bytes=size,
-            wall=wall,
+            wall=ledger.spent["measured"],
             first=first,
             restarts=restarts,
             warmup=warmup,
             passes=passes,
             ran_out=ran_out,
-            usage={
-                "cpu": used[0],
-                "wait": None,
-                "minor_faults": used[1],
-                "major_faults": used[2],
-                "voluntary": used[3],
-                "involuntary": used[4],
-            },
+            usage=told(used),
             stopped={"wall": stood, "cpu": None, "others": 0},
             processes=1,
             threads=1,
             audit=audits,
-            held=handed,
+            ledger=ledger.spent,
+            cpu={"all": usage()[0] - began_with[0]},
+            held=held,
         )
 
     def on_epoch(self, said):
-        self.loader.begin(said["epoch"])
-        elements = size = batches = first = 0
-        start = now()
-        while (batch := self.loader.next()) is not None:
-            elements, size, batches = elements + batch[0], size + sum(map(len, batch[1])), batches + 1
-            first = first or now() - start
-        wall = now() - start
-        self.channel.send("timed", wall=wall, first=first, elements=elements, bytes=size, batches=batches)
+        limit, least = said.get("limit"), said.get("least", 0)
+        copy_at = places(4, said.get("batches", 0) or least)
+        elements = size = batches = first = copied = 0
+        ended, held = False, []
+        before, start = usage(), now()
+        self.begin(said["epoch"])
+        begun = end = now()
+        while limit is None or batches < max(least, 1) or end - start < limit:
+            batch = self.next()
+            if batch is None:
+                ended = True
+                break
+            end = now()
+            elements, size = elements + batch[0], size + sum(map(len, batch[1]))
+            first = first or end - begun
+            if batches in copy_at:  # the clock runs
+                held.append(self.copied(batch, None, whole=False))
+                stamp = now()
+                copied, end = copied + stamp - end, stamp
+            batches += 1
+        self.channel.send(
+            "timed",
+            wall=end - start,
+            begin=begun - start,
+            first=first,
+            elements=elements,
+            bytes=size,
+            batches=batches,
+            ended=ended,
+            copied=copied,
+            usage=told([after - was for after, was in zip(usage(), before)]),
+            held=self.put_all(held),
+        )
 
     def on_begin(self, said):
         self.loader.begin(said["epoch"])
@@ -306,8 +406,7 @@ class Worker:
         self.channel.send("batch", **self.put(self.stepped)[0])
 
     def on_usage(self, said):
-        names = ["cpu", "minor_faults", "major_faults", "voluntary", "involuntary"]
-        self.channel.send("used", wait=None, **dict(zip(names, usage())))
+        self.channel.send("used", **told(usage()))
 
     def on_save(self, said):
         self.channel.send("saved", state=base64.b64encode(struct.pack("<Q", self.loader.at)).decode())

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Lock(Lock),
     /// Measure how often a duel is wrong on this machine, and what it finds.
     Calibrate(Calibrate),
+    /// Write the page of all rules that can take a rank away, `docs/truth.md`, or check it.
+    Truth(Truth),
     /// Write the page of all scenarios, `docs/catalogue.md`, or check it.
     Catalogue(Catalogue),
     /// List, verify and find the real data sets.
@@ -226,6 +228,14 @@ pub(crate) enum RunsAction {
         #[arg(long, value_name = "ID", conflicts_with = "json")]
         case: Option<String>,
     },
+    /// Judge a run again by today's rules, from the evidence that it has stored: nothing is measured.
+    Judge {
+        /// The run: an id, its start, or `latest`.
+        run: String,
+        /// Put what is found into the records of the run.
+        #[arg(long)]
+        write: bool,
+    },
     /// Follow a metric of a case from commit to commit, and find where it changed.
     Trend {
         /// The case, as a table or a listing names it.
@@ -256,6 +266,14 @@ pub(crate) enum RunsAction {
 #[derive(Debug, Args)]
 pub(crate) struct Lock {
     /// Write nothing; fail when an id is missing or new.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// Arguments of `truth`.
+#[derive(Debug, Args)]
+pub(crate) struct Truth {
+    /// Write nothing; fail when the page is stale.
     #[arg(long)]
     pub(crate) check: bool,
 }

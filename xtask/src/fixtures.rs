@@ -92,6 +92,8 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         median_repeat: Some(median),
         work: None,
         agreement: Agreement::Reference,
+        findings: Vec::new(),
+        equivalence: None,
         course: None,
         stopped: None,
         warnings: Vec::new(),
@@ -103,7 +105,7 @@ fn repeat(number: u32) -> Repeat {
     let purpose = if number == 0 { Purpose::Verify } else { Purpose::Measure };
     let samples = if number == 0 { Vec::new() } else { vec![1_000; 20] };
     let seen = Observation { samples, iterations_per_sample: 1, ..Observation::default() };
-    let outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+    let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
     Repeat { number, purpose, slot: 2_500_000, start: Some(900_000), tree: None, outcome }
 }
 

@@ -24,6 +24,7 @@ mod data;
 mod dry;
 mod explain;
 mod fight;
+mod judge;
 mod lock;
 mod peers;
 mod pick;
@@ -39,6 +40,7 @@ mod stop;
 mod summary;
 mod table;
 mod trend;
+mod truth;
 
 #[cfg(test)]
 mod fixtures;
@@ -90,6 +92,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Runs(args) => runs::run(&args, &place),
         Command::Lock(args) => lock::run(&args, &place),
         Command::Calibrate(args) => calibrate::run(&args, &place),
+        Command::Truth(args) => truth::run(&args, &place),
         Command::Catalogue(args) => catalogue::run(&args, &place),
         Command::RealData(args) => data::run(&args),
         Command::Report(args) => report::run(&args, &place),

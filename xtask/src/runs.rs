@@ -13,7 +13,7 @@ use crate::cli::{Runs, RunsAction};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{pick, prune, show, stop, summary, trend};
+use crate::{judge, pick, prune, show, stop, summary, trend};
 
 const FITS: &str = "a String takes all that is written";
 
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
             }
             Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
         }
+        RunsAction::Judge { run, write } => judge::run(run, *write, place),
         RunsAction::Trend { case, metric, suite, ascii } => {
             trend::run(place, case, metric.as_deref(), suite.as_deref(), *ascii)
         }

@@ -7,9 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::region::{Arrays, Regions};
-use super::{Content, Error, Kept, Limits, Pace, PerIteration, Phase, Purpose, Result, Ticket, Work};
+use super::{
+    Content, Error, Evidence, Kept, Key, Limits, Pace, PerIteration, Phase, Purpose, Result, Spot, Ticket,
+    Work, visible_in_line,
+};
 use crate::device::{Clock, Device, Platform, peak_memory};
-use crate::metric::{Custom, Direction, ELSEWHERE, Mode, Observation, Reading, Unit};
+use crate::metric::{Custom, Direction, ELSEWHERE, Entry, Ledger, Mode, Observation, Reading, Unit};
 
 /// What one repeat is asked to do.
 pub struct Settings {
@@ -19,8 +22,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The run's seed, for the data and draws of the scenario.
     pub seed: u64,
-    /// Draws the batches that are held back and verified; the subject never sees it.
-    pub hold_seed: u64,
+    /// Hashes what is delivered: the parent's, who compares the hashes.
+    pub key: Key,
     /// The directory that [`Bencher::scratch`] makes on demand.
     pub scratch: PathBuf,
     /// The clock of all samples.
@@ -48,7 +51,7 @@ impl Settings {
             purpose,
             limits,
             seed: 42,
-            hold_seed: 42,
+            key: Key::draw(),
             scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
             clock: Clock::monotonic(),
             on_phase: Box::new(|_| {}),
@@ -81,6 +84,8 @@ pub struct Bencher {
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
     phase: Cell<Option<Phase>>,
+    /// Where the time of the repeat went so far, and until when that is known.
+    books: Cell<(Ledger, Duration)>,
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where the host's
     /// clock alone says what a body takes.
     pub(super) collecting: Cell<Duration>,
@@ -110,7 +115,10 @@ pub(super) struct State {
     pub(super) seen: Observation,
     pub(super) ticket: Option<Ticket>,
     pub(super) content: Content,
-    pub(super) hashes: Vec<u128>,
+    pub(super) spots: Vec<Spot>,
+    pub(super) evidence: Evidence,
+    /// Why content that was handed in is none.
+    pub(super) refused: Option<Error>,
     pub(super) bodies: u32,
     /// Whether the body ran in another process.
     pub(super) remote: bool,
@@ -123,14 +131,17 @@ pub struct Yield {
     pub seen: Observation,
     /// The work ticket; `None` when the scenario handed in none.
     pub work: Option<Work>,
-    /// The hash of every element whose content was looked at.
-    pub hashes: Vec<u128>,
+    /// The hashes of every element whose content was looked at, batch by batch.
+    pub spots: Vec<Spot>,
+    /// What the rules judge by.
+    pub evidence: Evidence,
 }
 
 impl Bencher {
     /// A bencher for one repeat.
     pub fn new(mut settings: Settings) -> Self {
         let pace = settings.pace.take().map(Paced);
+        let now = settings.clock.now();
         Self {
             pace: RefCell::new(pace),
             device: RefCell::new(settings.device.take()),
@@ -139,6 +150,7 @@ impl Bencher {
             regions: RefCell::default(),
             per_iteration: Cell::default(),
             phase: Cell::default(),
+            books: Cell::new((Ledger::default(), now)),
             collecting: Cell::default(),
             collecting_by_device: Cell::default(),
             device_peak: Cell::default(),
@@ -211,27 +223,60 @@ impl Bencher {
             self.state.borrow_mut().seen.notes.push(note);
             return;
         }
-        self.state.borrow_mut().seen.custom.push(Custom { name: name.to_owned(), value, unit, direction });
+        let name = visible_in_line(name);
+        self.state.borrow_mut().seen.custom.push(Custom { name, value, unit, direction });
     }
 
     /// Hands in the work ticket. The last one counts.
     pub fn work(&self, ticket: Ticket) {
-        self.state.borrow_mut().ticket = Some(ticket);
+        self.state.borrow_mut().ticket = Some(ticket.visible());
     }
 
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
-    /// Hashing takes time: call it outside the timed body.
+    /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail the repeat.
     pub fn delivered(&self, item: &Kept) {
-        let State { content, hashes, .. } = &mut *self.state.borrow_mut();
-        content.add(item, &mut |hash| hashes.push(hash));
+        let State { content, spots, refused, .. } = &mut *self.state.borrow_mut();
+        let hashed = content.add(item).and_then(|()| Spot::of(&self.settings.key, None, 0, item));
+        match hashed {
+            Ok(spot) => spots.push(spot),
+            Err(error) => drop(refused.get_or_insert(error)),
+        }
+    }
+
+    /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.
+    pub fn open<T>(&self, make: impl FnOnce() -> T) -> T {
+        self.charge(Entry::Data);
+        let made = make();
+        self.charge(Entry::Open);
+        made
+    }
+
+    /// Charges the time since the last charge to an entry of the ledger. Never within a timed window.
+    pub(crate) fn charge(&self, entry: Entry) {
+        let (mut ledger, since) = self.books.get();
+        let now = self.settings.clock.now();
+        ledger.add(entry, now.saturating_sub(since).as_nanos() as u64);
+        self.books.set((ledger, now));
+    }
+
+    /// Moves time that another process says it took for something out of the entry that it was charged to.
+    pub(super) fn recharge(&self, from: Entry, to: Entry, nanoseconds: u64) {
+        let (mut ledger, since) = self.books.get();
+        ledger.move_to(from, to, nanoseconds);
+        self.books.set((ledger, since));
     }
 
     /// Ends the repeat and gives what was seen.
     ///
     /// # Errors
-    /// When the scenario measured nothing, or measured two bodies.
+    /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<Yield> {
-        let State { mut seen, ticket, content, hashes, bodies, remote } = self.state.into_inner();
+        self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
+        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote } =
+            self.state.into_inner();
+        if let Some(error) = refused {
+            return Err(error);
+        }
         let regions = self.regions.into_inner().into_finished();
         if bodies > 1 {
             return Err(Error::new(
@@ -250,14 +295,20 @@ impl Bencher {
             Ok(bytes) => Reading::Value(bytes as f64),
             Err(error) => Reading::absent(format!("VmHWM cannot be read: {error}")),
         });
+        seen.ledger = self.books.into_inner().0;
+        // The clock stood for what was neither measured nor anything else that is told.
+        let stood = seen.ledger.measured.saturating_sub(seen.wall);
+        seen.ledger.move_to(Entry::Measured, Entry::Stopped, stood);
         let work = ticket.map(|ticket| Work { ticket, content });
-        Ok(Yield { seen, work, hashes })
+        Ok(Yield { seen, work, spots, evidence })
     }
 
     /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and wakes the
     /// parent.
     pub(crate) fn enter(&self, phase: Phase) {
-        if self.phase.replace(Some(phase)) != Some(phase) {
+        let before = self.phase.replace(Some(phase));
+        if before != Some(phase) {
+            self.charge(before.map_or(Entry::Data, Phase::entry));
             (self.settings.on_phase)(phase);
         }
     }

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use std::hash::Hasher;
+
 use serde::{Deserialize, Serialize};
+use siphasher::sip128::{Hasher128, SipHasher13};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
+
+use super::{Error, ErrorKind, Result};
 
 /// Type of the numbers in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -135,26 +140,14 @@ pub struct Content {
 }
 
 impl Content {
-    /// Adds an item, and gives `each` the hash of every element in it.
+    /// Adds an item.
     ///
-    /// # Panics
-    /// If a field's bytes do not match its shape and the number of elements: a defect of the adapter.
-    pub fn add(&mut self, item: &Kept, each: &mut dyn FnMut(u128)) {
-        let mut fields: Vec<&KeptField> = item.fields.iter().collect();
-        fields.sort_by(|a, b| a.name.cmp(&b.name));
+    /// # Errors
+    /// As [`Kept::check`]; nothing is added then.
+    pub fn add(&mut self, item: &Kept) -> Result<()> {
+        item.check()?;
+        let fields = item.by_name();
         for field in &fields {
-            let size = field.shape.iter().product::<usize>() * field.dtype.size();
-            assert_eq!(
-                field.bytes.len(),
-                size * item.elements,
-                "field `{}` has {} bytes, but {} elements of shape {:?} and type {} have {}",
-                field.name,
-                field.bytes.len(),
-                item.elements,
-                field.shape,
-                field.dtype.name(),
-                size * item.elements,
-            );
             let kind = FieldKind { name: field.name.clone(), dtype: field.dtype, shape: field.shape.clone() };
             if let Err(place) = self.fields.binary_search(&kind) {
                 self.fields.insert(place, kind);
@@ -171,12 +164,115 @@ impl Content {
                 let hash = xxh3_128_with_seed(&field.bytes[element * size..][..size], *seed);
                 hashes.extend_from_slice(&hash.to_le_bytes());
             }
-            let hash = xxh3_128(&hashes);
-            self.digest = self.digest.wrapping_add(hash);
-            each(hash);
+            self.digest = self.digest.wrapping_add(xxh3_128(&hashes));
         }
         self.elements += item.elements as u64;
+        Ok(())
     }
+}
+
+impl Kept {
+    /// A part of the item: `elements` of them from `first` on, fewer where it ends.
+    ///
+    /// # Errors
+    /// As [`Kept::check`].
+    pub fn rows(&self, first: usize, elements: usize) -> Result<Self> {
+        self.check()?;
+        let first = first.min(self.elements);
+        let elements = elements.min(self.elements - first);
+        let cut = |field: &KeptField| {
+            let row = field.bytes.len() / self.elements.max(1);
+            let bytes = field.bytes[first * row..][..elements * row].to_vec();
+            KeptField { name: field.name.clone(), shape: field.shape.clone(), bytes, ..*field }
+        };
+        Ok(Self { elements, fields: self.fields.iter().map(cut).collect() })
+    }
+
+    /// Whether the bytes of each field are those of so many elements of its shape and type.
+    ///
+    /// # Errors
+    /// The first field that has other bytes; that there are elements and no field: a count that nothing stands behind.
+    pub fn check(&self) -> Result<()> {
+        if self.fields.is_empty() && self.elements > 0 {
+            let what = format!("a batch counts {} elements and has no field", self.elements);
+            return Err(Error::of(ErrorKind::Work, what));
+        }
+        for KeptField { name, dtype, shape, bytes } in &self.fields {
+            let row = row_bytes(*dtype, shape);
+            if row.and_then(|row| row.checked_mul(self.elements)) != Some(bytes.len()) {
+                let what = format!(
+                    "field `{name}` has {} bytes, which are not those of {} elements of shape {shape:?} and type {}",
+                    bytes.len(),
+                    self.elements,
+                    dtype.name()
+                );
+                return Err(Error::of(ErrorKind::Work, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn by_name(&self) -> Vec<&KeptField> {
+        let mut fields: Vec<&KeptField> = self.fields.iter().collect();
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        fields
+    }
+}
+
+/// Bytes of one element of a field; `None` where no memory could hold them.
+pub(super) fn row_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(dtype.size(), |size, side| size.checked_mul(*side))
+}
+
+/// The key of a run's element hashes: drawn by the parent, told to a child with what it is asked, kept nowhere.
+///
+/// Who does not know it can neither make two elements of one hash nor recognise a hash (`SipHash`, Aumasson and Bernstein
+/// 2012). Their sum is then a digest of a multiset that cannot be steered either.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key([u64; 2]);
+
+impl Key {
+    /// A fresh one, from the operating system's randomness.
+    pub fn draw() -> Self {
+        Self([draw_secret(), draw_secret()])
+    }
+
+    /// The hash of every element of an item: over name, type, element shape and bytes of its fields.
+    ///
+    /// # Errors
+    /// As [`Kept::check`].
+    pub fn hash(&self, item: &Kept) -> Result<Vec<u128>> {
+        item.check()?;
+        let fields = item.by_name();
+        let headers: Vec<u64> = fields.iter().map(|field| header_hash(field)).collect();
+        let hash = |element: usize| {
+            let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
+            for (field, header) in fields.iter().zip(&headers) {
+                let size = field.bytes.len() / item.elements;
+                hasher.write_u64(*header);
+                hasher.write(&field.bytes[element * size..][..size]);
+            }
+            hasher.finish128().as_u128()
+        };
+        Ok((0..item.elements).map(hash).collect())
+    }
+}
+
+/// A key is not shown: what is printed could be read.
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// A number that nobody can foresee: from the operating system.
+///
+/// # Panics
+/// Where the system has no randomness: nothing could be verified there.
+pub(super) fn draw_secret() -> u64 {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).expect("the operating system gives random numbers");
+    u64::from_le_bytes(bytes)
 }
 
 /// A field's name, type and element shape, hashed: the seed of its elements' hashes.
@@ -228,7 +324,7 @@ mod tests {
     fn content(items: &[Kept]) -> Content {
         let mut content = Content::default();
         for item in items {
-            content.add(item, &mut |_| {});
+            content.add(item).unwrap();
         }
         content
     }
@@ -264,6 +360,39 @@ mod tests {
         assert_ne!(changed(|field| field.bytes[3] ^= 1).digest, reference.digest);
         assert_ne!(changed(|field| field.dtype = Dtype::I32).digest, reference.digest);
         assert_ne!(changed(|field| field.name = "y".into()).digest, reference.digest);
+    }
+
+    #[test]
+    fn a_count_that_no_bytes_stand_behind_is_refused_and_takes_no_time() {
+        let boundless = Kept { elements: 1 << 62, fields: Vec::new() };
+        let said = Content::default().add(&boundless).unwrap_err().to_string();
+        assert!(said.contains("has no field"), "{said}");
+        let mut wide = item(&[A]);
+        wide.fields[0].shape = vec![1 << 40, 1 << 40];
+        assert!(Key::draw().hash(&wide).unwrap_err().to_string().contains("field `x` has 8 bytes"));
+        assert!(Content::default().add(&Kept { elements: 3, ..item(&[A, B]) }).is_err());
+        Content::default().add(&Kept::default()).expect("nothing is nothing");
+    }
+
+    #[test]
+    fn hashes_of_elements_are_those_of_their_key_alone() {
+        let (key, other) = (Key::draw(), Key::draw());
+        let both = key.hash(&item(&[A, B])).unwrap();
+        assert_eq!(both[1], key.hash(&item(&[B])).unwrap()[0], "wherever an element stands");
+        assert_ne!(both[0], both[1]);
+        assert_ne!(both, other.hash(&item(&[A, B])).unwrap());
+        let mut renamed = item(&[A]);
+        renamed.fields[0].name = "y".into();
+        assert_ne!(key.hash(&renamed).unwrap()[0], both[0]);
+        assert_eq!(format!("{key:?}"), "Key");
+    }
+
+    #[test]
+    fn a_part_of_an_item_has_its_elements_alone() {
+        let whole = item(&[A, B, C]);
+        assert_eq!(whole.rows(1, 8).unwrap(), item(&[B, C]));
+        assert_eq!(whole.rows(0, 2).unwrap(), item(&[A, B]));
+        assert_eq!(whole.rows(9, 8).unwrap().elements, 0);
     }
 
     #[test]

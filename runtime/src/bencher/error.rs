@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::{visible, visible_in_line};
 use crate::device::DeviceError;
 
 /// What a scenario or an adapter gives back when it cannot go on.
@@ -62,9 +63,11 @@ impl Error {
         Self::of(ErrorKind::Failure, message)
     }
 
-    /// An end of this kind, with its message.
+    /// An end of this kind, with its message. Control characters in it are written out; a skip's reason is one line.
     pub fn of(kind: ErrorKind, message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), kind }
+        let message = message.to_string();
+        let message = if kind == ErrorKind::Skip { visible_in_line(&message) } else { visible(&message) };
+        Self { message, kind }
     }
 
     /// What kind of end it is.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Entry;
+
 /// What a repeat is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -47,6 +49,16 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// What the time of the phase is charged to, where nothing tells it apart.
+    pub(super) fn entry(self) -> Entry {
+        match self {
+            Self::SetUp => Entry::Data,
+            Self::WarmUp => Entry::WarmUp,
+            Self::Timed => Entry::Measured,
+            Self::TearDown => Entry::TearDown,
+        }
+    }
+
     /// The phase as people read it.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,7 +6,9 @@
 
 mod bench;
 mod content;
+mod count;
 mod error;
+mod evidence;
 mod inject;
 mod iterate;
 mod limits;
@@ -16,19 +18,23 @@ mod region;
 mod remote;
 mod source;
 mod stream;
+mod unstopped;
+mod visible;
 mod watch;
 mod window;
 mod work;
 mod yardstick;
 
 pub use bench::{Bencher, Settings, Yield};
-pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Moments};
+pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
 pub use error::{Error, ErrorKind, Result, skip};
+pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unstopped};
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::{BLOCK, grow};
 pub use limits::{Limits, Phase, Purpose};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
-pub use remote::{Audit, Costs, Ran, Remote, Stopped, Used, Whole};
-pub use source::{Count, Each, Source};
+pub use remote::{Asked, Audit, Costs, Held, Ran, Remote, Stopped, Used, Whole};
+pub use source::{Count, Field, Item, ItemBytes, See, Source};
+pub(crate) use visible::{visible, visible_in_line};
 pub use work::{Delivery, Ticket, Work};

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use super::stream::{draw, empty, miscounted};
+use serde::{Deserialize, Serialize};
+
+use super::stream::empty;
 use super::watch::Watch;
 use super::yardstick::Yard;
-use super::{Bencher, Count, Error, ErrorKind, Kept, Limits, Phase, Purpose, Result};
+use super::{
+    Account, Bencher, Error, ErrorKind, Evidence, Expected, Kept, Limits, Phase, Purpose, Result, Spot,
+    Unstopped,
+};
 use crate::device::Usage;
-use crate::metric::{Block, Direction, Taken, Unit};
+use crate::metric::{Block, Direction, Entry, Ledger, Taken, Unit};
 
 /// A stream that another process goes through, and times, with the same loop as [`Bencher::stream`].
 pub trait Remote {
@@ -17,26 +22,43 @@ pub trait Remote {
     /// What the system says; the repeat fails with it. What `each` says is handed on.
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
 
-    /// Measures passes of this epoch as `limits` say. The batches at the positions `hold` of the first pass are copied
-    /// between two stamps.
+    /// Measures passes of this epoch as `limits` say. In every pass batches that the process draws are copied between two
+    /// stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
-    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran>;
+    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran>;
 
-    /// Goes through a whole epoch without a stop, and keeps nothing of it.
+    /// Goes through an epoch without a stop, from before it is begun: as much of it as is asked for.
     ///
     /// # Errors
     /// What the system says; that it claims more time than has passed.
-    fn time_epoch(&mut self, epoch: u64) -> Result<Whole>;
+    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole>;
 
     /// What it cost to come this far.
     fn costs(&self) -> Costs;
+
+    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
+    fn expected(&self) -> Option<Expected>;
+
+    /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
+    fn grown(&self) -> Option<u64>;
 
     /// Within which limits it can be measured, where those that were `asked` would not show what its batches cost.
     fn limits(&self, asked: Limits) -> Limits {
         asked
     }
+}
+
+/// How much of an epoch is gone through without a stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Batches of the epoch, among which some are drawn and copied in part; 0 where nothing is copied.
+    pub batches: u64,
+    /// Until when; `None` to its end.
+    pub limit: Option<Duration>,
+    /// So many batches at least.
+    pub least: u64,
 }
 
 /// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what it could not
@@ -77,26 +99,59 @@ pub struct Ran {
     pub compile: Option<u64>,
     /// What was pending on a device after the last stamp of some batches; none where there is no device.
     pub audits: Vec<Audit>,
-    /// The batches that were held back, in the order of their positions.
-    pub held: Vec<Kept>,
+    /// Where it says that all the time of the run went.
+    pub ledger: Ledger,
+    /// CPU time of all its processes from the request to the answer, as it says.
+    pub cpu: Option<u64>,
+    /// The same, as the harness read it.
+    pub cpu_seen: Option<u64>,
+    /// From the request to the answer, by the harness's clock.
+    pub passed: u64,
+    /// What was copied out of its passes.
+    pub held: Vec<Held>,
 }
 
-/// A whole epoch, by the system's own clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was copied out of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    /// The pass, from 0; `None` in an epoch without a stop.
+    pub pass: Option<u64>,
+    /// The batch's place in its epoch, from 0; `None` where it is not told.
+    pub at: Option<u64>,
+    /// The first element that was copied.
+    pub first: u64,
+    /// Elements of the whole batch.
+    pub of: u64,
+    /// The copy.
+    pub kept: Kept,
+}
+
+/// An epoch without a stop, by the system's own clock.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Whole {
-    /// From the first request to the end of the last batch.
+    /// From before it was begun to the end of the last batch.
     pub wall: Duration,
-    /// From the first request to the end of the first batch: whatever begins with it.
+    /// Until it was begun.
+    pub begin: Duration,
+    /// From there to the end of the first batch.
     pub first: Duration,
     /// Elements of all batches.
     pub elements: u64,
     /// Batches.
     pub batches: u64,
+    /// Whether it came to the end.
+    pub ended: bool,
+    /// Time that copies took, with the clock running.
+    pub copied: Duration,
+    /// What all its processes used meanwhile.
+    pub usage: Used,
+    /// What was copied.
+    pub held: Vec<Held>,
 }
 
 /// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
 /// nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// Waiting for the device.
     pub waited: u64,
@@ -148,7 +203,7 @@ impl Used {
 }
 
 /// What happened while the clock stood, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// How long it stood.
     pub wall: Option<u64>,
@@ -175,69 +230,108 @@ pub struct Costs {
 const STOOD: Duration = Duration::from_secs(20);
 const TIMES: u32 = 20;
 
-/// The samples and the wall time may differ by this share.
-const TOLERANCE: f64 = 0.05;
+/// The clock may have run for less than was asked for by this share.
+const SHORT: f64 = 0.05;
 
-/// Where others than the loop's thread use more than this share of all while the clock stands, a second look is taken: a
-/// cheat has nearly all, and a system that starts threads or processes for each epoch may be on either side of it. Whoever
-/// stays below it has hidden at most a half of its work.
-const OTHERS: f64 = 0.5;
-
-/// The same where a pass is one call: its compiler works between two passes. A choice, that no measurement stands behind.
-const OTHERS_OF_PASSES: f64 = 0.6;
-
-/// And so much at least, in nanoseconds: threads that wait for work wake up now and then.
-const LEAST_OTHERS: u64 = 20_000_000;
-
-/// The second look: an element of an epoch in which the clock never stands may take so many times what it takes in the
-/// passes. A choice: what begins each epoch at a great cost, and has nothing prepared, was below it (Ray Data).
-const UNSTOPPED: f64 = 2.0;
-
-/// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
-/// `PENDING` of the time that the batch takes: the bounds that a body on a device is doubted by.
-const ROUND_TRIPS: u64 = 3;
-const PENDING: f64 = 0.2;
-
-/// And over so much, in nanoseconds: asking costs a few microseconds, now more and now less. A choice.
-const LEAST_PENDING: u64 = 20_000;
+/// What of a worker's figures may be beyond the parent's clock: the two are read one after the other.
+const SLACK: Duration = Duration::from_millis(1);
 
 impl Bencher {
-    /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: samples,
-    /// counts, counters, and four batches that are held back and hashed here.
+    /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: an epoch
+    /// without a stop, then samples, counts, counters, and copies out of every pass, which are hashed here.
     ///
     /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning of an epoch
     /// as `restart`.
     ///
     /// # Errors
-    /// What the remote says; that its epoch is empty; that its samples do not add up to its wall time, are not as many as
-    /// asked for, or claim more time than passed; that its other threads or processes worked while the clock stood.
+    /// What the remote says; that its epoch is empty; that its samples are not as many as asked for, or copies are missing;
+    /// that it claims more time, processor time or bytes than there can be. What may be a lie and may be none is evidence.
     pub fn stream_remote(&self, remote: &mut dyn Remote) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
         self.refuse_injection()?;
-        self.state.borrow_mut().remote = true;
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.remote = true;
+            (state.evidence.expected, state.evidence.grown) = (remote.expected(), remote.grown());
+        }
+        self.recharge_costs(remote.costs());
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote);
         }
         let limits = remote.limits(self.settings.limits);
-        let hold = draw(self.settings.hold_seed, limits.batches);
+        if limits.min_time > Duration::ZERO {
+            self.unstopped_remote(remote, limits)?;
+            self.charge(Entry::Unstopped);
+        }
         let yard = Yard::begin(self.settings.purpose, limits);
+        self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
-        let begun = self.settings.clock.now();
-        let ran = remote.run(0, limits, &hold)?;
-        let passed = self.settings.clock.now() - begun;
+        let ran = remote.run(0, limits)?;
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
         self.enter(Phase::TearDown);
-        check(&ran, limits, hold.len(), passed)?;
-        if let Some(used) = used_meanwhile(&ran) {
-            check_unstopped(&ran, &remote.time_epoch(0)?, used)?;
-        }
+        check(&ran, limits)?;
+        self.take_spots(&ran.held)?;
         self.hand_in_costs(remote.costs(), &ran);
-        self.hand_in_remote(ran, limits, watch, yard)
+        self.hand_in_remote(ran, limits, watch, yard);
+        Ok(())
+    }
+
+    /// What it cost to come so far is told apart from what else was done before the body.
+    fn recharge_costs(&self, costs: Costs) {
+        self.recharge(Entry::Open, Entry::Import, costs.import.unwrap_or(0));
+        self.recharge(Entry::Open, Entry::Convert, costs.convert.unwrap_or(0));
+    }
+
+    /// An epoch without a stop, before anything else is asked for.
+    fn unstopped_remote(&self, remote: &mut dyn Remote, limits: Limits) -> Result<()> {
+        let least = limits.warmup + limits.batches;
+        let batches = remote.expected().map_or(least, |expected| expected.batches());
+        let limit = Some(super::unstopped::limit(limits));
+        let whole = remote.time_epoch(0, Asked { batches, limit, least })?;
+        let nanoseconds = |time: Duration| time.as_nanos() as u64;
+        let seen = Unstopped {
+            wall: nanoseconds(whole.wall),
+            begin: nanoseconds(whole.begin),
+            first: nanoseconds(whole.first),
+            elements: whole.elements,
+            batches: whole.batches,
+            ended: whole.ended,
+            copied: nanoseconds(whole.copied),
+            cpu: whole.usage.cpu,
+            wait: whole.usage.wait,
+            faults: whole.usage.minor_faults,
+            ..Unstopped::default()
+        };
+        self.take_spots(&whole.held)?;
+        self.state.borrow_mut().evidence.unstopped = Some(seen);
+        Ok(())
+    }
+
+    /// Hashes copies.
+    fn take_spots(&self, held: &[Held]) -> Result<()> {
+        let state = &mut *self.state.borrow_mut();
+        let mut passes: Vec<u64> = held.iter().filter_map(|held| held.pass).collect();
+        passes.sort_unstable();
+        passes.dedup();
+        state.evidence.spots.passes += passes.len() as u64;
+        for Held { at, first, of, kept, .. } in held {
+            let end = first.checked_add(kept.elements as u64);
+            if kept.elements == 0 || end.is_none_or(|end| end > *of) {
+                let what = format!(
+                    "the worker hands over {} elements from {first} on of a batch of {of} to be verified",
+                    kept.elements
+                );
+                return Err(Error::of(ErrorKind::Work, what));
+            }
+            state.content.add(kept)?;
+            state.spots.push(Spot::of(&self.settings.key, *at, *first, kept)?);
+        }
+        Ok(())
     }
 
     /// One whole epoch, every element hashed.
@@ -245,9 +339,10 @@ impl Bencher {
         self.enter(Phase::Timed);
         let mut batches = 0;
         remote.verify(0, &mut |item| {
-            batches += 1;
             let state = &mut *self.state.borrow_mut();
-            state.content.add(&item, &mut |hash| state.hashes.push(hash));
+            state.content.add(&item)?;
+            state.spots.push(Spot::of(&self.settings.key, Some(batches), 0, &item)?);
+            batches += 1;
             Ok(())
         })?;
         self.enter(Phase::TearDown);
@@ -257,7 +352,7 @@ impl Bencher {
     fn hand_in_costs(&self, costs: Costs, ran: &Ran) {
         let Costs { import, convert, set_up, compile } = costs;
         let compile = match (compile, ran.compile) {
-            (Some(once), Some(run)) => Some(once + run),
+            (Some(once), Some(run)) => Some(once.saturating_add(run)),
             (once, run) => once.or(run),
         };
         let once = [("import", import), ("convert", convert), ("set-up", set_up), ("compile", compile)];
@@ -282,11 +377,15 @@ impl Bencher {
         }
     }
 
-    fn hand_in_remote(&self, ran: Ran, limits: Limits, watch: Watch, yard: Option<Yard>) -> Result<()> {
-        let state = &mut *self.state.borrow_mut();
-        for item in &ran.held {
-            state.content.add(item, &mut |hash| state.hashes.push(hash));
+    fn hand_in_remote(&self, ran: Ran, limits: Limits, watch: Watch, yard: Option<Yard>) {
+        // The measured part of the ledger is the worker's, as far as it has been seen to pass.
+        for entry in [Entry::Begin, Entry::WarmUp, Entry::CaughtUp, Entry::Stopped, Entry::Verify] {
+            self.recharge(Entry::Measured, entry, ran.ledger.get(entry));
         }
+        let state = &mut *self.state.borrow_mut();
+        let Evidence { account, claimed, .. } = &mut state.evidence;
+        *account = Some(account_of(&ran, limits));
+        *claimed = Some(ran.elements);
         let seen = &mut state.seen;
         if limits != self.settings.limits {
             seen.notes.push(format!(
@@ -331,24 +430,57 @@ impl Bencher {
         if let Some(yard) = yard {
             yard.end(seen);
         }
-        Ok(())
     }
 }
 
-/// What must hold of what was measured elsewhere.
-fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()> {
+/// What must hold of what was measured elsewhere, whoever it is: what does not is no figure at all.
+fn check(ran: &Ran, limits: Limits) -> Result<()> {
+    let passed = Duration::from_nanos(ran.passed) + SLACK;
+    let clock = |what: String| Err(Error::of(ErrorKind::Clock, what));
     let wall = Duration::from_nanos(ran.wall);
-    if wall > passed {
-        let what = format!("the worker claims {wall:?} of measured time, but {passed:?} passed");
-        return Err(Error::of(ErrorKind::Clock, what));
+    let sum = ran.samples.iter().try_fold(0_u64, |sum, sample| sum.checked_add(*sample));
+    let restarts = ran.restarts.iter().try_fold(0_u64, |sum, restart| sum.checked_add(*restart));
+    let times = [
+        ("of measured time", Some(ran.wall)),
+        ("of samples", sum.or(Some(u64::MAX))),
+        ("for its first batch", ran.first),
+        ("to begin epochs", restarts.or(Some(u64::MAX))),
+        ("in which its clock stood", ran.stopped.wall),
+        ("to compile", ran.compile),
+        ("in its ledger", Some(ran.ledger.sum())),
+    ];
+    for (what, time) in times {
+        let claimed = Duration::from_nanos(time.unwrap_or(0));
+        if claimed > passed {
+            return clock(format!("the worker claims {claimed:?} {what}, but {passed:?} passed"));
+        }
     }
-    let sum = Duration::from_nanos(ran.samples.iter().sum());
-    let slack = Duration::from_nanos(500) * ran.samples.len() as u32;
-    if sum.abs_diff(wall) > wall.mul_f64(TOLERANCE) + slack {
-        let what = format!(
-            "the clock does not verify: the worker's samples add up to {sum:?}, but {wall:?} of wall time passed"
-        );
-        return Err(Error::of(ErrorKind::Clock, what));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+    let most = passed * processors + CPU_SLACK;
+    let used = [
+        ("while its clock ran", ran.usage.cpu),
+        ("while its clock stood", ran.stopped.cpu),
+        ("of others while its clock stood", ran.stopped.others),
+        ("in all", ran.cpu),
+    ];
+    for (what, time) in used {
+        let claimed = Duration::from_nanos(time.unwrap_or(0));
+        if claimed > most {
+            return clock(format!(
+                "the worker claims {claimed:?} of processor time {what}, but {processors} processors had {most:?}"
+            ));
+        }
+    }
+    // No counter of the system goes up faster than this.
+    let counts = [
+        ("page faults", ran.usage.minor_faults),
+        ("page faults of the disk", ran.usage.major_faults),
+        ("switches", ran.usage.voluntary_switches.max(ran.usage.involuntary_switches)),
+    ];
+    for (what, count) in counts {
+        if u128::from(count) > most.as_nanos() / LEAST_EVENT + 1 {
+            return clock(format!("the worker claims {count} {what} in {passed:?}"));
+        }
     }
     let broke = |what: String| Err(Error::of(ErrorKind::Protocol, what));
     let each = if ran.whole_pass { 1 } else { limits.batches };
@@ -359,46 +491,53 @@ fn check(ran: &Ran, limits: Limits, hold: usize, passed: Duration) -> Result<()>
     if is_short(ran, limits) && stood(ran) < STOOD.max(limits.min_time * TIMES) {
         return broke(format!("the worker measured {wall:?} and was asked for {:?}", limits.min_time));
     }
-    if ran.held.len() != hold {
-        return broke(format!("the worker held {} batches back and was asked for {hold}", ran.held.len()));
+    // Copies may be left out for want of room, but not of the first pass, and not all of the others.
+    let of_pass = |first: bool| ran.held.iter().filter(|held| (held.pass == Some(0)) == first).count();
+    let due = SPOTS.min(limits.batches as usize);
+    if of_pass(true) < due || ran.passes > 1 && of_pass(false) == 0 {
+        let (first, later) = (of_pass(true), of_pass(false));
+        return broke(format!(
+            "the worker hands over {first} copies of its first pass and {later} of {} later ones: {due} and at least one \
+             are due",
+            ran.passes - 1
+        ));
     }
-    check_held(&ran.held)?;
-    check_audits(ran, limits)
+    Ok(())
 }
 
-/// A batch is there when its time is taken. What a device is still to do for it is nobody's time.
-fn check_audits(ran: &Ran, limits: Limits) -> Result<()> {
+/// Copies that are due of the first pass.
+const SPOTS: usize = 4;
+
+/// Processor time is told in steps, and read after the clock.
+const CPU_SLACK: Duration = Duration::from_millis(50);
+
+/// Nanoseconds that a fault or a switch takes a processor at least.
+const LEAST_EVENT: u128 = 50;
+
+/// What the worker says of its time, beside what was seen.
+fn account_of(ran: &Ran, limits: Limits) -> Account {
     let mut samples = ran.samples.clone();
     samples.sort_unstable();
     let batches = if ran.whole_pass { limits.batches.max(1) } else { 1 };
-    let batch = samples.get(samples.len() / 2).map_or(0, |sample| sample / batches);
-    let pending = |audit: &&Audit| {
-        let Audit { waited, again } = **audit;
-        waited > LEAST_PENDING
-            && waited > ROUND_TRIPS * again
-            && waited as f64 > (batch + waited) as f64 * PENDING
-    };
-    let late: Vec<&Audit> = ran.audits.iter().filter(pending).collect();
-    if 2 * late.len() <= ran.audits.len() {
-        return Ok(());
+    Account {
+        passed: ran.passed,
+        claimed: ran.ledger.sum(),
+        cpu: ran.cpu_seen,
+        cpu_claimed: ran.cpu,
+        samples: ran.samples.iter().fold(0, |sum, sample| sum.saturating_add(*sample)),
+        wall: ran.wall,
+        count: ran.samples.len() as u64,
+        stopped: ran.stopped,
+        running: ran.usage.cpu,
+        whole_pass: ran.whole_pass,
+        audits: ran.audits.clone(),
+        batch: samples.get(samples.len() / 2).map_or(0, |sample| sample / batches),
     }
-    let longest = late.iter().map(|audit| audit.waited).max().unwrap_or(0);
-    Err(Error::of(
-        ErrorKind::Clock,
-        format!(
-            "it forgets to synchronise: its device was at work for up to {:?} more on {} of {} batches when they were handed \
-             out, and a batch takes {:?}",
-            Duration::from_nanos(longest),
-            late.len(),
-            ran.audits.len(),
-            Duration::from_nanos(batch)
-        ),
-    ))
 }
 
 /// Whether the clock ran for less than was asked for.
 fn is_short(ran: &Ran, limits: Limits) -> bool {
-    Duration::from_nanos(ran.wall) < limits.min_time.mul_f64(1.0 - TOLERANCE)
+    Duration::from_nanos(ran.wall) < limits.min_time.mul_f64(1.0 - SHORT)
 }
 
 /// How long the clock stood.
@@ -406,69 +545,16 @@ fn stood(ran: &Ran) -> Duration {
     Duration::from_nanos(ran.stopped.wall.unwrap_or(0))
 }
 
-/// A batch says how many elements it has; its bytes must be as many.
-fn check_held(held: &[Kept]) -> Result<()> {
-    for item in held {
-        for field in &item.fields {
-            let row = field.shape.iter().product::<usize>() * field.dtype.size();
-            if field.bytes.len() != row * item.elements {
-                let elements = field.bytes.len().checked_div(row).unwrap_or(0);
-                return Err(miscounted(
-                    Count { elements: item.elements as u64, bytes: 0 },
-                    &Kept { elements, fields: Vec::new() },
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What others than the loop's thread used while the clock stood, and what all used; `None` where it is too little to ask
-/// about.
-fn used_meanwhile(ran: &Ran) -> Option<(Duration, Duration)> {
-    let (cpu, stopped, others) = (ran.usage.cpu?, ran.stopped.cpu?, ran.stopped.others?);
-    let all = cpu + stopped.max(others);
-    let allowed = if ran.whole_pass { OTHERS_OF_PASSES } else { OTHERS };
-    let is_much = others >= LEAST_OTHERS && others as f64 > all as f64 * allowed;
-    is_much.then(|| (Duration::from_nanos(others), Duration::from_nanos(all)))
-}
-
-/// Whoever works on batches while the clock stands has them ready when it runs, and is slower when it never stands. Whoever
-/// begins epochs at a great cost is not: the batches after the first one come as fast.
-fn check_unstopped(ran: &Ran, whole: &Whole, (others, all): (Duration, Duration)) -> Result<()> {
-    if whole.batches < 2 || ran.elements == 0 {
-        return Ok(());
-    }
-    let later = whole.elements as f64 * (whole.batches - 1) as f64 / whole.batches as f64;
-    let unstopped = whole.wall.saturating_sub(whole.first).as_nanos() as f64 / later;
-    let each = ran.wall as f64 / ran.elements as f64;
-    if unstopped <= each * UNSTOPPED {
-        return Ok(());
-    }
-    Err(Error::of(
-        ErrorKind::Clock,
-        format!(
-            "it prepares batches while the clock is stopped, or does not wait until they are ready: its other threads and \
-             processes were on a processor for {others:?} of {all:?} while the clock stood, and in an epoch in which it never \
-             stands an element takes {:.1} times as long",
-            unstopped / each
-        ),
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, KeptField, Settings, Ticket};
+    use crate::bencher::{Dtype, KeptField, Settings, Ticket, Yield};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO };
 
     /// Another process that says what it is told to say.
     struct Elsewhere {
         change: fn(&mut Ran),
-        held: Vec<u64>,
-        /// Whether its epoch takes over twice as long when nobody stops it.
-        slow: bool,
         /// How many batches a pass of it has, where that is not what is asked for.
         pass: Option<u64>,
     }
@@ -479,13 +565,18 @@ mod tests {
         Kept { elements: 2, fields: vec![field] }
     }
 
+    fn held(pass: Option<u64>, at: u64) -> Held {
+        Held { pass, at: Some(at), first: 0, of: 2, kept: item(at) }
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
     impl Remote for Elsewhere {
         fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
             (0..30).try_for_each(|position| each(item(position)))
         }
 
-        fn run(&mut self, _epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
-            self.held = hold.to_vec();
+        fn run(&mut self, _epoch: u64, limits: Limits) -> Result<Ran> {
             let samples = vec![10; limits.batches as usize];
             let mut ran = Ran {
                 elements: 2 * limits.batches,
@@ -498,44 +589,50 @@ mod tests {
                 passes: 1,
                 usage: Used { cpu: Some(200), wait: Some(3), minor_faults: 1, ..Used::default() },
                 processes: Some(3),
-                held: hold.iter().map(|position| item(limits.warmup + position)).collect(),
+                held: (0..4).map(|at| held(Some(0), at)).collect(),
+                ledger: Ledger { begin: 12, measured: 200, ..Ledger::default() },
+                passed: 10 * SECOND,
                 ..Ran::default()
             };
             (self.change)(&mut ran);
             Ok(ran)
         }
 
-        fn time_epoch(&mut self, _epoch: u64) -> Result<Whole> {
-            let each = Duration::from_nanos(if self.slow { 21 } else { 19 });
-            Ok(Whole {
-                wall: each * 30 + Duration::from_secs(1),
-                first: Duration::from_secs(1) + each,
-                elements: 60,
-                batches: 30,
-            })
+        fn time_epoch(&mut self, _epoch: u64, asked: Asked) -> Result<Whole> {
+            assert_eq!(
+                (asked.batches, asked.least),
+                (23, 23),
+                "as many as an epoch has, where that is known"
+            );
+            let wall = Duration::from_secs(1);
+            Ok(Whole { wall, elements: 60, batches: 30, held: vec![held(None, 7)], ..Whole::default() })
         }
 
         fn limits(&self, asked: Limits) -> Limits {
             self.pass.map_or(asked, |batches| Limits { warmup: 0, batches, ..asked })
         }
 
+        fn expected(&self) -> Option<Expected> {
+            None
+        }
+
+        fn grown(&self) -> Option<u64> {
+            Some(4096)
+        }
+
         fn costs(&self) -> Costs {
-            Costs { import: Some(1_000_000_000), set_up: Some(0), ..Costs::default() }
+            Costs { import: Some(SECOND), set_up: Some(0), ..Costs::default() }
         }
     }
 
-    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<crate::bencher::Yield> {
+    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
         stream_within(LIMITS, purpose, change)
     }
 
-    fn stream_within(
-        limits: Limits,
-        purpose: Purpose,
-        change: fn(&mut Ran),
-    ) -> Result<crate::bencher::Yield> {
+    fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
         let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(Ticket::default());
-        bencher.stream_remote(&mut Elsewhere { change, held: Vec::new(), slow: true, pass: None })?;
+        bencher.stream_remote(&mut Elsewhere { change, pass: None })?;
         bencher.finish()
     }
 
@@ -561,19 +658,28 @@ mod tests {
         assert_eq!(told("restart"), [5.0 * 1e-9, 7.0 * 1e-9]);
         assert_eq!(told("worker processes"), [3.0]);
         assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
-        assert_eq!(yielded.hashes.len(), 8, "four batches of two");
+        assert_eq!(yielded.spots.len(), 4);
+        assert_eq!(yielded.evidence.spots.passes, 1);
+        let account = yielded.evidence.account.unwrap();
+        assert_eq!((account.passed, account.claimed, account.samples), (10 * SECOND, 212, 200));
+        assert_eq!((yielded.evidence.claimed, yielded.evidence.grown), (Some(40), Some(4096)));
+    }
+
+    #[test]
+    fn an_epoch_without_a_stop_comes_first_and_its_copies_are_verified_as_well() {
+        let limits = Limits { min_time: Duration::from_nanos(200), ..LIMITS };
+        let yielded = stream_within(limits, Purpose::Measure, |_| {}).unwrap();
+        let unstopped = yielded.evidence.unstopped.unwrap();
+        assert_eq!((unstopped.wall, unstopped.elements), (SECOND, 60));
+        assert_eq!(yielded.spots.len(), 5);
+        assert_eq!(yielded.spots[0].at, Some(7));
     }
 
     #[test]
     fn what_makes_many_batches_at_a_time_is_measured_over_more_of_them_and_the_record_says_so() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
         bencher.work(Ticket::default());
-        let mut lumps = Elsewhere { change: |_| {}, held: Vec::new(), slow: true, pass: Some(29) };
-        bencher.stream_remote(&mut lumps).unwrap();
-        assert!(
-            lumps.held.iter().any(|position| *position >= LIMITS.batches),
-            "any batch of the epoch may be held back"
-        );
+        bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }).unwrap();
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));
         assert!(seen.notes.iter().any(|note| note.contains("each pass has 29 of them")));
@@ -591,41 +697,62 @@ mod tests {
     #[test]
     fn a_planted_slowdown_is_a_skip_as_in_any_stream() {
         let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) });
-        let refused = bencher
-            .stream_remote(&mut Elsewhere { change: |_| {}, held: Vec::new(), slow: true, pass: None })
-            .unwrap_err();
+        let refused = bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: None }).unwrap_err();
         assert!(refused.is_skip(), "{refused}");
     }
 
     #[test]
-    fn a_whole_epoch_is_hashed_and_what_is_held_back_is_a_part_of_it() {
+    fn a_whole_epoch_is_hashed_batch_by_batch() {
         let whole = stream(Purpose::Verify, |_| {}).unwrap();
         assert_eq!(whole.work.unwrap().content.elements, 60);
-        let held = stream(Purpose::Measure, |_| {}).unwrap().hashes;
-        assert!(held.iter().all(|hash| whole.hashes.contains(hash)));
+        assert_eq!(
+            whole.spots.iter().map(|spot| spot.at.unwrap()).collect::<Vec<_>>(),
+            (0..30).collect::<Vec<_>>()
+        );
     }
 
     #[test]
-    fn times_that_do_not_add_up_or_have_not_passed_are_not_believed() {
-        let (kind, said) = refused(|ran| ran.samples.fill(10_000));
-        assert!(kind == ErrorKind::Clock && said.contains("add up to 200µs"), "{said}");
-        let (kind, said) = refused(|ran| {
-            ran.samples.fill(3_600_000_000_000);
-            ran.wall = ran.samples.iter().sum();
-        });
-        assert!(kind == ErrorKind::Clock && said.contains("claims 72000s of measured time"), "{said}");
+    fn no_number_is_beyond_what_there_can_be() {
+        type Change = fn(&mut Ran);
+        let absurd: [(Change, &str); 11] = [
+            (|ran| ran.wall = u64::MAX, "of measured time"),
+            (|ran| ran.samples[3] = 1 << 63, "of samples"),
+            (|ran| ran.samples.fill(1 << 63), "of samples"),
+            (|ran| ran.first = Some(u64::MAX), "for its first batch"),
+            (|ran| ran.restarts = vec![u64::MAX; 2], "to begin epochs"),
+            (|ran| ran.stopped.wall = Some(21 * SECOND), "in which its clock stood"),
+            (|ran| ran.ledger.begin = u64::MAX, "in its ledger"),
+            (|ran| ran.usage.cpu = Some(u64::MAX), "while its clock ran, but"),
+            (|ran| ran.stopped.others = Some(u64::MAX), "of others while its clock stood, but"),
+            (|ran| ran.usage.minor_faults = u64::MAX, "page faults in"),
+            (|ran| ran.usage.voluntary_switches = u64::MAX, "switches in"),
+        ];
+        for (change, says) in absurd {
+            let (kind, said) = refused(change);
+            assert!(kind == ErrorKind::Clock && said.contains(says), "{said}");
+        }
     }
 
     #[test]
-    fn samples_and_held_back_batches_are_as_many_as_asked_for() {
+    fn samples_and_copies_are_as_many_as_asked_for() {
         let (kind, said) = refused(|ran| ran.passes = 2);
         assert!(kind == ErrorKind::Protocol && said.contains("20 samples in 2 passes of 20"), "{said}");
         let (_, said) = refused(|ran| ran.passes = u64::MAX);
         assert!(said.contains("20 samples in 18446744073709551615 passes"), "{said}");
         let (_, said) = refused(|ran| drop(ran.held.pop()));
-        assert!(said.contains("held 3 batches back and was asked for 4"), "{said}");
-        let (_, said) = refused(|ran| ran.held[1].elements = 3);
-        assert!(said.contains("counted 3 elements in a batch that holds 2"), "{said}");
+        assert!(said.contains("3 copies of its first pass"), "{said}");
+        let (_, said) = refused(|ran| {
+            (ran.passes, ran.samples) = (2, vec![10; 40]);
+        });
+        assert!(said.contains("0 of 1 later ones"), "{said}");
+        let (kind, said) = refused(|ran| ran.held[1].kept.elements = 3);
+        assert!(kind == ErrorKind::Work && said.contains("3 elements from 0 on of a batch of 2"), "{said}");
+        let (_, said) = refused(|ran| ran.held[1].kept = Kept::default());
+        assert!(said.contains("0 elements from 0 on"), "{said}");
+        let (_, said) = refused(|ran| ran.held[1].kept = Kept { elements: 1, ..item(3) });
+        assert!(said.contains("not those of 1 elements"), "{said}");
+        let (_, said) = refused(|ran| ran.held[1].first = u64::MAX);
+        assert!(said.contains("of a batch of 2"), "{said}");
         stream(Purpose::Measure, |ran| {
             ran.whole_pass = true;
             ran.samples = vec![200];
@@ -634,74 +761,30 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_long_to_begin_is_measured_for_less_and_who_works_meanwhile_is_told_by_name() {
-        const STANDS: u64 = 20_000_000_000;
+    fn who_takes_long_to_begin_is_measured_for_less() {
+        const STANDS: u64 = 20 * SECOND;
         let run = |change: fn(&mut Ran)| {
             stream_within(Limits { min_time: Duration::from_secs(1), ..LIMITS }, Purpose::Measure, change)
         };
-        let seen = run(|ran| ran.stopped.wall = Some(STANDS)).unwrap().seen;
+        let seen = run(|ran| {
+            (ran.stopped.wall, ran.passed) = (Some(STANDS), STANDS + SECOND);
+        });
+        let seen = seen.unwrap().seen;
         assert_eq!(seen.wall, 200);
         assert!(
             seen.notes
                 .iter()
                 .any(|note| note.contains("stood for 20s, and 200ns were measured instead of 1s"))
         );
-        let said = run(|ran| ran.stopped.wall = Some(STANDS - 1)).unwrap_err();
+        let said = run(|ran| (ran.stopped.wall, ran.passed) = (Some(STANDS - 1), STANDS)).unwrap_err();
         assert!(said.to_string().contains("measured 200ns and was asked for 1s"), "{said}");
-        let others = run(|ran| {
-            ran.stopped = Stopped { wall: Some(STANDS), cpu: Some(STANDS), others: Some(STANDS) };
-        });
-        let said = others.unwrap_err().to_string();
-        assert!(said.contains("prepares batches while the clock is stopped"), "{said}");
     }
 
     #[test]
-    fn a_device_that_is_still_at_work_when_batches_are_handed_out_is_told_by_name() {
-        let audit = |waited, again| Audit { waited, again };
-        let mut ran = Ran { samples: vec![100_000; 20], ..Ran::default() };
-        let mut check = |audits: &[Audit]| {
-            ran.audits = audits.to_vec();
-            check_audits(&ran, LIMITS)
-        };
-        let late = audit(400_000, 5_000);
-        let said = check(&[late, late, audit(6_000, 5_000)]).unwrap_err();
-        assert_eq!(said.kind(), &ErrorKind::Clock);
-        let said = said.to_string();
-        assert!(said.contains("forgets to synchronise"), "{said}");
-        assert!(
-            said.contains("400µs more on 2 of 3 batches") && said.contains("a batch takes 100µs"),
-            "{said}"
-        );
-        for honest in [
-            &[][..],
-            &[late, audit(6_000, 5_000)], // once is no habit
-            &[audit(14_000, 3_000); 4],   // nothing that could be told from asking
-            &[audit(60_000, 25_000); 4],  // asking is dear here
-            &[audit(24_000, 2_000); 4],   // a small part of the batch
-        ] {
-            check(honest).unwrap();
-        }
-    }
-
-    #[test]
-    fn work_of_others_while_the_clock_stands_is_told_by_name_where_it_makes_batches() {
-        let change: fn(&mut Ran) = |ran| {
-            ran.usage.cpu = Some(40_000_000);
-            ran.stopped = Stopped { wall: Some(1), cpu: Some(60_000_000), others: Some(60_000_000) };
-        };
-        let (kind, said) = refused(change);
-        assert!(
-            kind == ErrorKind::Clock && said.contains("prepares batches while the clock is stopped"),
-            "{said}"
-        );
-        assert!(said.contains("60ms of 100ms") && said.contains("takes 2.1 times as long"), "{said}");
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
-        let dear_to_begin = &mut Elsewhere { change, held: Vec::new(), slow: false, pass: None };
-        bencher.stream_remote(dear_to_begin).expect("its batches come as fast when nobody stops it");
-        for (cpu, others) in [(40_000, 60_000), (900_000_000, 100_000_000), (170_000_000, 130_000_000)] {
-            let usage = Used { cpu: Some(cpu), ..Used::default() };
-            let stopped = Stopped { wall: Some(1), cpu: Some(others), others: Some(others) };
-            assert_eq!(used_meanwhile(&Ran { usage, stopped, ..Ran::default() }), None);
-        }
+    fn the_parts_that_a_worker_tells_take_the_place_of_what_was_charged_here() {
+        let yielded = stream(Purpose::Measure, |ran| ran.ledger.warm_up = 1_000).unwrap();
+        let ledger = yielded.seen.ledger;
+        assert_eq!((ledger.begin, ledger.measured), (12, 200), "as far as so much passed: {ledger:?}");
+        assert!(ledger.warm_up >= 1_000, "beside what was done before it was asked: {ledger:?}");
     }
 }

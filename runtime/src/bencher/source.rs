@@ -1,6 +1,9 @@
-//! Where streamed items come from.
+//! Where streamed items come from, and how an item is shown.
 
-use super::{Kept, Result, Used};
+use std::ops::Range;
+
+use super::content::row_bytes;
+use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
 
 /// What one item held. Real elements only, never padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,8 +16,8 @@ pub struct Count {
 
 /// A cursor over items (batches): it holds the current one inside, so that buffers can be reused.
 ///
-/// The harness times from each call of [`Source::next`] to the return of [`Source::ready`]; everything else is
-/// outside the clock.
+/// The harness times from each call of [`Source::next`] until it has looked at the item that [`Source::look`] shows;
+/// everything else is outside the clock.
 pub trait Source {
     /// Goes back to before the first item of the same epoch: the items that follow are the same again.
     ///
@@ -22,11 +25,11 @@ pub trait Source {
     /// What the system under test says; the repeat fails with it.
     fn rewind(&mut self) -> Result<()>;
 
-    /// Moves to the next item and says what it holds; `None` at the end of the epoch.
+    /// Moves to the next item; `false` at the end of the epoch.
     ///
     /// # Errors
     /// As [`Source::rewind`].
-    fn next(&mut self) -> Result<Option<Count>>;
+    fn next(&mut self) -> Result<bool>;
 
     /// Returns when the current item's bytes are ready where they were promised.
     ///
@@ -36,11 +39,24 @@ pub trait Source {
         Ok(())
     }
 
-    /// A copy of the current item, for verification.
+    /// Shows the current item, once, while the clock runs: the harness reads its lengths, touches its pages, and copies from
+    /// the very same slices what it verifies.
     ///
     /// # Errors
     /// As [`Source::rewind`].
-    fn keep(&mut self) -> Result<Kept>;
+    fn look(&mut self, see: &mut See<'_>) -> Result<()>;
+
+    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not. Elements are
+    /// counted by it, and not by what a subject says.
+    fn expected(&self) -> Option<Expected> {
+        None
+    }
+
+    /// Where what the items are made from lies in the memory of this process, as addresses: an item in there is a view of it.
+    /// Empty where that is not known.
+    fn input(&self) -> Vec<Range<usize>> {
+        Vec::new()
+    }
 
     /// What all processes that make the items beside this one have used since some moment, with their descendants: asked
     /// at both ends of each window of items, outside the clock, and added to what this one used. `None` where there are none,
@@ -57,16 +73,151 @@ pub trait Source {
         false
     }
 
-    /// Goes through up to `items` items in one call from the current position and hands each to `each`, with a way
-    /// to copy it. Returns how many there were: fewer than `items` at the end of the epoch.
+    /// Goes through up to `items` items in one call from the current position and shows each. Returns how many there were:
+    /// fewer than `items` at the end of the epoch. What it returns and what it shows must agree.
     ///
     /// # Errors
     /// As [`Source::rewind`].
-    fn pass(&mut self, items: u64, each: &mut Each<'_>) -> Result<u64> {
-        let _ = (items, each);
+    fn pass(&mut self, items: u64, see: &mut See<'_>) -> Result<u64> {
+        let _ = (items, see);
         Err(super::Error::new("this source has no whole passes: `whole_pass` and `pass` go together"))
     }
 }
 
-/// What a whole pass calls with each item: what it holds, and a way to copy it.
-pub type Each<'a> = dyn FnMut(Count, &dyn Fn() -> Kept) + 'a;
+/// What an item is shown to.
+pub type See<'a> = dyn FnMut(&Item<'_>) + 'a;
+
+/// The current item, as it is shown.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    /// How many elements it has, as the subject says.
+    pub elements: u64,
+    /// Where they are.
+    pub bytes: ItemBytes<'a>,
+}
+
+/// Where the bytes of an item are.
+#[derive(Clone, Copy)]
+pub enum ItemBytes<'a> {
+    /// In the memory of this process, field by field.
+    Here(&'a [Field<'a>]),
+    /// On a device, or with those who made them: so many bytes, and a way to have them here.
+    Elsewhere {
+        /// Bytes of all fields.
+        bytes: u64,
+        /// Copies the item.
+        fetch: &'a dyn Fn() -> Result<Kept>,
+    },
+}
+
+/// A field of an item.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// Its name, type and element shape.
+    pub kind: &'a FieldKind,
+    /// The numbers of all elements in order, little-endian.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes of a page: memory that was promised is there when a byte of its pages has been read.
+const PAGE: usize = 4096;
+
+/// Of an item one page in so many is read, and of the next item others: a batch as large as a cache is not read through.
+const PAGES: usize = 16;
+
+impl Item<'_> {
+    /// Sees to it that the bytes are there, and says how many: a byte of some pages is read, and which pages those are turns with
+    /// the number of the item. Where they are elsewhere, their number is what is told.
+    #[inline]
+    pub(super) fn touch(&self, number: u64) -> u64 {
+        match self.bytes {
+            ItemBytes::Here(fields) => {
+                let (mut size, mut sum) = (0, 0_u8);
+                let from = number as usize % PAGES * PAGE;
+                for field in fields {
+                    size += field.bytes.len() as u64;
+                    let pages = field.bytes.iter().skip(from).step_by(PAGE * PAGES);
+                    for byte in pages.chain(field.bytes.first()).chain(field.bytes.last()) {
+                        sum = sum.wrapping_add(*byte);
+                    }
+                }
+                std::hint::black_box(sum);
+                size
+            }
+            ItemBytes::Elsewhere { bytes, .. } => bytes,
+        }
+    }
+
+    /// Whether the bytes of every field are those of so many elements. What is elsewhere is taken at its word here, and
+    /// looked at when it is copied.
+    #[inline]
+    pub(super) fn holds(&self, elements: u64) -> bool {
+        let whole = |field: &Field<'_>| {
+            let row = row_bytes(field.kind.dtype, &field.kind.shape);
+            row.and_then(|row| (row as u64).checked_mul(elements)) == Some(field.bytes.len() as u64)
+        };
+        self.elements == elements
+            && match self.bytes {
+                ItemBytes::Here(fields) => !fields.is_empty() && fields.iter().all(whole),
+                ItemBytes::Elsewhere { .. } => true,
+            }
+    }
+
+    /// The address of its first field; `None` where it is elsewhere.
+    #[inline]
+    pub(super) fn address(&self) -> Option<usize> {
+        match self.bytes {
+            ItemBytes::Here(fields) => Some(fields.first()?.bytes.as_ptr() as usize),
+            ItemBytes::Elsewhere { .. } => None,
+        }
+    }
+
+    /// Whether one of its fields lies within one of these ranges of addresses; `None` where that cannot be told.
+    pub(super) fn lies_in(&self, ranges: &[Range<usize>]) -> Option<bool> {
+        match self.bytes {
+            ItemBytes::Here(fields) if !ranges.is_empty() => {
+                let within = |field: &Field<'_>| {
+                    let start = field.bytes.as_ptr() as usize;
+                    !field.bytes.is_empty() && ranges.iter().any(|range| range.contains(&start))
+                };
+                Some(fields.iter().any(within))
+            }
+            _ => None,
+        }
+    }
+
+    /// A copy of elements of it: `count` from `first` on, or all.
+    ///
+    /// # Errors
+    /// As [`Kept::check`]; what a fetch says.
+    pub fn copy(&self, rows: Option<(usize, usize)>) -> Result<Kept> {
+        let (first, count) = rows.unwrap_or((0, usize::MAX));
+        match self.bytes {
+            ItemBytes::Elsewhere { fetch, .. } => fetch()?.rows(first, count),
+            ItemBytes::Here(fields) => {
+                let elements = self.elements as usize;
+                let first = first.min(elements);
+                let count = count.min(elements - first);
+                let copy = |field: &Field<'_>| {
+                    let FieldKind { name, dtype, shape } = field.kind;
+                    // Bytes that are not those of so many elements are copied as they are, and refused by the check.
+                    let bytes = match row_bytes(*dtype, shape) {
+                        Some(row) if row.checked_mul(elements) == Some(field.bytes.len()) => {
+                            &field.bytes[first * row..][..count * row]
+                        }
+                        _ => field.bytes,
+                    };
+                    KeptField {
+                        name: name.clone(),
+                        dtype: *dtype,
+                        shape: shape.clone(),
+                        bytes: bytes.to_vec(),
+                    }
+                };
+                let kept = Kept { elements: count, fields: fields.iter().map(copy).collect() };
+                kept.check()?;
+                Ok(kept)
+            }
+        }
+    }
+}

@@ -1,54 +1,59 @@
 //! Timing a stream item by item, or pass by pass; and going through it once to see what it delivers.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use super::source::{Count, Source};
+use super::content::draw_secret;
+use super::count::Counter;
+use super::unstopped::unstopped;
 use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{Bencher, Content, Error, Kept, Limits, Phase, Purpose, Result, Used};
+use super::{
+    Bencher, Content, Count, Error, Expected, Item, Kept, Limits, Phase, Purpose, Result, Source, Spot, Used,
+};
 use crate::device::{Platform, Usage};
-use crate::metric::{ELSEWHERE, Hardware, Observation, Reading, Taken};
+use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, Reading, Taken};
 use crate::stats::SplitMix64;
 
-/// How many batches of a measured repeat are copied and verified after the clock has stopped.
-const HELD: usize = 4;
+/// How many batches of the first measured pass are copied, whole.
+const SPOTS: usize = 4;
 
-/// The windows and the sum of the samples may differ by this share, and by [`SLACK`] for each sample.
-const TOLERANCE: f64 = 0.05;
-
-/// What the clock readings and the bookkeeping of one sample may cost beyond that.
-const SLACK: Duration = Duration::from_nanos(500);
+/// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they are.
+const ROWS: u64 = 8;
 
 impl Bencher {
-    /// Times a stream: passes of the profile's batches, each from a rewound source, its warm-up batches left out,
-    /// until enough has been measured. A source with whole passes is timed pass by pass instead.
+    /// Times a stream: first one epoch without a stop, then passes of the profile's batches, each from a rewound source, its
+    /// warm-up batches left out, until enough has been measured. A source with whole passes is timed pass by pass instead.
     ///
-    /// Samples are stamped consecutively: the end of one item is the start of the next. Four batches, drawn from a seed
-    /// that the subject never sees, are copied between two stamps and hashed after the clock has stopped.
+    /// Samples are stamped consecutively: the end of one item is the start of the next. An item ends when the harness has
+    /// seen all its bytes. In every pass batches are drawn from a secret, copied between two stamps from the slices that
+    /// were seen, and hashed between passes.
     ///
     /// Where other threads or a device may have made items ready while the clock stood, for a copy or to rewind, items are
     /// left out for as long as it stood: those are gone then, and each measured one is waited for.
     ///
     /// # Errors
-    /// What the source says; that it is empty; that the samples do not add up to the wall time. Where a slowdown is to be
-    /// planted, a skip: an item cannot be asked for twice.
+    /// What the source says; that it is empty, or shows other items than it counts. Where a slowdown is to be planted, a
+    /// skip: an item cannot be asked for twice.
     pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
         self.enter(Phase::WarmUp);
         self.refuse_injection()?;
+        self.state.borrow_mut().evidence.expected = source.expected();
         if self.settings.purpose == Purpose::Verify {
             return self.go_through(source);
         }
         self.mute_regions(true);
-        let mut run = Run::new(self);
+        let mut run = Run::new(self, source.expected());
         let measured = run.measure(self, source);
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         measured?;
-        run.hand_in(self)
+        run.hand_in(self);
+        Ok(())
     }
 
     /// A skip where a slowdown is to be planted: what is planted are iterations of a body, and a stream has none.
@@ -65,48 +70,50 @@ impl Bencher {
     /// One whole epoch, every element hashed.
     fn go_through(&self, source: &mut dyn Source) -> Result<()> {
         let mut content = Content::default();
-        let mut hashes = Vec::new();
+        let mut counter = Counter::new(source.expected());
+        let mut spots = Vec::new();
         source.rewind()?;
         self.enter(Phase::Timed);
-        let mut items = 0;
-        let mut look = |counted: Count, item: &Kept| {
-            items += 1;
-            if counted.elements != item.elements as u64 {
-                return Err(miscounted(counted, item));
+        let mut look = |item: &Item<'_>| {
+            let at = counter.at();
+            counter.see(item);
+            let copy = item.copy(None)?;
+            if copy.elements as u64 != item.elements {
+                return Err(miscounted(item.elements, copy.elements as u64));
             }
-            content.add(item, &mut |hash| hashes.push(hash));
+            content.add(&copy)?;
+            spots.push(Spot::of(&self.settings.key, Some(at), 0, &copy)?);
             Ok(())
         };
+        let mut seen = Ok(());
+        let mut see = |item: &Item<'_>| {
+            if seen.is_ok() {
+                seen = look(item);
+            }
+        };
         if source.whole_pass() {
-            let mut failed = Ok(());
-            source.pass(u64::MAX, &mut |count, copy| {
-                if failed.is_ok() {
-                    failed = look(count, &copy());
-                }
-            })?;
-            failed?;
+            source.pass(u64::MAX, &mut see)?;
         } else {
-            while let Some(count) = source.next()? {
+            while source.next()? {
                 source.ready()?;
-                look(count, &source.keep()?)?;
+                source.look(&mut see)?;
             }
         }
+        seen?;
         self.enter(Phase::TearDown);
-        if items == 0 {
+        if spots.is_empty() {
             return Err(empty());
         }
         let state = &mut *self.state.borrow_mut();
-        state.content = content;
-        state.hashes = hashes;
+        state.evidence.miscounted = counter.miscounted();
+        (state.content, state.spots) = (content, spots);
         Ok(())
     }
 }
 
-pub(super) fn miscounted(counted: Count, item: &Kept) -> Error {
-    Error::new(format!(
-        "the source counted {} elements in a batch that holds {}",
-        counted.elements, item.elements
-    ))
+pub(super) fn miscounted(counted: u64, holds: u64) -> Error {
+    let what = format!("the source counted {counted} elements in a batch that holds {holds}");
+    Error::of(super::ErrorKind::Work, what)
 }
 
 /// The note that an epoch ended within a pass.
@@ -119,6 +126,32 @@ pub(super) fn too_small(limits: Limits) -> String {
 
 pub(super) fn empty() -> Error {
     Error::new("the source is empty: it gave no item after a rewind")
+}
+
+/// That a source does not show what it says that it has.
+pub(super) fn unshown(said: u64, shown: u64) -> Error {
+    let what = format!("the source says that it went through {said} items and showed {shown}");
+    Error::of(super::ErrorKind::Work, what)
+}
+
+/// What was copied out of an item.
+pub(super) struct Copied {
+    /// The item's place in its epoch.
+    at: u64,
+    /// Its first element that was copied.
+    first: u64,
+    kept: Kept,
+}
+
+impl Copied {
+    /// A whole item, or a few elements of it from a drawn one on.
+    pub(super) fn of(item: &Item<'_>, at: u64, random: &mut SplitMix64, whole: bool) -> Result<Self> {
+        if whole {
+            return Ok(Self { at, first: 0, kept: item.copy(None)? });
+        }
+        let first = random.below(item.elements.saturating_sub(ROWS - 1).max(1));
+        Ok(Self { at, first, kept: item.copy(Some((first as usize, ROWS as usize)))? })
+    }
 }
 
 /// A measured stream in progress.
@@ -135,22 +168,26 @@ struct Run {
     /// Samples that the watch has been told of.
     watched: usize,
     counted: Count,
+    counter: Counter,
     first: Option<Duration>,
     warmup: u64,
     /// Items that were left out since they may have been made while the clock stood.
     caught_up: u64,
     meanwhile: Meanwhile,
     passes: u64,
-    /// Positions within the first pass that are copied.
-    hold: Vec<u64>,
-    held: Vec<(Count, Kept)>,
+    /// Draws what is copied; no subject can foresee it.
+    secret: SplitMix64,
+    /// What was copied since it was hashed last.
+    copied: Vec<Copied>,
+    /// Where the data set lies; and whether batches lie in it.
+    input: Vec<Range<usize>>,
+    view: Option<bool>,
     ran_out: bool,
     taken: Taken,
 }
 
 impl Run {
-    fn new(bencher: &Bencher) -> Self {
-        let batches = bencher.settings.limits.batches;
+    fn new(bencher: &Bencher, expected: Option<Expected>) -> Self {
         Self {
             windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
@@ -161,13 +198,16 @@ impl Run {
             watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
             counted: Count::default(),
+            counter: Counter::new(expected),
             first: None,
             warmup: 0,
             caught_up: 0,
             meanwhile: Meanwhile::of(bencher),
             passes: 0,
-            hold: draw(bencher.settings.hold_seed, batches),
-            held: Vec::with_capacity(HELD),
+            secret: SplitMix64::new(draw_secret()),
+            copied: Vec::with_capacity(SPOTS),
+            input: Vec::new(),
+            view: None,
             ran_out: false,
             taken: Taken::Items,
         }
@@ -176,14 +216,26 @@ impl Run {
     fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
         let limits = bencher.settings.limits;
         let whole = source.whole_pass();
+        self.input = source.input();
         if whole {
             self.taken = Taken::Passes;
+        }
+        if limits.min_time > Duration::ZERO {
+            let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
+            self.first = epoch.first_item;
+            self.copied = epoch.copied;
+            bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
+            bencher.charge(Entry::Unstopped);
+            self.windows.stand();
+            self.hash(bencher)?;
         }
         if bencher.pace.borrow().is_none() {
             self.yard = Yard::begin(bencher.settings.purpose, limits);
         }
+        bencher.charge(Entry::Stopped);
         loop {
-            source.rewind()?;
+            self.rewind(source)?;
+            bencher.charge(Entry::Begin);
             let (due, begun) = (self.meanwhile.due(&self.windows), bencher.settings.clock.now());
             if whole {
                 self.warm_up_pass(limits.warmup, source)?;
@@ -192,8 +244,10 @@ impl Run {
                 let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
                 self.warm_up(bencher, limits.warmup.max(first), source)?;
             }
+            bencher.charge(Entry::WarmUp);
             let warming_up = bencher.settings.clock.now() - begun;
             self.catch_up(bencher, due.saturating_sub(warming_up), source)?;
+            bencher.charge(Entry::CaughtUp);
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
@@ -203,39 +257,93 @@ impl Run {
                 self.items(bencher, limits.batches, source)?;
             }
             bencher.mute_regions(true);
+            bencher.charge(Entry::Measured);
+            self.hash(bencher)?;
             self.passes += 1;
             if self.windows.wall >= limits.min_time {
                 return Ok(());
             }
             if let Some(yard) = &mut self.yard {
                 yard.between(self.windows.wall);
+                bencher.charge(Entry::Stopped);
             }
         }
+    }
+
+    fn rewind(&mut self, source: &mut dyn Source) -> Result<()> {
+        self.counter.rewind();
+        source.rewind()
+    }
+
+    /// Hashes what was copied since the last time, with the clock stopped.
+    fn hash(&mut self, bencher: &Bencher) -> Result<()> {
+        if self.copied.is_empty() {
+            return Ok(());
+        }
+        let state = &mut *bencher.state.borrow_mut();
+        state.evidence.spots.passes += 1;
+        for Copied { at, first, kept } in self.copied.drain(..) {
+            state.content.add(&kept)?;
+            state.spots.push(Spot::of(&bencher.settings.key, Some(at), first, &kept)?);
+        }
+        bencher.charge(Entry::Verify);
+        Ok(())
+    }
+
+    /// The positions of this pass that are copied, the last first.
+    fn draw(&mut self, batches: u64) -> Vec<u64> {
+        let count = if self.passes == 0 { SPOTS } else { 1 };
+        let mut drawn = draw(&mut self.secret, count, batches);
+        drawn.sort_unstable_by(|a, b| b.cmp(a));
+        drawn
     }
 
     fn warm_up(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         for _ in 0..items {
             let start = clock.now();
-            if source.next()?.is_none() {
+            if !self.leave_out(source)? {
                 self.ran_out = true;
-                source.rewind()?;
+                self.rewind(source)?;
                 continue;
             }
-            source.ready()?;
             self.first.get_or_insert_with(|| clock.now() - start);
             self.warmup += 1;
         }
         Ok(())
     }
 
+    /// Goes over one item, complete, which counts for nothing; whether there was one.
+    fn leave_out(&mut self, source: &mut dyn Source) -> Result<bool> {
+        if !source.next()? {
+            return Ok(false);
+        }
+        source.ready()?;
+        let counter = &mut self.counter;
+        source.look(&mut |item| {
+            counter.see(item);
+        })?;
+        Ok(true)
+    }
+
+    /// Goes over up to so many items in one call, which count for nothing; how many there were.
+    fn leave_out_pass(&mut self, items: u64, source: &mut dyn Source) -> Result<u64> {
+        let counter = &mut self.counter;
+        let mut shown = 0;
+        let said = source.pass(items, &mut |item| {
+            counter.see(item);
+            shown += 1;
+        })?;
+        if said == shown && said <= items { Ok(said) } else { Err(unshown(said, shown)) }
+    }
+
     fn warm_up_pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
         if items > 0 {
-            let done = source.pass(items, &mut |_, _| {})?;
+            let done = self.leave_out_pass(items, source)?;
             self.warmup += done;
             if done < items {
                 self.ran_out = true;
-                source.rewind()?;
+                self.rewind(source)?;
             }
         }
         Ok(())
@@ -247,61 +355,91 @@ impl Run {
         let begun = clock.now();
         while clock.now() - begun < due {
             let is_more = match self.taken {
-                Taken::Passes => source.pass(1, &mut |_, _| {})? > 0,
-                _ => source.next()?.is_some(),
+                Taken::Passes => self.leave_out_pass(1, source)? > 0,
+                _ => self.leave_out(source)?,
             };
             if !is_more {
                 self.ran_out = true;
-                return source.rewind();
-            }
-            if self.taken != Taken::Passes {
-                source.ready()?;
+                return self.rewind(source);
             }
             self.caught_up += 1;
         }
         Ok(())
     }
 
+    /// Catches up within a pass.
+    fn catch_up_within(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
+        let due = self.meanwhile.due(&self.windows);
+        if due.is_zero() {
+            return Ok(());
+        }
+        bencher.charge(Entry::Measured);
+        self.catch_up(bencher, due, source)?;
+        bencher.charge(Entry::CaughtUp);
+        Ok(())
+    }
+
     /// One pass, item by item.
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
+        let mut spots = self.draw(items);
         // How often the data has ended since the last item. The second time it is as long as what was caught up with, or empty.
         let mut ends = 0;
         let mut item = 0;
         self.samples.reserve(items as usize);
         let mut last = self.open(source)?;
         while item < items {
-            // The timed region: ask, wait, stamp. The stamp that ends this item starts the next.
-            let Some(count) = source.next()? else {
+            // The timed region: ask, wait, see all of it, stamp. The stamp that ends this item starts the next.
+            if !source.next()? {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
-                self.close_at(last, source)?;
+                self.windows.close_at(last);
+                self.closed(source)?;
                 (ends, self.ran_out) = (ends + 1, true);
-                source.rewind()?;
+                self.rewind(source)?;
                 match ends {
-                    1 => self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?,
+                    1 => self.catch_up_within(bencher, source)?,
                     2 => {}
                     _ => return Err(empty()),
                 }
                 last = self.open(source)?;
                 continue;
-            };
+            }
             source.ready()?;
-            let now = clock.now();
+            let spot = spots.last() == Some(&item);
+            let (mut now, mut shown) = (last, 0);
+            let mut copied = None;
+            let Self { counter, counted, windows, secret, passes, view, input, .. } = self;
+            source.look(&mut |item| {
+                let at = counter.at();
+                let count = counter.see(item);
+                now = clock.now();
+                counted.elements += count.elements;
+                counted.bytes += count.bytes;
+                shown += 1;
+                if spot {
+                    // Copied between two stamps and left out of every window alike.
+                    windows.close_at(now);
+                    *view = view.or(item.lies_in(input));
+                    copied = Some(Copied::of(item, at, secret, *passes == 0));
+                }
+            })?;
+            if shown != 1 {
+                return Err(unshown(1, shown));
+            }
             ends = 0;
             self.samples.push((now - last).as_nanos() as u64);
-            self.counted.elements += count.elements;
-            self.counted.bytes += count.bytes;
             last = now;
-            if self.passes == 0 && self.hold.contains(&item) {
-                // Copied between two stamps and left out of every window alike.
-                self.close_at(now, source)?;
-                self.held.push((count, source.keep()?));
-                self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?;
+            if let Some(copied) = copied {
+                spots.pop();
+                self.copied.push(copied?);
+                self.closed(source)?;
+                self.catch_up_within(bencher, source)?;
                 last = self.open(source)?;
             }
             item += 1;
         }
-        self.close_at(last, source)
+        self.windows.close_at(last);
+        self.closed(source)
     }
 
     /// Opens a window of items, and says when.
@@ -310,10 +448,9 @@ impl Run {
         Ok(self.windows.open())
     }
 
-    /// Closes a window of items. What disturbed it is known of all its items together: counters are not read between
-    /// two stamps.
-    fn close_at(&mut self, end: Duration, source: &mut dyn Source) -> Result<()> {
-        self.windows.close_at(end);
+    /// What follows a window of items that has been closed. What disturbed it is known of all its items together: counters
+    /// are not read between two stamps.
+    fn closed(&mut self, source: &mut dyn Source) -> Result<()> {
         if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
             let used = after.since(before);
             self.windows.last.preemptions += used.involuntary_switches;
@@ -335,18 +472,24 @@ impl Run {
     fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let before = (self.windows.wall, self.windows.usage.cpu);
+        let mut spots = self.draw(items);
         let mut done = 0;
         let mut ended = false;
         let mut left_out: Option<(Duration, Duration)> = None; // since when items are, and for how long
         while done < items {
-            let (hold, held, counted, windows, caught_up) =
-                (&self.hold, &mut self.held, &mut self.counted, &mut self.windows, &mut self.caught_up);
-            let (first_pass, meanwhile) = (self.passes == 0, self.meanwhile);
             let asked = items - done;
+            let meanwhile = self.meanwhile;
+            let Self { counter, counted, windows, secret, passes, copied, caught_up, view, input, .. } =
+                &mut *self;
+            let mut shown = 0;
+            let mut failed = Ok(());
             if left_out.is_none() {
                 windows.open();
             }
-            let more = source.pass(asked, &mut |count, copy| {
+            let more = source.pass(asked, &mut |item| {
+                let at = counter.at();
+                let count = counter.see(item);
+                shown += 1;
                 if let Some((begun, due)) = left_out {
                     *caught_up += 1;
                     if clock.now() - begun >= due {
@@ -357,9 +500,14 @@ impl Run {
                 }
                 counted.elements += count.elements;
                 counted.bytes += count.bytes;
-                if first_pass && hold.contains(&done) {
+                if spots.last() == Some(&done) {
+                    spots.pop();
                     windows.close();
-                    held.push((count, copy()));
+                    *view = view.or(item.lies_in(input));
+                    match Copied::of(item, at, secret, *passes == 0) {
+                        Ok(copy) => copied.push(copy),
+                        Err(error) => failed = Err(error),
+                    }
                     let due = meanwhile.due(windows);
                     if due.is_zero() {
                         windows.open();
@@ -370,14 +518,18 @@ impl Run {
                 done += 1;
             })?;
             self.windows.close();
+            failed?;
+            if more != shown || more > asked {
+                return Err(unshown(more, shown));
+            }
             if more == 0 && ended {
                 return Err(empty());
             }
             if more < asked {
                 (self.ran_out, left_out) = (true, None);
-                source.rewind()?;
+                self.rewind(source)?;
                 if more > 0 {
-                    self.catch_up(bencher, self.meanwhile.due(&self.windows), source)?;
+                    self.catch_up_within(bencher, source)?;
                 }
             }
             ended = more == 0;
@@ -388,25 +540,11 @@ impl Run {
         Ok(())
     }
 
-    /// Checks the sum of the samples, hashes what was held back, and hands everything to the bencher.
-    fn hand_in(mut self, bencher: &Bencher) -> Result<()> {
-        let sum = Duration::from_nanos(self.samples.iter().sum());
-        let gap = sum.abs_diff(self.windows.wall);
-        let allowed = self.windows.wall.mul_f64(TOLERANCE) + SLACK * self.samples.len() as u32;
-        if gap > allowed {
-            return Err(Error::new(format!(
-                "the clock does not verify: the samples add up to {sum:?}, but {:?} of wall time passed",
-                self.windows.wall
-            )));
-        }
+    /// Hands everything to the bencher.
+    fn hand_in(mut self, bencher: &Bencher) {
         let state = &mut *bencher.state.borrow_mut();
         state.remote = self.elsewhere.is_some();
-        for (count, item) in &self.held {
-            if count.elements != item.elements as u64 {
-                return Err(miscounted(*count, item));
-            }
-            state.content.add(item, &mut |hash| state.hashes.push(hash));
-        }
+        (state.evidence.miscounted, state.evidence.view) = (self.counter.miscounted(), self.view);
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
@@ -437,7 +575,6 @@ impl Run {
         if let Some(yard) = self.yard {
             yard.end(seen);
         }
-        Ok(())
     }
 }
 
@@ -494,11 +631,10 @@ fn add(seen: &mut Observation, elsewhere: Used) {
     seen.hardware = Hardware { instructions: unknown(), cycles: unknown(), cache_misses: unknown() };
 }
 
-/// Draws [`HELD`] different positions below `batches`, or all of them if there are fewer.
-pub(super) fn draw(seed: u64, batches: u64) -> Vec<u64> {
-    let mut random = SplitMix64::new(seed);
-    let mut drawn = Vec::new();
-    while drawn.len() < HELD.min(batches as usize) {
+/// Draws `count` different positions below `batches`, or all of them if there are fewer.
+pub(super) fn draw(random: &mut SplitMix64, count: usize, batches: u64) -> Vec<u64> {
+    let mut drawn = Vec::with_capacity(count);
+    while (drawn.len() as u64) < (count as u64).min(batches) {
         let position = random.below(batches);
         if !drawn.contains(&position) {
             drawn.push(position);
@@ -512,7 +648,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::bencher::{Dtype, Each, KeptField, Limits, Settings, Yield};
+    use crate::bencher::{Dtype, Field, FieldKind, ItemBytes, Limits, See, Settings, Yield};
     use crate::device::{Clock, ManualClock};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100) };
@@ -522,7 +658,6 @@ mod tests {
         hand: ManualClock,
         batches: u64,
         at: u64,
-        copies: u32,
         whole: bool,
         lie: u64,
         /// What its other processes have used: a millisecond more each time that it is asked, if it tells.
@@ -532,13 +667,13 @@ mod tests {
     impl Rows {
         fn new(batches: u64) -> Self {
             let hand = ManualClock::default();
-            Self { hand, batches, at: 0, copies: 0, whole: false, lie: 0, elsewhere: None }
+            Self { hand, batches, at: 0, whole: false, lie: 0, elsewhere: None }
         }
 
-        fn item(at: u64) -> Kept {
-            let bytes = [at, at + 1000].iter().flat_map(|row| (*row as i64).to_le_bytes()).collect();
-            let field = KeptField { name: "row".into(), dtype: Dtype::I64, shape: vec![], bytes };
-            Kept { elements: 2, fields: vec![field] }
+        fn show(at: u64, elements: u64, see: &mut See<'_>) {
+            let bytes: Vec<u8> = [at, at + 1000].iter().flat_map(|row| (*row as i64).to_le_bytes()).collect();
+            let kind = FieldKind { name: "row".into(), dtype: Dtype::I64, shape: vec![] };
+            see(&Item { elements, bytes: ItemBytes::Here(&[Field { kind: &kind, bytes: &bytes }]) });
         }
     }
 
@@ -549,13 +684,11 @@ mod tests {
             Ok(())
         }
 
-        fn next(&mut self) -> Result<Option<Count>> {
+        fn next(&mut self) -> Result<bool> {
             self.hand.advance(Duration::from_micros(600));
-            if self.at == self.batches {
-                return Ok(None);
-            }
-            self.at += 1;
-            Ok(Some(Count { elements: 2 + self.lie, bytes: 16 }))
+            let is_more = self.at < self.batches;
+            self.at += u64::from(is_more);
+            Ok(is_more)
         }
 
         fn ready(&mut self) -> Result<()> {
@@ -563,10 +696,16 @@ mod tests {
             Ok(())
         }
 
-        fn keep(&mut self) -> Result<Kept> {
-            self.hand.advance(Duration::from_secs(1)); // outside the clock
-            self.copies += 1;
-            Ok(Self::item(self.at))
+        fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+            Self::show(self.at, 2 + self.lie, see);
+            Ok(())
+        }
+
+        fn expected(&self) -> Option<Expected> {
+            let elements = 2 * self.batches;
+            let bytes = 8 * elements;
+            let of = Expected { elements, batch: 2, bytes, source: bytes, transforms: true, in_order: true };
+            (self.batches > 0).then_some(of)
         }
 
         fn used_elsewhere(&mut self) -> Result<Option<Used>> {
@@ -582,18 +721,14 @@ mod tests {
             self.whole
         }
 
-        fn pass(&mut self, items: u64, each: &mut Each<'_>) -> Result<u64> {
+        fn pass(&mut self, items: u64, see: &mut See<'_>) -> Result<u64> {
             let items = items.min(self.batches - self.at);
             for _ in 0..items {
                 self.at += 1;
                 self.hand.advance(Duration::from_millis(1));
-                let (hand, at) = (&self.hand, self.at);
-                each(Count { elements: 2, bytes: 16 }, &|| {
-                    hand.advance(Duration::from_secs(1)); // outside the clock
-                    Self::item(at)
-                });
+                Self::show(self.at, 2, see);
             }
-            Ok(items)
+            Ok(items + self.lie)
         }
     }
 
@@ -641,9 +776,70 @@ mod tests {
     fn four_batches_of_a_measured_repeat_are_held_back_and_hashed() {
         let mut rows = Rows::new(100);
         let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
-        assert_eq!((rows.copies, yielded.hashes.len()), (4, 8));
-        let everything = stream(Purpose::Verify, LIMITS, &mut Rows::new(100)).unwrap();
-        assert!(yielded.hashes.iter().all(|hash| everything.hashes.contains(hash)));
+        // Of the epoch without a stop four, of the first pass four, of each later one one.
+        assert_eq!(places(&yielded).len(), 4 + 4 + 4);
+        assert_eq!(yielded.evidence.spots.passes, 1 + 5);
+        let expected = (4 + 4 + 4) * 2;
+        assert_eq!(yielded.work.unwrap().content.elements, expected);
+    }
+
+    fn places(yielded: &Yield) -> Vec<u64> {
+        yielded.spots.iter().map(|spot| spot.at.unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_copied_differs_from_run_to_run_and_is_hashed_as_in_the_verifying_repeat() {
+        let key = crate::bencher::Key::draw();
+        let with_key = |purpose, rows: &mut Rows| {
+            let clock = rows.hand.clock();
+            let bencher = Bencher::new(Settings { key, clock, ..Settings::new(purpose, LIMITS) });
+            bencher.stream(rows).unwrap();
+            bencher.state.into_inner().spots
+        };
+        let whole = with_key(Purpose::Verify, &mut Rows::new(1000));
+        let first = with_key(Purpose::Measure, &mut Rows::new(1000));
+        for spot in &first {
+            assert_eq!(spot.hashes, whole[spot.at.unwrap() as usize].hashes, "{spot:?}");
+        }
+        let second = with_key(Purpose::Measure, &mut Rows::new(1000));
+        let at = |spots: &[Spot]| spots.iter().map(|spot| spot.at).collect::<Vec<_>>();
+        assert_ne!(at(&first), at(&second), "twelve places drawn twice");
+    }
+
+    #[test]
+    fn an_epoch_without_a_stop_comes_first_and_is_timed_from_before_it_was_begun() {
+        let mut rows = Rows::new(100);
+        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        let seen = yielded.evidence.unstopped.unwrap();
+        assert_eq!((seen.elements, seen.batches, seen.ended), (200, 100, true));
+        assert_eq!(Duration::from_nanos(seen.begin), Duration::from_secs(1));
+        assert_eq!(Duration::from_nanos(seen.first), Duration::from_millis(1));
+        // To the end of the data, which takes a request as well.
+        assert_eq!(Duration::from_nanos(seen.wall), Duration::from_micros(1_100_600));
+        let mut endless = Rows::new(1_000_000);
+        let seen = stream(Purpose::Measure, LIMITS, &mut endless).unwrap().evidence.unstopped.unwrap();
+        assert_eq!((seen.batches, seen.ended), (1000, false), "twenty times what is measured, at most");
+    }
+
+    #[test]
+    fn the_ledger_of_a_stream_adds_up_to_its_life() {
+        let mut rows = Rows::new(100);
+        let (clock, before) = (rows.hand.clock(), rows.hand.clock().now());
+        let ledger = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen.ledger;
+        assert_eq!(Duration::from_nanos(ledger.sum()), clock.now() - before);
+        assert_eq!(Duration::from_nanos(ledger.measured), Duration::from_millis(100));
+        assert_eq!(Duration::from_nanos(ledger.begin), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_batch_that_holds_other_elements_than_it_must_is_evidence() {
+        for lie in [1, 1 << 62] {
+            let noted = stream(Purpose::Measure, LIMITS, &mut Rows { lie, ..Rows::new(100) });
+            assert!(noted.is_err(), "a copy of elements that are not there is refused");
+        }
+        let said = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, whole: true, ..Rows::new(100) });
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains("went through 101 items and showed 100"), "{said}");
     }
 
     #[test]
@@ -652,7 +848,7 @@ mod tests {
             let mut rows = Rows { whole, ..Rows::new(100) };
             let yielded = stream(Purpose::Verify, LIMITS, &mut rows).unwrap();
             assert_eq!(yielded.work.unwrap().content.elements, 200);
-            assert_eq!(yielded.hashes.len(), 200);
+            assert_eq!(yielded.spots.len(), 100);
             assert!(yielded.seen.samples.is_empty());
         }
     }
@@ -663,36 +859,31 @@ mod tests {
         let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
         assert_eq!(yielded.seen.taken, Some(Taken::Passes));
         assert_eq!(yielded.seen.samples, vec![20_000_000; 5]);
-        assert_eq!((yielded.seen.elements, yielded.hashes.len()), (200, 8));
+        assert_eq!((yielded.seen.elements, yielded.spots.len()), (200, 12));
     }
 
-    /// Items that take a millisecond each when they are waited for, and nothing when they are there: while one is copied, or
-    /// an epoch begun, which takes five, another thread makes three.
+    /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an epoch is
+    /// begun, which takes five, another thread makes three.
     struct Ahead {
         rows: Rows,
         there: Cell<u32>,
     }
 
     impl Ahead {
-        fn copy(&self) -> Kept {
-            self.stand();
-            Rows::item(self.rows.at)
-        }
-
         fn stand(&self) {
             self.there.set(3);
             self.rows.hand.work(Duration::from_millis(3));
             self.rows.hand.advance(Duration::from_millis(5));
         }
 
-        fn take(&mut self) -> Option<Count> {
+        fn take(&mut self) -> bool {
             match self.there.get() {
                 0 => self.rows.hand.advance(Duration::from_millis(1)),
                 more => self.there.set(more - 1),
             }
             let is_more = self.rows.at < self.rows.batches;
             self.rows.at += u64::from(is_more);
-            is_more.then_some(Count { elements: 2, bytes: 16 })
+            is_more
         }
     }
 
@@ -703,22 +894,25 @@ mod tests {
             Ok(())
         }
 
-        fn next(&mut self) -> Result<Option<Count>> {
+        fn next(&mut self) -> Result<bool> {
             Ok(self.take())
         }
 
-        fn keep(&mut self) -> Result<Kept> {
-            Ok(self.copy())
+        fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+            Rows::show(self.rows.at, 2, see);
+            Ok(())
         }
 
         fn whole_pass(&self) -> bool {
             self.rows.whole
         }
 
-        fn pass(&mut self, items: u64, each: &mut Each<'_>) -> Result<u64> {
+        fn pass(&mut self, items: u64, see: &mut See<'_>) -> Result<u64> {
             for done in 0..items {
-                let Some(count) = self.take() else { return Ok(done) };
-                each(count, &|| self.copy());
+                if !self.take() {
+                    return Ok(done);
+                }
+                Rows::show(self.rows.at, 2, see);
             }
             Ok(items)
         }
@@ -740,9 +934,8 @@ mod tests {
             let seen = ahead(whole, 1000, LIMITS);
             let each = if whole { vec![20_000_000; 5] } else { vec![1_000_000; 100] };
             assert_eq!((seen.samples, seen.elements), (each, 200));
-            // Of each copy, the three that were there and those of the five milliseconds that it took. Where an epoch begins,
-            // the three warm up.
-            assert_eq!((seen.warmup, seen.caught_up), (5 * 3, 4 * 8 + 5 * 5), "whole passes: {whole}");
+            // Where an epoch begins, the three that are there warm up, and those of the five milliseconds are caught up with.
+            assert_eq!((seen.warmup, seen.caught_up), (5 * 3, 5 * 5), "whole passes: {whole}");
         }
     }
 
@@ -776,7 +969,7 @@ mod tests {
             assert!(error.to_string().contains("empty"), "{error}");
         }
         let error = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, ..Rows::new(100) }).unwrap_err();
-        assert!(error.to_string().contains("counted 3 elements"), "{error}");
+        assert!(error.to_string().contains("not those of 3 elements"), "{error}");
     }
 
     #[test]
@@ -787,13 +980,12 @@ mod tests {
     }
 
     #[test]
-    fn held_back_positions_differ_and_follow_from_the_seed() {
-        assert_eq!(draw(1, 20), draw(1, 20));
-        assert_ne!(draw(1, 20), draw(2, 20));
-        let mut positions = draw(9, 20);
+    fn drawn_positions_differ_from_each_other() {
+        let mut random = SplitMix64::new(draw_secret());
+        let mut positions = draw(&mut random, SPOTS, 20);
         positions.sort_unstable();
         positions.dedup();
-        assert_eq!(positions.len(), HELD);
-        assert_eq!(draw(9, 2).len(), 2);
+        assert_eq!(positions.len(), SPOTS);
+        assert_eq!(draw(&mut random, SPOTS, 2).len(), 2);
     }
 }

@@ -102,6 +102,11 @@ impl Windows {
         counters.read().map(Result::unwrap_or_default)
     }
 
+    /// The clock stands from now on: what went on before is told otherwise.
+    pub(super) fn stand(&mut self) {
+        self.stands = Stands { since: self.clock.now(), others: self.clock.others() };
+    }
+
     /// How long the clock has stood, and whether other threads were at work meanwhile.
     pub(super) fn stood(&self) -> (Duration, bool) {
         let stood = self.clock.now() - self.stands.since;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Content;
+use super::{Content, visible_in_line};
 
 /// What the subject says of its work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,17 @@ pub struct Ticket {
     pub entry_point: Option<String>,
     /// Why its work is not equal to the reference's, where the adapter says so itself: listed apart, no failure.
     pub unequal: Option<String>,
+}
+
+impl Ticket {
+    /// With its words as they may be shown.
+    pub(super) fn visible(mut self) -> Self {
+        let words = self.transforms.iter_mut().chain([&mut self.ran_on, &mut self.synchronised]);
+        for word in words.chain(&mut self.input).chain(&mut self.entry_point).chain(&mut self.unequal) {
+            *word = visible_in_line(word);
+        }
+        self
+    }
 }
 
 /// What the consumer of a batch gets.

@@ -14,7 +14,8 @@ use super::{
 use crate::device::on_all_processors;
 use crate::metric::Direction;
 use crate::plan::CaseId;
-use crate::record::{Agreement, Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::record::{Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::verify::{Agreement, Finding};
 
 /// Judges a run by a baseline.
 ///
@@ -63,9 +64,13 @@ fn failure(case: &CaseRecord) -> Option<CaseFailure> {
     let why = match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => why.clone(),
         (_, Agreement::Differs(what)) => differs(what),
-        _ => return None,
+        _ => unverified(case.failed_rules().next()?),
     };
     Some(CaseFailure { case: case.id.clone(), why })
+}
+
+fn unverified(finding: &Finding) -> String {
+    format!("it does not verify: {finding}")
 }
 
 fn differs(what: &[String]) -> String {
@@ -115,6 +120,9 @@ fn row(
     if let Agreement::Differs(what) = &after.agreement {
         return incomparable(differs(what));
     }
+    if let Some(finding) = after.failed_rules().next() {
+        return incomparable(unverified(finding));
+    }
     let Some(before) = before else { return bare(Verdict::Added) };
     match &before.status {
         CaseStatus::Skipped(_) => return bare(Verdict::Added),
@@ -132,6 +140,9 @@ fn row(
 fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
     if let Agreement::Differs(what) = &before.agreement {
         return Some(format!("in the baseline {}", differs(what)));
+    }
+    if let Some(finding) = before.findings.first() {
+        return Some(format!("in the baseline {}", unverified(finding)));
     }
     if let Some(why) = axis_changed(&before.id, &after.id) {
         return Some(why);

@@ -153,7 +153,7 @@ fn after_name(stat: &str) -> Option<&str> {
 }
 
 /// User and system time of a process and of the children that it waited for: fields 14 to 17.
-fn process_ticks(stat: &str) -> Option<u64> {
+pub(super) fn process_ticks(stat: &str) -> Option<u64> {
     let mut sum = 0;
     for field in after_name(stat)?.split_ascii_whitespace().skip(11).take(4) {
         sum += field.parse::<u64>().ok()?;

@@ -46,12 +46,10 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let mut manifest = begin(context, plan, &runs, environment, device.backend.platform())?;
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
-    let hashes = |case: &CaseId| layout.hashes(&id, case);
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
     let task = Task {
         plan,
         finished: &finished,
-        hashes: &hashes,
         scratch: &scratch,
         budget: args.budget,
         interrupted: &context.interrupted,

@@ -11,19 +11,20 @@ use super::bench::{build, check, lock, now, policy, run_id};
 use super::request::{Mode, request};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError};
-use crate::bencher::INJECT;
+use crate::bencher::{INJECT, Key};
 use crate::compare::{
     Candidate, CaseDuel, CaseFailure, Comparison, Counts, Method, Policy, Promoted, Refusal, Row, Verdict,
     axis_changed, confirm,
 };
 use crate::device::Clock;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
-use crate::record::{Agreement, Environment, agree};
-use crate::registry::Registry;
+use crate::record::Environment;
+use crate::registry::{Equivalence, Registry};
 use crate::report;
-use crate::run::{Broken, Duel, How, Program, Round, Side};
+use crate::run::{Broken, Duel, How, Program, Round, Side, Verified};
 use crate::stats::SplitMix64;
 use crate::store::{Duels, Layout};
+use crate::verify::{self, Agreement, Examined, Severity, agree};
 
 /// The sides of one case: what is compared with, what is judged.
 struct Pair<'a> {
@@ -69,7 +70,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         programs: sides(own, baseline, args.inject),
         plan,
         scratch: &|case, number| scratch.path().join(format!("{}.{number}", case.file_name())),
-        hashes: scratch.path().join("hashes"),
+        key: Key::draw(),
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
         seed: args.seed.unwrap_or(now.as_nanos() as u64),
         interrupted: &context.interrupted,
@@ -208,21 +209,14 @@ fn fight(
     said: &mut dyn FnMut(String),
 ) -> Result<CaseDuel, Stop> {
     let cases = [&pair.baseline, &pair.candidate.id];
-    if pair.candidate.is_verified() {
-        let [old, new] = task.verify(cases)?;
-        if let (Some(old), Some(new)) = (&old, &new)
-            && let Agreement::Differs(what) = agree(new, old, pair.candidate.scenario.equivalence())
-        {
-            return Err(Stop::Incomparable(format!("the two do other work: {}", what.join("; "))));
-        }
-    }
+    let verified = verify(task, pair)?;
     let mut duel = CaseDuel::default();
     let mut iterations = None;
     let mut random = SplitMix64::new(seed);
     let offset = random.draw() as u32 >> 8;
     while !duel.is_decided(&pair.candidate.id, policy) {
-        let round = task.round(cases, offset + duel.rounds() as u32, &mut iterations)?;
-        add(&mut duel, round)?;
+        let round = task.round(cases, offset + duel.rounds() as u32, &mut iterations, &verified)?;
+        add(&mut duel, examine(pair, &verified, round)?)?;
         if duel.rounds() % 8 == 0 && !duel.is_decided(&pair.candidate.id, policy) {
             said(format!("{} rounds, not decided yet", duel.rounds()));
         }
@@ -230,14 +224,59 @@ fn fight(
     Ok(duel)
 }
 
+/// What both sides did in an unmeasured repeat, where it is verified; they must have done the same.
+fn verify(task: &Duel<'_>, pair: &Pair<'_>) -> Result<Verified, Stop> {
+    if !pair.candidate.is_verified() {
+        return Ok(Verified::default());
+    }
+    let verified = task.verify([&pair.baseline, &pair.candidate.id])?;
+    if let [Some(old), Some(new)] = &verified.works {
+        let equivalence = pair.candidate.scenario.equivalence();
+        let agreement = agree(new, old, equivalence);
+        let other = match &agreement {
+            Agreement::Differs(what) => Some(what.join("; ")),
+            Agreement::Agrees if equivalence == Equivalence::Exact && verified.same == Some(false) => {
+                Some("their elements differ by the hashes of this duel's key".to_owned())
+            }
+            _ => None,
+        };
+        if let Some(what) = other {
+            return Err(Stop::Incomparable(format!("the two do other work: {what}")));
+        }
+    }
+    Ok(verified)
+}
+
+/// Judges the whole repeats of a round by the same rules as those of a run.
+fn examine(pair: &Pair<'_>, verified: &Verified, round: Round) -> Result<Round, Stop> {
+    let Round::Repeats(sides) = &round else { return Ok(round) };
+    for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
+        let findings = verify::judge(&Examined {
+            equivalence: pair.candidate.scenario.equivalence(),
+            agreement: &Agreement::Agrees,
+            reference: verified.works[0].as_ref(),
+            repeats,
+        });
+        if let Some(fault) = findings.iter().find(|finding| finding.severity == Severity::Fail) {
+            return Err(match side {
+                Side::Candidate => Stop::Failed(fault.to_string()),
+                Side::Baseline => Stop::Incomparable(format!("the baseline does not verify: {fault}")),
+            });
+        }
+    }
+    Ok(round)
+}
+
 /// One case with a new seed: all rounds, whatever they say.
 fn again(task: &Duel<'_>, pair: &Pair<'_>, seed: u64) -> Result<CaseDuel, Stop> {
+    let verified = verify(task, pair)?;
     let mut duel = CaseDuel::default();
     let mut iterations = None;
     let offset = SplitMix64::new(seed).draw() as u32 >> 8;
     while duel.rounds() < CaseDuel::MOST_ROUNDS {
         let number = offset + duel.rounds() as u32;
-        add(&mut duel, task.round([&pair.baseline, &pair.candidate.id], number, &mut iterations)?)?;
+        let round = task.round([&pair.baseline, &pair.candidate.id], number, &mut iterations, &verified)?;
+        add(&mut duel, examine(pair, &verified, round)?)?;
     }
     Ok(duel)
 }

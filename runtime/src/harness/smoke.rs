@@ -1,7 +1,5 @@
 //! Without `--bench`: each case once, on two batches, nothing stored. And `--profile-time`: bodies for a profiler.
 
-use std::path::PathBuf;
-
 use super::{Context, Error, Exit};
 use crate::plan::{CaseId, Plan};
 use crate::run::{Ending, Event, Outcome, Program, Task, run};
@@ -59,12 +57,10 @@ pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error>
 /// Runs a plan whose results nobody keeps.
 fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Result<Ending, Error> {
     let folder = std::env::temp_dir().join(format!("weighbridge-{}", std::process::id()));
-    let hashes = |_: &CaseId| PathBuf::from("/dev/null");
     let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
     let task = Task {
         plan,
         finished: &[],
-        hashes: &hashes,
         scratch: &scratch,
         budget: context.args.budget,
         interrupted: &context.interrupted,

@@ -13,6 +13,7 @@ mod first_item;
 mod hardware;
 mod io;
 mod latency;
+mod ledger;
 mod memory;
 mod observation;
 mod on_device;
@@ -30,6 +31,7 @@ pub use block::{Block, TimedBy};
 pub use course::Course;
 pub use doubt::{Doubt, doubts, fatal};
 pub use hardware::Hardware;
+pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use on_device::{

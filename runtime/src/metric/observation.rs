@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Direction, Hardware, OnDevice, Reading, Surroundings, Tagged, Unit, Yardsticks};
+use super::{Course, Direction, Hardware, Ledger, OnDevice, Reading, Surroundings, Tagged, Unit, Yardsticks};
 use crate::device::Usage;
 
 /// The raw yield of one repeat.
@@ -61,6 +61,9 @@ pub struct Observation {
     /// What was seen of a body that ran on a device; null where none did.
     #[serde(default)]
     pub device: Option<Box<OnDevice>>,
+    /// Where the life of the repeat went.
+    #[serde(default)]
+    pub ledger: Ledger,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
     /// Every occurrence of every `measure` block of the measured windows, in order of their ends.

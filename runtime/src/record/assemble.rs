@@ -2,12 +2,13 @@
 
 use super::derive::{Measured, metrics};
 use super::warning::{Warning, doubts, memory, missing, notes, sampled_memory, stability};
-use super::{Agreement, CaseRecord, CaseStatus, MetricRecord, Process, agree};
+use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
 use crate::metric::{Course, DEVICE_METRICS, METRICS};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
+use crate::verify::{self, Agreement, Examined, agree};
 
 /// What is known of a case before it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +56,16 @@ pub fn assemble(
     let status = status(&repeats, planned);
     let work = verified_work(&repeats).cloned();
     let agreement = agreement(&repeats, work.as_ref(), case.equivalence, reference);
+    let findings = verify::judge(&Examined {
+        equivalence: case.equivalence,
+        agreement: &agreement,
+        reference: match reference {
+            Reference::Itself => work.as_ref(),
+            Reference::Work(work) => Some(work),
+            Reference::Missing(_) => None,
+        },
+        repeats: &repeats,
+    });
 
     let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
@@ -85,6 +96,7 @@ pub fn assemble(
         description: case.description,
         tier: case.tier,
         version: case.version,
+        equivalence: Some(case.equivalence),
         status,
         headline,
         metrics,
@@ -92,6 +104,7 @@ pub fn assemble(
         median_repeat,
         work,
         agreement,
+        findings,
         course,
         stopped: None,
         warnings: warnings.iter().map(ToString::to_string).collect(),
@@ -178,7 +191,8 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
     let custom = || {
         let own = |metric: &&MetricRecord| {
-            !["region/", "phase/"].iter().any(|of| metric.name.starts_with(of)) && !listed(&metric.name)
+            !["region/", "phase/", "time/"].iter().any(|of| metric.name.starts_with(of))
+                && !listed(&metric.name)
         };
         metrics.iter().filter(has_value).find(own)
     };

@@ -3,12 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::process::short;
-use super::{
-    Agreement, CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RunId, RunRecord,
-};
+use super::{CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RunId, RunRecord};
 use crate::bencher::Ticket;
 use crate::metric::{Course, Reading};
 use crate::plan::CaseId;
+use crate::verify::{Agreement, Finding};
 
 /// A promoted run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +47,9 @@ pub struct BaselineCase {
     pub ticket: Option<Ticket>,
     /// How its work stood to the reference's.
     pub agreement: Agreement,
+    /// What took its rank away: empty where nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// How most of its repeats ran; null in a baseline that was promoted before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<Course>,
@@ -79,6 +81,7 @@ impl From<&CaseRecord> for BaselineCase {
             processes: case.processes.clone(),
             ticket: case.work.as_ref().map(|work| work.ticket.clone()),
             agreement: case.agreement.clone(),
+            findings: case.failed_rules().cloned().collect(),
             course: case.course,
         }
     }

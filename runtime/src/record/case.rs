@@ -6,7 +6,9 @@ use super::{Estimate, Process};
 use crate::bencher::Work;
 use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
+use crate::registry::Equivalence;
 use crate::run::Repeat;
+use crate::verify::{Agreement, Finding, Severity};
 
 /// One case of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,9 @@ pub struct CaseRecord {
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
+    /// How far its work must agree with the reference's; null in a record of an earlier version.
+    #[serde(default)]
+    pub equivalence: Option<Equivalence>,
     /// How it ended.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
@@ -37,6 +42,9 @@ pub struct CaseRecord {
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
+    /// What the rules found: where one fails it, it is not ranked.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
     /// case that is `unsteady` has no figure that a gate could go by.
     #[serde(default)]
@@ -94,24 +102,6 @@ pub struct MetricRecord {
     pub values: Vec<Reading>,
     /// The estimate over those that have a value; `None` when none has.
     pub estimate: Option<Estimate>,
-}
-
-/// How the work of a case stands to the reference's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Agreement {
-    /// It is the reference.
-    Reference,
-    /// It agrees, as far as the scenario asks.
-    Agrees,
-    /// It differs: in what.
-    Differs(Vec<String>),
-    /// It differs as the adapter said it would: listed apart, no failure.
-    Declared(String),
-    /// There was nothing to compare: why.
-    Unverified(String),
-    /// The scenario does not ask.
-    NotAsked,
 }
 
 impl MetricRecord {
@@ -173,6 +163,7 @@ impl CaseRecord {
             description: self.description.clone(),
             tier: self.tier,
             version: self.version.clone(),
+            equivalence: self.equivalence,
             status: self.status.clone(),
             headline: self.headline.clone(),
             metrics: self.metrics.clone(),
@@ -180,6 +171,7 @@ impl CaseRecord {
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
+            findings: self.findings.clone(),
             course: self.course,
             stopped: self.stopped,
             warnings: self.warnings.clone(),
@@ -194,13 +186,18 @@ impl CaseRecord {
 
     /// Whether a repeat failed, or the case's work does not verify.
     pub fn has_failed(&self) -> bool {
-        matches!(self.status, CaseStatus::Failed(_)) || matches!(self.agreement, Agreement::Differs(_))
+        matches!(self.status, CaseStatus::Failed(_)) || self.failed_rules().next().is_some()
+    }
+
+    /// What takes its rank away.
+    pub fn failed_rules(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Fail)
     }
 
     /// Whether the case may be ranked beside others of its scenario and point.
     pub fn ranked(&self) -> bool {
         let verified =
             matches!(self.agreement, Agreement::Reference | Agreement::Agrees | Agreement::NotAsked);
-        self.status == CaseStatus::Measured && verified
+        self.status == CaseStatus::Measured && verified && self.failed_rules().next().is_none()
     }
 }

@@ -35,7 +35,7 @@ impl Filed for JournalEntry<'_> {
 
     fn check(&self) -> Result<(), String> {
         match &self.repeat.outcome {
-            Outcome::Measured { seen, work } => {
+            Outcome::Measured { seen, work, .. } => {
                 observation(seen)?;
                 let moments = work.iter().flat_map(|work| &work.content.moments);
                 moments.into_iter().try_for_each(|(field, of)| {

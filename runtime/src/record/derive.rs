@@ -4,7 +4,7 @@
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
 use crate::metric::{
-    DEVICE_METRICS, Direction, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
+    DEVICE_METRICS, Direction, Ledger, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
 };
 use crate::run::{Outcome, Repeat};
 use crate::stats;
@@ -42,6 +42,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
             record(metric.name, &metric.unit, metric.direction, measured.iter().map(read))
         })
         .collect();
+    metrics.extend(ledger(measured));
     metrics.extend(phases(measured));
     metrics.extend(regions(measured));
     metrics.extend(custom(measured));
@@ -225,6 +226,22 @@ fn phases(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
             device.phase_shares().iter().find(|(phase, _)| *phase == name).map(|(_, share)| *share)
         }));
     }
+    found
+}
+
+/// Where the life of each repeat went, in the order of that life; last, what nothing tells of it.
+fn ledger(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    if measured.iter().all(|one| one.seen.ledger == Ledger::default()) {
+        return Vec::new(); // repeats of an earlier version
+    }
+    let of = |name: &str, read: &dyn Fn(&Measured<'_>) -> u64| {
+        let values = measured.iter().map(|one| Reading::Value(read(one) as f64 * 1e-9));
+        record(&format!("time/{name}"), &Unit::SECONDS, Direction::Information, values)
+    };
+    let entries = Ledger::ENTRIES.iter().map(|(entry, name)| of(name, &|one| one.seen.ledger.get(*entry)));
+    let entries = entries.filter(|metric| metric.estimate.is_some_and(|estimate| estimate.median > 0.0));
+    let mut found: Vec<MetricRecord> = entries.collect();
+    found.push(of("unexplained", &|one| one.repeat.slot.saturating_sub(one.seen.ledger.sum())));
     found
 }
 

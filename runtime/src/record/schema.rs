@@ -1,6 +1,6 @@
 //! The form in which records are kept: JSON in a versioned envelope.
 //!
-//! Every file is `{"schema": 1, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
+//! Every file is `{"schema": 2, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
 //! older one step by step, and says of a damaged file where the damage lies: by line and
 //! column where it is no JSON, else by the path to the part that does not fit.
 //!
@@ -12,15 +12,32 @@ use std::fmt;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::json::{Reader, Tree};
 
 /// The schema that this version writes, and the newest that it reads.
-pub const SCHEMA: u64 = 1;
+pub const SCHEMA: u64 = 2;
 
-/// What lifts older files, oldest first. The first schema is 1, so there is nothing to lift yet.
-const STEPS: &[Step] = &[];
+/// What lifts older files, oldest first.
+const STEPS: &[Step] = &[Step { from: 1, lift: findings }];
+
+/// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
+fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
+    let lift = |case: &mut Value| {
+        let Some(what) = case["agreement"]["differs"].as_array() else { return };
+        let words: Vec<&str> = what.iter().filter_map(Value::as_str).collect();
+        case["findings"] = json!([{
+            "rule": "same-work", "severity": "fail", "repeats": [0], "detail": words.join("; "), "remedy": ""
+        }]);
+    };
+    match kind {
+        Kind::Case => lift(&mut record),
+        Kind::Baseline => record["cases"].as_array_mut().into_iter().flatten().for_each(lift),
+        Kind::Run | Kind::Repeat => {}
+    }
+    Ok(record)
+}
 
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
 struct Step {
@@ -198,7 +215,7 @@ mod tests {
         let file = write(&Toy { weight: 2.5 }).expect("a finite weight");
         assert_eq!(
             String::from_utf8_lossy(&file),
-            "{\"schema\":1,\"kind\":\"case\",\"record\":{\"weight\":2.5}}\n"
+            "{\"schema\":2,\"kind\":\"case\",\"record\":{\"weight\":2.5}}\n"
         );
         assert_eq!(read::<Toy>(&file).expect("just written"), Toy { weight: 2.5 });
     }
@@ -211,19 +228,19 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_whatever_it_holds() {
-        let said = refusal(r#"{"schema": 2, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
-        assert_eq!(said, "it is of schema 2 and this version reads up to 1: upgrade weighbridge");
+        let said = refusal(r#"{"schema": 3, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
+        assert_eq!(said, "it is of schema 3 and this version reads up to 2: upgrade weighbridge");
     }
 
     #[test]
     fn another_kind_is_refused_by_name() {
-        let said = refusal(r#"{"schema": 1, "kind": "baseline", "record": {"weight": 1.0}}"#);
+        let said = refusal(r#"{"schema": 2, "kind": "baseline", "record": {"weight": 1.0}}"#);
         assert_eq!(said, "it holds a `baseline` where a `case` belongs");
     }
 
     #[test]
     fn damage_is_told_with_its_place() {
-        let whole = "{\"schema\": 1, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
+        let whole = "{\"schema\": 2, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
         for cut in 0..whole.len() {
             let said = refusal(&whole[..cut]);
             assert!(
@@ -235,7 +252,7 @@ mod tests {
         assert!(said.ends_with("weight: expected a number, found null"), "{said}");
         let said = refusal(&whole.replace("1.0", "NaN"));
         assert!(said.contains("line 2"), "{said}");
-        let said = refusal(&whole.replace("\"schema\": 1", "\"schema\": -1"));
+        let said = refusal(&whole.replace("\"schema\": 2", "\"schema\": -1"));
         assert!(said.contains("`schema`"), "{said}");
         assert!(refusal(&format!("{whole} {{}}")).contains("trailing"), "two documents in one file");
     }
@@ -243,7 +260,7 @@ mod tests {
     #[test]
     fn an_older_schema_is_lifted_step_by_step() {
         // A schema 0 that never was: it called the weight `mass` and gave it in grams.
-        let steps = [Step {
+        let weight = Step {
             from: 0,
             lift: |kind, mut record| {
                 assert_eq!(kind, Kind::Case);
@@ -251,14 +268,26 @@ mod tests {
                 record = serde_json::json!({ "weight": grams / 1000.0 });
                 Ok(record)
             },
-        }];
+        };
+        let steps = [weight, Step { from: 1, lift: |_, record| Ok(record) }];
         let old = br#"{"schema": 0, "kind": "case", "record": {"mass": 2500}}"#;
         assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), Toy { weight: 2.5 });
 
         let odd = br#"{"schema": 0, "kind": "case", "record": {}}"#;
         let said = read_with::<Toy>(&steps, odd).expect_err("nothing to lift").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 1: no mass");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 2: no mass");
         let said = read::<Toy>(old).expect_err("there is no step from 0").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 1: no step leads on from 0");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 2: no step leads on from 0");
+    }
+
+    #[test]
+    fn what_took_a_rank_away_before_there_were_findings_is_one() {
+        let case = json!({ "id": 1, "agreement": { "differs": ["elements: 2", "fields: x"] } });
+        let lifted = findings(Kind::Case, case.clone()).unwrap();
+        assert_eq!(lifted["findings"][0]["detail"], "elements: 2; fields: x");
+        assert_eq!((&lifted["findings"][0]["rule"], &lifted["id"]), (&json!("same-work"), &json!(1)));
+        let lifted = findings(Kind::Baseline, json!({ "cases": [{ "agreement": "agrees" }, case] })).unwrap();
+        assert_eq!(lifted["cases"][0].get("findings"), None);
+        assert_eq!(lifted["cases"][1]["findings"][0]["severity"], "fail");
     }
 }

@@ -1,7 +1,8 @@
 //! The one line that ends every run, in a fixed grammar: `weighbridge: key=value ...`.
 
 use crate::compare::Comparison;
-use crate::record::{Agreement, CaseRecord, CaseStatus, RunRecord};
+use crate::record::{CaseRecord, CaseStatus, RunRecord};
+use crate::verify::Agreement;
 
 /// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`.
 pub fn summary(run: &RunRecord, exit: u8) -> String {

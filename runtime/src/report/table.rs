@@ -7,8 +7,9 @@ use super::machine::fake_device;
 use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
 use crate::plan::CaseId;
-use crate::record::{Agreement, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::record::{CaseRecord, CaseStatus, MetricRecord, RunRecord};
 use crate::run::{Outcome, Repeat};
+use crate::verify::{Agreement, Severity};
 
 /// How a case changed against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
@@ -175,6 +176,12 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
             }
             _ => {}
         }
+        // What differs from the reference has been told with its parts.
+        let differs = matches!(case.agreement, Agreement::Differs(_));
+        for finding in case.failed_rules().filter(|finding| !(differs && finding.rule == "same-work")) {
+            let repeats = within(&finding.repeats);
+            say(Style::Red, "not verified", case, &format!("{finding}{repeats}\n{}", finding.remedy));
+        }
     }
     text.push_str(&incomplete(cases, terminal));
     text.push_str(&warnings(cases, terminal));
@@ -200,18 +207,29 @@ fn whose(cases: &[&CaseId]) -> String {
     }
 }
 
-/// Warnings, each said once with the cases that have it.
+/// In which repeats, where that is not of all of the case.
+fn within(repeats: &[u32]) -> String {
+    match repeats {
+        [] => String::new(),
+        [one] => format!(" (repeat {one})"),
+        [first, ..] => format!(" (repeat {first} and {} more)", repeats.len() - 1),
+    }
+}
+
+/// Warnings and caveats, each said once with the cases that have it.
 fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let mut said: Vec<(&str, Vec<&CaseId>)> = Vec::new();
+    let mut said: Vec<(String, Vec<&CaseId>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
-        for warning in &case.warnings {
-            match said.iter_mut().find(|(text, _)| text == warning) {
+        let caveats = case.findings.iter().filter(|finding| finding.severity == Severity::Caveat);
+        let caveats = caveats.map(|finding| format!("{finding}{}", within(&finding.repeats)));
+        for warning in caveats.chain(case.warnings.iter().cloned()) {
+            match said.iter_mut().find(|(text, _)| *text == warning) {
                 Some((_, ids)) => ids.push(&case.id),
                 None => said.push((warning, vec![&case.id])),
             }
         }
     }
-    let line = |(warning, ids): &(&str, Vec<&CaseId>)| {
+    let line = |(warning, ids): &(String, Vec<&CaseId>)| {
         format!("{}: {}: {warning}\n", terminal.paint(Style::Yellow, "warning"), whose(ids))
     };
     let hidden = said.len().saturating_sub(MOST_WARNINGS);

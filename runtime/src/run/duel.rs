@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::process::{Ended, Opened, Process, Program, Watch};
 use super::protocol::Ask;
+use super::reference::Known;
 use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, PerIteration, Phase, Purpose, Work, grow};
+use crate::bencher::{BLOCK, Key, PerIteration, Phase, Purpose, Spot, Work, grow};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan};
 use crate::stats::SplitMix64;
@@ -48,14 +49,25 @@ pub struct Duel<'a> {
     pub plan: &'a Plan,
     /// The scratch directory of a repeat.
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
-    /// Where a verifying repeat writes the hashes of its elements; nobody reads them.
-    pub hashes: PathBuf,
+    /// Hashes what both sides deliver: drawn for this duel, and kept nowhere.
+    pub key: Key,
     /// The fewest iterations of a block: a planted slowdown repeats a share of them.
     pub least: u64,
     /// Draws the order within pairs, the order of starts, and the padding.
     pub seed: u64,
     /// Set when the user asks for an end.
     pub interrupted: &'a AtomicBool,
+}
+
+/// What both sides delivered in an unmeasured repeat.
+#[derive(Default)]
+pub struct Verified {
+    /// The baseline's work, and the candidate's.
+    pub works: [Option<Work>; 2],
+    /// Whether the candidate's elements are the baseline's, by the duel's key; `None` where one handed in none.
+    pub same: Option<bool>,
+    /// The baseline's elements: measured repeats of both sides are held against them.
+    known: Option<Known>,
 }
 
 /// What one round gave.
@@ -100,16 +112,23 @@ impl Duel<'_> {
     ///
     /// # Errors
     /// What a side ended with.
-    pub fn verify(&self, cases: [&CaseId; 2]) -> Result<[Option<Work>; 2], Broken> {
-        let mut works = [None, None];
+    pub fn verify(&self, cases: [&CaseId; 2]) -> Result<Verified, Broken> {
+        let mut verified = Verified::default();
         for side in [0, 1] {
-            let mut ask = self.ask(cases[side], 0, Purpose::Verify);
-            ask.hashes = Some(self.hashes.clone());
+            let ask = self.ask(cases[side], 0, Purpose::Verify);
             let ended = self.start(side, 0)?.run(&ask, self.watch(self.is_resident(cases[side])), true);
-            let Outcome::Measured { work, .. } = Self::repeat(side, ended, &ask)?.outcome else { continue };
-            works[side] = work;
+            let (repeat, spots) = Self::repeat(side, ended, &ask)?;
+            let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
+            verified.works[side] = work;
+            match &verified.known {
+                None if side == 0 && !spots.is_empty() => verified.known = Some(Known::of(&spots, &evidence)),
+                Some(known) if side == 1 => {
+                    verified.same = known.compare(ask.purpose, &evidence, &spots).same;
+                }
+                _ => {}
+            }
         }
-        Ok(works)
+        Ok(verified)
     }
 
     /// One round, the `number`-th. `iterations` is what a block of the case has: chosen in its first round, and the
@@ -122,15 +141,18 @@ impl Duel<'_> {
         cases: [&CaseId; 2],
         number: u32,
         iterations: &mut Option<u64>,
+        verified: &Verified,
     ) -> Result<Round, Broken> {
         let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
         let first = random.below(2) as usize;
         let second = 1 - first;
-        let one = match self.open(first, cases[first], number, random.draw())? {
+        let one = match self.open(first, cases[first], number, random.draw(), verified)? {
             Reached::Blocks(opened) => opened,
-            Reached::End(repeat) => return self.repeats(cases, number, first, repeat, &mut random),
+            Reached::End(repeat) => {
+                return self.repeats(cases, number, first, repeat, &mut random, verified);
+            }
         };
-        let Reached::Blocks(two) = self.open(second, cases[second], number, random.draw())? else {
+        let Reached::Blocks(two) = self.open(second, cases[second], number, random.draw(), verified)? else {
             return Err(unlike(SIDES[first]));
         };
         let mut sides = [one, two];
@@ -176,11 +198,12 @@ impl Duel<'_> {
         first: usize,
         repeat: Repeat,
         random: &mut SplitMix64,
+        verified: &Verified,
     ) -> Result<Round, Broken> {
         let mut of = [Vec::new(), Vec::new()];
         of[first].push(repeat);
         for side in [1 - first, 1 - first, first] {
-            match self.open(side, cases[side], number, random.draw())? {
+            match self.open(side, cases[side], number, random.draw(), verified)? {
                 Reached::End(repeat) => of[side].push(repeat),
                 Reached::Blocks(_) => return Err(unlike(SIDES[first])),
             }
@@ -211,10 +234,9 @@ impl Duel<'_> {
             purpose,
             limits: self.plan.limits,
             seed: self.plan.seed,
-            hold_seed: self.seed ^ u64::from(number),
+            key: self.key,
             scratch: (self.scratch)(case, number),
             memory: (!self.is_resident(case)).then_some(self.plan.memory),
-            hashes: None,
             paced: purpose == Purpose::Measure,
             keep: false,
             platform: self.plan.platform,
@@ -244,28 +266,46 @@ impl Duel<'_> {
     }
 
     /// Starts a side and waits until it has come to its blocks, or to its end.
-    fn open(&self, side: usize, case: &CaseId, number: u32, drawn: u64) -> Result<Reached, Broken> {
+    fn open(
+        &self,
+        side: usize,
+        case: &CaseId,
+        number: u32,
+        drawn: u64,
+        verified: &Verified,
+    ) -> Result<Reached, Broken> {
         let ask = self.ask(case, number, Purpose::Measure);
         match self.start(side, drawn)?.open(&ask, self.watch(self.is_resident(case))) {
             Ok(opened) => Ok(Reached::Blocks(opened)),
-            Err(ended) => Ok(Reached::End(Self::repeat(side, *ended, &ask)?)),
+            Err(ended) => {
+                let (mut repeat, spots) = Self::repeat(side, *ended, &ask)?;
+                if let (Outcome::Measured { evidence, .. }, Some(known)) =
+                    (&mut repeat.outcome, &verified.known)
+                {
+                    known.note(ask.purpose, evidence, &spots);
+                }
+                Ok(Reached::End(repeat))
+            }
         }
     }
 
     /// What a repeat ended with, if it ended well.
-    fn repeat(side: usize, ended: Ended, ask: &Ask) -> Result<Repeat, Broken> {
+    fn repeat(side: usize, ended: Ended, ask: &Ask) -> Result<(Repeat, Vec<Spot>), Broken> {
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
         match ended.outcome {
-            Some((outcome @ Outcome::Measured { .. }, _)) => Ok(Repeat {
-                number: 0,
-                purpose: ask.purpose,
-                slot: nanoseconds(slot),
-                start: start.map(nanoseconds),
-                tree,
-                outcome,
-            }),
+            Some((outcome @ Outcome::Measured { .. }, spots)) => {
+                let repeat = Repeat {
+                    number: 0,
+                    purpose: ask.purpose,
+                    slot: nanoseconds(slot),
+                    start: start.map(nanoseconds),
+                    tree,
+                    outcome,
+                };
+                Ok((repeat, spots))
+            }
             outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
         }
     }

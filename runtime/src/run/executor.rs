@@ -8,7 +8,7 @@ use super::process::{Ended, Process, Program, Watch};
 use super::protocol::Ask;
 use super::repeat::{Resident, execute};
 use super::{Failure, How, Outcome};
-use crate::bencher::Phase;
+use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
@@ -98,9 +98,9 @@ fn failed(how: How, detail: String, slot: Duration) -> Ended {
     ended(Outcome::Failed(failure), Vec::new(), slot)
 }
 
-fn ended(outcome: Outcome, held: Vec<String>, slot: Duration) -> Ended {
+fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
     Ended {
-        outcome: Some((outcome, held)),
+        outcome: Some((outcome, spots)),
         start: None,
         slot,
         tree: None,
@@ -117,7 +117,7 @@ pub(super) struct InProcess(Resident);
 impl Executor for InProcess {
     fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
         let begun = Instant::now();
-        let (outcome, held) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
-        ended(outcome, held, begun.elapsed())
+        let (outcome, spots) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
+        ended(outcome, spots, begun.elapsed())
     }
 }

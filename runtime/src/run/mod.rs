@@ -12,12 +12,13 @@ mod left_behind;
 mod outcome;
 mod process;
 mod protocol;
+mod reference;
 mod repeat;
 mod schedule;
 mod stop;
 
 pub use child::serve;
-pub use duel::{Broken, Duel, Round, Side};
+pub use duel::{Broken, Duel, Round, Side, Verified};
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use process::Program;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{Phase, Purpose, Work};
+use crate::bencher::{Evidence, Phase, Purpose, Work};
 use crate::metric::Observation;
 
 /// One whole life cycle of a case, ended.
@@ -43,6 +43,9 @@ pub enum Outcome {
         seen: Box<Observation>,
         /// Its work ticket, if it handed one in.
         work: Option<Work>,
+        /// What the rules of the stage `verify` judge by.
+        #[serde(default)]
+        evidence: Box<Evidence>,
     },
     /// It did not.
     Failed(Failure),

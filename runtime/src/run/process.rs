@@ -16,10 +16,10 @@ use nix::unistd::Pid;
 
 use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
 use super::{Failure, How, Outcome, TreeMemory, left_behind};
-use crate::bencher::{PerIteration, Phase};
+use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::device::{Platform, ProcessTree};
 use crate::json::{Frames, send};
-use crate::metric::{Block, Observation, TimedBy};
+use crate::metric::{Block, Entry, Observation, TimedBy};
 use crate::worker::Place;
 
 /// How often the parent looks at the memory and the deadline of a child that is silent.
@@ -85,7 +85,7 @@ pub(super) struct Watch<'a> {
 #[derive(Debug)]
 pub(super) struct Ended {
     /// `None` when the run was interrupted.
-    pub(super) outcome: Option<(Outcome, Vec<String>)>,
+    pub(super) outcome: Option<(Outcome, Vec<Spot>)>,
     pub(super) start: Option<Duration>,
     pub(super) slot: Duration,
     pub(super) tree: Option<TreeMemory>,
@@ -223,7 +223,10 @@ impl Process {
                 match self.frames.next::<Say>() {
                     Err(error) => return End::Garbled(error.to_string()),
                     Ok(None) => break,
-                    Ok(Some(Say::Hello { version: VERSION, debug })) => return End::Greeted { debug },
+                    Ok(Some(Say::Hello { version: VERSION, debug })) => {
+                        seen.greeted.get_or_insert_with(|| seen.begun.elapsed());
+                        return End::Greeted { debug };
+                    }
                     Ok(Some(Say::Hello { version, .. })) => {
                         return End::Garbled(format!(
                             "the child speaks version {version}, the parent {VERSION}"
@@ -308,7 +311,7 @@ impl Process {
         seen: &Seen,
         watch: Watch<'_>,
         stderr: &[u8],
-    ) -> Option<(Outcome, Vec<String>)> {
+    ) -> Option<(Outcome, Vec<Spot>)> {
         let fail = |how, detail: String| {
             let stderr = tail(stderr);
             Outcome::Failed(Failure { how, phase: seen.phase, detail, stderr })
@@ -326,7 +329,12 @@ impl Process {
                 Answer::Failed(failure) => {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
-                answer => answer.into_outcome(),
+                Answer::Measured { seen: mut observation, work, evidence, spots } => {
+                    let start = seen.greeted.unwrap_or_default();
+                    observation.ledger.add(Entry::Start, start.as_nanos() as u64);
+                    (Outcome::Measured { seen: observation, work, evidence }, spots)
+                }
+                skipped @ Answer::Skipped(_) => skipped.into_outcome(),
             },
             End::Overclaimed { claimed, passed } => {
                 (fail(How::Clock, overclaimed(Duration::from_nanos(claimed), passed)), vec![])
@@ -428,7 +436,7 @@ fn tail(bytes: &[u8]) -> String {
     const BYTES: usize = 4 << 10;
     let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(BYTES)..]);
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+    visible(&lines[lines.len().saturating_sub(LINES)..].join("\n"))
 }
 
 /// Why listening ended.
@@ -464,11 +472,13 @@ struct Seen {
     begun: Instant,
     /// When the set-up was over.
     set_up: Option<Instant>,
+    /// How long it was until a fresh process had greeted.
+    greeted: Option<Duration>,
 }
 
 impl Seen {
     fn since(begun: Instant) -> Self {
-        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None }
+        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None }
     }
 
     fn pass_into(&mut self, phase: Phase) {

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Limits, PerIteration, Phase, Purpose, Work};
+use crate::bencher::{Evidence, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
 use crate::device::Platform;
 use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -43,14 +43,12 @@ pub struct Ask {
     pub limits: Limits,
     /// The run's seed.
     pub seed: u64,
-    /// Draws the batches that are held back.
-    pub hold_seed: u64,
+    /// Hashes what is delivered; the parent compares.
+    pub key: Key,
     /// The repeat's own directory; made on demand, removed by the parent.
     pub scratch: PathBuf,
     /// The most bytes of data that the process may have.
     pub memory: Option<u64>,
-    /// Where a verifying repeat writes the hashes of all elements, sorted.
-    pub hashes: Option<PathBuf>,
     /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
     pub paced: bool,
     /// Whether a resident adapter is kept for the next ask, which is for the same one.
@@ -90,8 +88,10 @@ pub enum Answer {
         seen: Box<Observation>,
         /// Its work ticket.
         work: Option<Work>,
-        /// Hashes of the elements of the held-back batches, as hexadecimal digits; empty when verifying.
-        held: Vec<String>,
+        /// What the rules judge by.
+        evidence: Box<Evidence>,
+        /// Hashes of all elements that were looked at, batch by batch.
+        spots: Vec<Spot>,
     },
     /// It failed, and could still say how.
     Failed(Failure),
@@ -105,10 +105,12 @@ impl Answer {
         matches!(self, Self::Failed(Failure { how: How::Device, .. }))
     }
 
-    /// The answer as an outcome, and the held-back hashes that came with it.
-    pub(super) fn into_outcome(self) -> (Outcome, Vec<String>) {
+    /// The answer as an outcome, and the hashes that came with it.
+    pub(super) fn into_outcome(self) -> (Outcome, Vec<Spot>) {
         match self {
-            Self::Measured { seen, work, held } => (Outcome::Measured { seen, work }, held),
+            Self::Measured { seen, work, evidence, spots } => {
+                (Outcome::Measured { seen, work, evidence }, spots)
+            }
             Self::Failed(failure) => (Outcome::Failed(failure), Vec::new()),
             Self::Skipped(why) => (Outcome::Skipped { why }, Vec::new()),
         }

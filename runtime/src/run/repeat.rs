@@ -1,14 +1,12 @@
 //! One repeat, in the process that measures: make the adapter, run the scenario, drop the adapter, answer.
 
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::rc::Rc;
-use std::{any::Any, cell::Cell, fs, io};
+use std::{any::Any, cell::Cell};
 
 use super::protocol::{Answer, Ask};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Purpose, Settings, Yield, read_share};
+use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share, visible};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, find_adapter, find_scenario};
 
@@ -28,7 +26,7 @@ pub fn execute(
     };
     let attempted = catch_unwind(AssertUnwindSafe(|| attempt(ask, resident, Box::new(on_phase), pace)));
     match attempted {
-        Ok(Ok(result)) => answer(ask, result),
+        Ok(Ok(result)) => answer(result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
         Ok(Err(error)) => failed(how(&error), phase.get(), error.to_string()),
         Err(panic) => failed(How::Panic, phase.get(), panic_text(panic.as_ref())),
@@ -67,12 +65,11 @@ fn attempt(
         }
         _ => None,
     };
-    let mut adapter = entry.map(|entry| resident.take(entry)).transpose()?;
     let mut bencher = Bencher::new(Settings {
         purpose: ask.purpose,
         limits: ask.limits,
         seed: ask.seed,
-        hold_seed: ask.hold_seed,
+        key: ask.key,
         scratch: ask.scratch.clone(),
         clock: Clock::monotonic(),
         on_phase,
@@ -83,6 +80,7 @@ fn attempt(
         device: None,
         alone: true,
     });
+    let mut adapter = bencher.open(|| entry.map(|entry| resident.take(entry)).transpose())?;
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
     // What the device has not told yet is of this case, and no other is to be blamed for it.
     let ran = match (ran, bencher.check_device()) {
@@ -114,20 +112,9 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
-fn answer(ask: &Ask, result: Yield) -> Answer {
-    let Yield { seen, work, mut hashes } = result;
-    let mut held = Vec::new();
-    match (&ask.hashes, ask.purpose) {
-        (Some(file), Purpose::Verify) => {
-            hashes.sort_unstable();
-            if let Err(error) = write_hashes(file, &hashes) {
-                let detail = format!("failed to write the hashes of the elements: {error}");
-                return failed(How::Error, Phase::TearDown, detail);
-            }
-        }
-        _ => held = hashes.iter().map(|hash| format!("{hash:032x}")).collect(),
-    }
-    Answer::Measured { seen: Box::new(seen), work, held }
+fn answer(result: Yield) -> Answer {
+    let Yield { seen, work, spots, evidence } = result;
+    Answer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
 }
 
 fn failed(how: How, phase: Phase, detail: String) -> Answer {
@@ -148,28 +135,9 @@ fn how(error: &Error) -> How {
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic that is no text".to_owned())
-}
-
-fn write_hashes(file: &Path, sorted: &[u128]) -> io::Result<()> {
-    let mut writer = io::BufWriter::new(fs::File::create(file)?);
-    for hash in sorted {
-        writer.write_all(&hash.to_le_bytes())?;
-    }
-    writer.flush()
-}
-
-/// Reads what a verifying repeat wrote.
-pub(super) fn read_hashes(file: &Path) -> io::Result<Vec<u128>> {
-    let bytes = fs::read(file)?;
-    Ok(bytes
-        .chunks_exact(16)
-        .map(|hash| u128::from_le_bytes(hash.try_into().expect("chunks of 16")))
-        .collect())
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.map_or_else(|| "a panic that is no text".to_owned(), visible)
 }
 
 #[cfg(test)]
@@ -177,7 +145,7 @@ mod tests {
     use weighbridge_macros::scenario;
 
     use super::*;
-    use crate::bencher::{Limits, skip};
+    use crate::bencher::{Limits, Purpose, skip};
     use crate::device::Platform;
     use crate::registry::Point;
 
@@ -211,10 +179,9 @@ mod tests {
                 purpose: Purpose::Smoke,
                 limits: Limits::SMOKE,
                 seed: 42,
-                hold_seed: 1,
+                key: crate::bencher::Key::draw(),
                 scratch: std::env::temp_dir().join("weighbridge-no-such-scratch"),
                 memory: None,
-                hashes: None,
                 paced: false,
                 keep: false,
                 platform: Platform::Cpu,

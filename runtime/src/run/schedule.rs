@@ -1,7 +1,6 @@
 //! Going through the plan: rounds on the outside, cases on the inside; a failed case is not tried again.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,13 +9,11 @@ use super::event::{Ending, Event};
 use super::executor::{Executor, Turn};
 use super::process::Ended;
 use super::protocol::Ask;
-use super::repeat::read_hashes;
+use super::reference::References;
 use super::stop::Seen;
-use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{Phase, Purpose};
-use crate::metric::Observation;
+use super::{Outcome, Repeat};
+use crate::bencher::{Key, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
-use crate::registry::Equivalence;
 
 /// What a run needs beside its plan.
 pub struct Task<'a> {
@@ -24,8 +21,6 @@ pub struct Task<'a> {
     pub plan: &'a Plan,
     /// Repeats that an earlier part of the run has finished: they are not run again.
     pub finished: &'a [(CaseId, Repeat)],
-    /// Where the hashes of a reference's elements are kept.
-    pub hashes: &'a dyn Fn(&CaseId) -> PathBuf,
     /// The scratch directory of a repeat.
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
@@ -48,6 +43,8 @@ pub(super) fn go<E>(
 ) -> Result<Ending, E> {
     let plan = task.plan;
     let mut progress = Progress::new(task);
+    // Drawn for this part of the run alone, and kept nowhere: what hashes are, nobody else can know.
+    let mut references = References::new(Key::draw());
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
     let mut ending = Ending::Complete;
@@ -64,7 +61,7 @@ pub(super) fn go<E>(
         let case = &plan.cases[index];
         let remaining = progress.remaining();
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
-        let mut ask = ask(task, case, number);
+        let mut ask = ask(task, case, number, references.key());
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
             ask.limits = progress.seen[index].limits(plan.limits);
         }
@@ -79,11 +76,13 @@ pub(super) fn go<E>(
         let ended = executor.run(turn, &ask);
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let Ended { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
-        let Some((outcome, held)) = outcome else {
+        let Some((mut outcome, spots)) = outcome else {
             ending = Ending::Interrupted;
             break;
         };
-        let outcome = progress.check_work(task, case, outcome, &held);
+        if let Outcome::Measured { evidence, .. } = &mut outcome {
+            references.compare(plan, case, ask.purpose, evidence, spots);
+        }
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
         let repeat = Repeat {
             number,
@@ -94,13 +93,16 @@ pub(super) fn go<E>(
             outcome,
         };
         progress.ended(index, &repeat, slot);
+        if progress.is_again(index, number) {
+            continue; // its own outcome is in the journal
+        }
         sink(Event::RepeatEnded { case: &case.id, repeat: &repeat, stdout: &stdout, stderr: &stderr })?;
     }
     sink(Event::Ended(ending))?;
     Ok(ending)
 }
 
-fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
+fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
     let plan = task.plan;
     let purpose = match number {
         0 => Purpose::Verify,
@@ -114,11 +116,9 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32) -> Ask {
         purpose,
         limits: plan.limits,
         seed: plan.seed,
-        // Fresh from the operating system: the subject can neither see it nor guess it.
-        hold_seed: RandomState::new().hash_one((number, std::process::id())),
+        key,
         scratch: (task.scratch)(&case.id, number),
         memory: Some(plan.memory),
-        hashes: (number == 0).then(|| (task.hashes)(&case.id)),
         paced: false,
         keep: false,
         platform: plan.platform,
@@ -140,7 +140,6 @@ struct Progress {
     /// The slots of repeats that verify, and of those that measure: the first go through everything, the others do not.
     slots: [Slots; 2],
     guess: Duration,
-    references: HashMap<PathBuf, Vec<u128>>,
 }
 
 /// What repeats of one kind have taken.
@@ -172,19 +171,18 @@ impl Progress {
             .iter()
             .zip(0..)
             .flat_map(|(round, number)| round.iter().map(move |index| (*index, number)));
-        let left: Vec<(usize, u32)> = numbered.filter(|repeat| !done.contains(repeat)).collect();
+        let mut left: Vec<(usize, u32)> = numbered.filter(|repeat| !done.contains(repeat)).collect();
+        // A run that is taken up again has a new key: the references of what is left are hashed once more, first of all.
+        let again = |index: &usize| {
+            let reference = &plan.cases[*index];
+            done.contains(&(*index, 0))
+                && !given_up.contains(index)
+                && left.iter().any(|(other, _)| plan.cases[*other].compares_with(reference))
+        };
+        let again: Vec<(usize, u32)> = (0..plan.cases.len()).filter(again).map(|index| (index, 0)).collect();
+        left.splice(0..0, again);
         let guess = plan.estimate() / rounds.iter().map(Vec::len).sum::<usize>().max(1) as u32;
-        Self {
-            left,
-            at: 0,
-            given_up,
-            done,
-            round,
-            seen,
-            slots: [Slots::default(); 2],
-            guess,
-            references: HashMap::new(),
-        }
+        Self { left, at: 0, given_up, done, round, seen, slots: [Slots::default(); 2], guess }
     }
 
     fn next(&mut self, plan: &Plan) -> Option<(usize, u32)> {
@@ -214,6 +212,11 @@ impl Progress {
                 self.left.push((index, number));
             }
         }
+    }
+
+    /// Whether an earlier part of the run has finished this repeat: it is run for its hashes alone.
+    fn is_again(&self, index: usize, number: u32) -> bool {
+        self.done.contains(&(index, number))
     }
 
     /// Whether nothing more of this case will be run.
@@ -252,69 +255,6 @@ impl Progress {
             self.given_up.insert(index);
         }
     }
-
-    /// Every element of a held-back batch must be one of the reference's.
-    fn check_work(
-        &mut self,
-        task: &Task<'_>,
-        case: &PlannedCase,
-        outcome: Outcome,
-        held: &[String],
-    ) -> Outcome {
-        let Outcome::Measured { work: Some(work), seen } = &outcome else { return outcome };
-        let asked = case.scenario.equivalence() == Equivalence::Exact && work.ticket.unequal.is_none();
-        let Some(reference) = task.plan.cases.iter().find(|other| case.compares_with(other)) else {
-            return outcome;
-        };
-        if !asked || held.is_empty() {
-            return outcome;
-        }
-        let file = (task.hashes)(&reference.id);
-        // Without the reference's hashes the case is unverified, which its record will say.
-        let known =
-            self.references.entry(file).or_insert_with_key(|file| read_hashes(file).unwrap_or_default());
-        if known.is_empty() {
-            return outcome;
-        }
-        let is_known = |hash: &String| {
-            u128::from_str_radix(hash, 16).is_ok_and(|hash| known.binary_search(&hash).is_ok())
-        };
-        let strangers = held.iter().filter(|hash| !is_known(hash)).count();
-        let again = if is_one_epoch(seen, known.len()) { repeated(held, known) } else { 0 };
-        let (count, detail) = match (strangers, again) {
-            (0, 0) => return outcome,
-            (0, again) => {
-                (again, "are there more often than in an epoch: it delivers the same elements again")
-            }
-            (strangers, _) => (strangers, "are not among the reference's"),
-        };
-        let detail = format!("{count} of {} elements that were looked at {detail}", held.len());
-        Outcome::Failed(Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
-    }
-}
-
-/// Whether each pass of a stream kept to one epoch of so many elements, so that none can come twice in it.
-fn is_one_epoch(seen: &Observation, elements: usize) -> bool {
-    let (passes, batches) =
-        (seen.passes.max(1), (seen.samples.len() as u64 * seen.iterations_per_sample).max(1));
-    // A batch as large as the mean, rounded up; the passes have the warm-up between them, and the first has a batch more and
-    // what was caught up with, most of it after copies.
-    // (A worker's counts may be any.)
-    let left_out = seen.warmup.div_ceil(passes).saturating_add(1).saturating_add(seen.caught_up);
-    let left_out = left_out.saturating_mul(seen.elements.div_ceil(batches));
-    seen.elements.div_ceil(passes).saturating_add(left_out) <= elements as u64
-}
-
-/// How many of these hashes are there more often than among the known ones, which are sorted.
-fn repeated(held: &[String], known: &[u128]) -> usize {
-    let mut counts: HashMap<u128, usize> = HashMap::new();
-    for hash in held.iter().filter_map(|hash| u128::from_str_radix(hash, 16).ok()) {
-        *counts.entry(hash).or_default() += 1;
-    }
-    let in_epoch = |hash: &u128| {
-        known.partition_point(|known| known <= hash) - known.partition_point(|known| known < hash)
-    };
-    counts.iter().map(|(hash, count)| count.saturating_sub(in_epoch(hash))).sum()
 }
 
 #[cfg(test)]

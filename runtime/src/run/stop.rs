@@ -103,7 +103,7 @@ mod tests {
             wall,
             ..Observation::default()
         };
-        let outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+        let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
         let (purpose, slot) = (Purpose::Measure, wall + 1_000_000_000);
         Repeat { number, purpose, slot, start: None, tree: None, outcome }
     }

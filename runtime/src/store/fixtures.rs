@@ -10,12 +10,13 @@ use crate::bencher::{Limits, Purpose, Work};
 use crate::metric::{Direction, Observation, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
-    Agreement, CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest,
-    RunRecord, RunStatus,
+    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+    RunStatus,
 };
 use crate::registry::{AxisValue, Point};
 use crate::run::{Outcome, Repeat};
 use crate::stats;
+use crate::verify::Agreement;
 
 /// A case of scenario `PC-1` at a depth.
 pub(crate) fn case_id(depth: usize) -> CaseId {
@@ -64,7 +65,11 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
-        outcome: Outcome::Measured { seen: Box::new(seen), work: Some(Work::default()) },
+        outcome: Outcome::Measured {
+            seen: Box::new(seen),
+            work: Some(Work::default()),
+            evidence: Box::default(),
+        },
     }
 }
 
@@ -93,6 +98,8 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         median_repeat: Some(1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
+        findings: Vec::new(),
+        equivalence: None,
         course: None,
         stopped: None,
         warnings: Vec::new(),

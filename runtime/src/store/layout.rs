@@ -121,11 +121,6 @@ impl Layout {
         self.scratches(run).join(".kept")
     }
 
-    /// Hashes of the elements that a reference delivered in its verifying repeat.
-    pub fn hashes(&self, run: &RunId, case: &CaseId) -> PathBuf {
-        self.run(run).join("hashes").join(format!("{}.bin", case.file_name()))
-    }
-
     /// All duels.
     pub fn duels(&self) -> PathBuf {
         self.data.join("duels")
@@ -183,8 +178,8 @@ pub(super) fn manifest_in(run: &Path) -> PathBuf {
 }
 
 /// The directories that every run has.
-pub(super) fn directories_in(run: &Path) -> [PathBuf; 5] {
-    ["repeats", "cases", "logs", "scratch", "hashes"].map(|name| run.join(name))
+pub(super) fn directories_in(run: &Path) -> [PathBuf; 4] {
+    ["repeats", "cases", "logs", "scratch"].map(|name| run.join(name))
 }
 
 /// A name as one directory name: `weighbridge-suite/suite` becomes `weighbridge-suite@suite`.

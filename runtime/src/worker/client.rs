@@ -9,15 +9,19 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::Command;
-use super::epoch::Epoch;
+use super::epoch;
 use super::exchange::Exchange;
 use super::place::Place;
 use super::process::Process;
-use super::protocol::{Ask, Batch, Hello, Opened, Run, Say, Usage, VERSION};
+use super::protocol::{
+    Ask, Batch, Held as Handed, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION,
+};
 use crate::bencher::{
-    Audit, Costs, Count, Error, ErrorKind, Kept, Limits, Ran, Remote, Result, Stopped, Used, Whole, skip,
+    Asked, Audit, Costs, Count, Error, ErrorKind, Expected, Held, Kept, Limits, Ran, Remote, Result, Stopped,
+    Used, Whole, skip,
 };
 use crate::device::Platform;
+use crate::metric::Ledger;
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -67,8 +71,9 @@ pub struct Task<'a> {
     pub contract: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
     pub converted: &'a str,
-    /// What an epoch holds, where that is known: the worker's figures are checked by it.
-    pub epoch: Option<Epoch>,
+    /// What an epoch holds, where that is known: the worker's figures are checked by it. Whether batches come in order is
+    /// what the worker says.
+    pub epoch: Option<Expected>,
     /// Whether what it hands out is to be on the device of the platform that the run was asked for, and not on the host.
     pub on_device: bool,
 }
@@ -79,7 +84,7 @@ struct Open {
     folder: PathBuf,
     exchange: Exchange,
     what: Opened,
-    epoch: Option<Epoch>,
+    epoch: Option<Expected>,
     /// Where what it hands out is to be.
     on: Platform,
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
@@ -167,7 +172,10 @@ impl Worker {
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
         let before = self.process.tree().own_memory();
+        let clock = self.process.clock().clone();
+        let begun = clock.now();
         let answer = self.ask("opening a pipeline", &Ask::Open(message));
+        let passed = clock.now() - begun;
         let after = self.process.tree().own_memory();
         let what = match answer {
             Ok(Say::Opened(what)) => *what,
@@ -180,9 +188,19 @@ impl Worker {
                 return Err(error);
             }
         };
+        let costs = [what.costs.convert, what.costs.set_up, what.costs.compile];
+        let claimed = costs.iter().flatten().try_fold(0_u64, |sum, cost| sum.checked_add(*cost));
+        if claimed.is_none_or(|claimed| Duration::from_nanos(claimed) > passed + epoch::SLACK) {
+            let _ = fs::remove_dir_all(&folder);
+            self.alive = false;
+            return Err(self.process.broke(format!(
+                "the worker claims {claimed:?} ns for opening a pipeline, but {passed:?} passed"
+            )));
+        }
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let active = what.backend.clone();
-        let epoch = task.epoch;
+        let in_order = what.order == Order::Kept;
+        let epoch = task.epoch.map(|epoch| Expected { in_order, ..epoch });
         self.open = Some(Open { folder, exchange, what, epoch, on, grown, failed: false });
         if active != on.name() {
             self.close()?;
@@ -354,6 +372,17 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Reads what was copied out of batches.
+    fn held(&mut self, held: &[Handed]) -> Result<Vec<Held>> {
+        let read = |held: &Handed| {
+            let kept = self.read(&held.batch())?;
+            Ok(Held { pass: held.pass, at: held.at, first: held.first, of: held.of, kept })
+        };
+        held.iter().map(read).collect()
+    }
+}
+
 impl Remote for Worker {
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
         let mut ask = Ask::Verify { epoch };
@@ -370,19 +399,26 @@ impl Remote for Worker {
         }
     }
 
-    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
         let Limits { warmup, batches, min_time } = limits;
-        let ask = Ask::Run(Run { epoch, warmup, batches, min_time, hold: hold.to_vec() });
+        let (clock, tree) = (self.process.clock().clone(), self.process.tree());
+        let (begun, cpu_before) = (clock.now(), tree.cpu());
+        let ask = Ask::Run(Run { epoch, warmup, batches, min_time });
         let ran = match self.ask("running the measured loop", &ask)? {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
+        let passed = clock.now() - begun;
+        let cpu_seen = tree.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
         if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
             return Err(Error::of(ErrorKind::Clock, what));
         }
-        let held = ran.held.iter().map(|batch| self.read(batch)).collect::<Result<_>>()?;
-        let ran = Ran {
+        if let Some(Open { epoch: Some(expected), .. }) = &self.open {
+            epoch::check_bytes(expected, ran.elements, ran.bytes)?;
+        }
+        let held = self.held(&ran.held)?;
+        Ok(Ran {
             whole_pass: self.opened()?.whole_pass,
             samples: ran.samples,
             elements: ran.elements,
@@ -404,42 +440,73 @@ impl Remote for Worker {
                 .iter()
                 .map(|audit| Audit { waited: audit.waited, again: audit.again })
                 .collect(),
+            ledger: Ledger {
+                begin: ran.ledger.begin,
+                warm_up: ran.ledger.warm_up,
+                caught_up: ran.ledger.caught_up,
+                measured: ran.ledger.measured,
+                stopped: ran.ledger.stopped,
+                verify: ran.ledger.handed_over,
+                ..Ledger::default()
+            },
+            cpu: ran.cpu.all,
+            cpu_seen: cpu_seen.map(|cpu| cpu.as_nanos() as u64),
+            passed: passed.as_nanos() as u64,
             held,
-        };
-        if let Some(Open { epoch: Some(epoch), what, grown, .. }) = &self.open {
-            epoch.check(&ran, limits, what.order)?;
-            epoch.check_set_up(&ran, *grown, self.costs())?;
-        }
-        Ok(ran)
+        })
     }
 
-    fn time_epoch(&mut self, epoch: u64) -> Result<Whole> {
+    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
         let clock = self.process.clock().clone();
         let begun = clock.now();
-        let timed = match self.ask("timing an epoch", &Ask::Epoch { epoch })? {
-            Say::Timed(timed) => timed,
-            other => return Err(self.not(&other, "`timed`")),
-        };
+        let Asked { batches, limit, least } = asked;
+        let limit = limit.map(|limit| limit.as_nanos() as u64);
+        let timed =
+            match self.ask("timing an epoch", &Ask::Epoch(Unstopped { epoch, batches, limit, least }))? {
+                Say::Timed(timed) => *timed,
+                other => return Err(self.not(&other, "`timed`")),
+            };
         let passed = clock.now() - begun;
-        let (wall, first) = (Duration::from_nanos(timed.wall), Duration::from_nanos(timed.first));
-        if wall > passed || first > wall {
+        let wall = Duration::from_nanos(timed.wall);
+        let parts = timed.begin.checked_add(timed.first);
+        if wall > passed || timed.copied > timed.wall || parts.is_none_or(|parts| parts > timed.wall) {
+            let (begin, first) = (Duration::from_nanos(timed.begin), Duration::from_nanos(timed.first));
             let what = format!(
-                "the worker claims {wall:?} for an epoch and {first:?} for its first batch, but {passed:?} passed"
+                "the worker claims {wall:?} for an epoch, {begin:?} to begin it and {first:?} for its first batch, but \
+                 {passed:?} passed"
             );
             return Err(Error::of(ErrorKind::Clock, what));
         }
-        let whole = Whole { wall, first, elements: timed.elements, batches: timed.batches };
-        if let Some(Open { epoch: Some(epoch), .. }) = &self.open {
-            epoch.check_whole(&whole)?;
+        if let Some(Open { epoch: Some(expected), .. }) = &self.open {
+            let whole = limit.is_none();
+            epoch::check_epoch(expected, timed.elements, timed.batches, whole || timed.ended)?;
         }
-        Ok(whole)
+        Ok(Whole {
+            wall,
+            begin: Duration::from_nanos(timed.begin),
+            first: Duration::from_nanos(timed.first),
+            elements: timed.elements,
+            batches: timed.batches,
+            ended: timed.ended,
+            copied: Duration::from_nanos(timed.copied),
+            usage: timed.usage.into(),
+            held: self.held(&timed.held)?,
+        })
     }
 
     fn limits(&self, asked: Limits) -> Limits {
         match &self.open {
-            Some(Open { epoch: Some(epoch), what, .. }) => epoch.limits(asked, what.lump),
+            Some(Open { epoch: Some(expected), what, .. }) => epoch::limits(expected, asked, what.lump),
             _ => asked,
         }
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        self.open.as_ref().and_then(|open| open.epoch)
+    }
+
+    fn grown(&self) -> Option<u64> {
+        self.open.as_ref().and_then(|open| open.grown)
     }
 
     fn costs(&self) -> Costs {

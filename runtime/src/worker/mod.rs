@@ -26,8 +26,6 @@ mod survivors;
 pub use client::{Task, Worker};
 #[cfg(feature = "worker")]
 pub use command::Command;
-#[cfg(feature = "worker")]
-pub use epoch::Epoch;
 pub(crate) use place::Place;
 #[cfg(feature = "worker")]
 pub use protocol::{Costs, Executed, Hello, Opened, Order};

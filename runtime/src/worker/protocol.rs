@@ -1,4 +1,4 @@
-//! What harness and worker say to each other: version 1 of `docs/worker-protocol.md`, which is written for whoever
+//! What harness and worker say to each other: version 2 of `docs/worker-protocol.md`, which is written for whoever
 //! writes a worker. Both are to be read side by side.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::device::Platform;
 
 /// The version of the protocol: part of the first thing that a worker says.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// A frame longer than this is none.
 pub(super) const LONGEST: u32 = 64 << 20;
@@ -22,7 +22,7 @@ pub(super) enum Ask {
     Verify { epoch: u64 },
     Next {},
     Run(Run),
-    Epoch { epoch: u64 },
+    Epoch(Unstopped),
     Begin { epoch: u64 },
     Advance {},
     Step { band: [usize; 2] },
@@ -33,7 +33,17 @@ pub(super) enum Ask {
     Close {},
 }
 
-/// How much is measured, and which batches of the first pass are copied.
+/// How much of an epoch is gone through without a stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Unstopped {
+    pub(super) epoch: u64,
+    pub(super) batches: u64,
+    /// In nanoseconds.
+    pub(super) limit: Option<u64>,
+    pub(super) least: u64,
+}
+
+/// How much is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Run {
     pub(super) epoch: u64,
@@ -41,7 +51,6 @@ pub(super) struct Run {
     pub(super) batches: u64,
     #[serde(serialize_with = "nanoseconds")]
     pub(super) min_time: Duration,
-    pub(super) hold: Vec<u64>,
 }
 
 fn nanoseconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
@@ -60,7 +69,7 @@ pub(super) enum Say {
     Batch(Batch),
     End(Nothing),
     Ran(Box<Ran>),
-    Timed(Timed),
+    Timed(Box<Timed>),
     Begun(Nothing),
     Stepped(Stepped),
     Used(Usage),
@@ -238,8 +247,48 @@ pub(super) struct Ran {
     pub(super) compile: Option<u64>,
     #[serde(default)]
     pub(super) audit: Vec<Audit>,
+    pub(super) ledger: Ledger,
+    pub(super) cpu: Cpu,
+    pub(super) held: Vec<Held>,
+}
+
+/// Where the time of a run went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Ledger {
+    pub(super) begin: u64,
+    pub(super) warm_up: u64,
+    pub(super) caught_up: u64,
+    pub(super) measured: u64,
+    pub(super) stopped: u64,
+    pub(super) handed_over: u64,
+}
+
+/// CPU time of all processes of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Cpu {
+    pub(super) all: Option<u64>,
+}
+
+/// What was copied out of a batch: a batch of its own, of so many elements of the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Held {
     #[serde(default)]
-    pub(super) held: Vec<Batch>,
+    pub(super) pass: Option<u64>,
+    #[serde(default)]
+    pub(super) at: Option<u64>,
+    #[serde(default)]
+    pub(super) first: u64,
+    pub(super) of: u64,
+    pub(super) elements: u64,
+    #[serde(default)]
+    pub(super) fields: Vec<Field>,
+}
+
+impl Held {
+    /// What was copied, as a batch.
+    pub(super) fn batch(&self) -> Batch {
+        Batch { elements: self.elements, fields: self.fields.clone() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -265,14 +314,19 @@ pub(super) struct Stopped {
     pub(super) others: Option<u64>,
 }
 
-/// A whole epoch by the worker's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// An epoch without a stop by the worker's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Timed {
     pub(super) wall: u64,
-    #[serde(default)]
+    pub(super) begin: u64,
     pub(super) first: u64,
     pub(super) elements: u64,
     pub(super) batches: u64,
+    pub(super) ended: bool,
+    pub(super) copied: u64,
+    pub(super) usage: Usage,
+    #[serde(default)]
+    pub(super) held: Vec<Held>,
 }
 
 /// What the band of a batch holds that was made and not handed over.
@@ -338,18 +392,12 @@ mod tests {
     #[test]
     fn asks_are_written_as_on_the_page() {
         let page = page();
-        let run = Run {
-            epoch: 0,
-            warmup: 2,
-            batches: 40,
-            min_time: Duration::from_millis(500),
-            hold: vec![3, 17, 22, 39],
-        };
+        let run = Run { epoch: 0, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
         let asks = [
             Ask::Verify { epoch: 0 },
             Ask::Next {},
             Ask::Run(run),
-            Ask::Epoch { epoch: 1 },
+            Ask::Epoch(Unstopped { epoch: 0, batches: 157, limit: Some(10_000_000_000), least: 20 }),
             Ask::Begin { epoch: 3 },
             Ask::Advance {},
             Ask::Step { band: [1, 2] },

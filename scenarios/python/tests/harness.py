@@ -87,12 +87,14 @@ class Worker:
 
     def read(self, said: dict[str, Any]) -> dict[str, np.ndarray]:
         """What a batch that was said holds."""
-        content = self.exchange.read_bytes()
         batch = {}
-        for field in said["fields"]:
-            shape = (said["elements"], *field["shape"])
-            dtype = DTYPES[field["dtype"]]
-            batch[field["name"]] = np.frombuffer(content, dtype, int(np.prod(shape)), field["offset"]).reshape(shape)
+        with self.exchange.open("rb") as content:
+            for field in said["fields"]:
+                shape = (said["elements"], *field["shape"])
+                array = np.empty(shape, DTYPES[field["dtype"]])
+                content.seek(field["offset"])
+                assert content.readinto(array.reshape(-1).view(np.uint8)) == array.nbytes
+                batch[field["name"]] = array
         return batch
 
     def verify(self, epoch: int = 0) -> list[dict[str, np.ndarray]]:

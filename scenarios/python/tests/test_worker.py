@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +14,7 @@ import pytest
 
 from weighbridge_worker.adapter import Place, load
 from weighbridge_worker.serve import Case
+from weighbridge_worker.usage import Tree
 
 from .harness import Worker
 
@@ -31,9 +34,13 @@ def hello(worker):
     return said
 
 
+def is_in(copy, batches):
+    return any(np.array_equal(copy["image"], batch["image"]) for batch in batches)
+
+
 def test_the_conversation(worker, images, tmp_path):
     said = hello(worker)
-    assert said["protocol"] == 1 and said["framework"] == "NumPy" and said["version"] == np.__version__
+    assert said["protocol"] == 2 and said["framework"] == "NumPy" and said["version"] == np.__version__
     assert said["module"].endswith("numpy/__init__.py") and said["import"] > 0
     name, opened = worker.open(images, tmp_path, images.spec("Normalize"))
     assert name == "opened", opened
@@ -49,21 +56,35 @@ def test_the_conversation(worker, images, tmp_path):
     expected = images.fields["image"].astype(F) / F(255)
     assert np.array_equal(np.concatenate([batch["image"] for batch in batches]), expected)
 
-    name, ran = worker.ask("run", warmup=2, batches=7, min_time=20_000_000, hold=[0, 3, 6])
+    start = time.perf_counter_ns()
+    name, ran = worker.ask("run", epoch=0, warmup=2, batches=7, min_time=20_000_000)
+    passed = time.perf_counter_ns() - start
     assert name == "ran", ran
     assert len(ran["samples"]) == 7 * ran["passes"] and sum(ran["samples"]) == ran["wall"] >= 20_000_000
     assert ran["ran_out"] and ran["warmup"] == 2 * ran["passes"] and ran["first"] > 0
     assert len(ran["restarts"]) == 2 * ran["passes"], "an epoch has six batches"
     per_pass = [4, 4, 4, 3, 4, 4, 4]
     assert ran["elements"] == sum(per_pass) * ran["passes"] and ran["bytes"] == ran["elements"] * 8 * 8 * 3 * 4
-    assert [held["elements"] for held in ran["held"]] == [4, 3, 4]
-    for held, start in zip(ran["held"], (8, 20, 8), strict=True):
-        assert np.array_equal(worker.read(held)["image"], expected[start : start + held["elements"]])
+    assert [held["pass"] for held in ran["held"]] == [0, 0, 0, 0, *range(1, ran["passes"])]
+    for held in ran["held"]:
+        assert held["of"] == held["elements"] in (3, 4) and is_in(worker.read(held), batches)
     assert ran["usage"]["cpu"] > 0 and ran["stopped"]["wall"] > 0
     assert ran["stopped"]["others"] < 5_000_000 and ran["processes"] == 1 and ran["threads"] == 1
+    told = sum(ran["ledger"].values())
+    assert passed - 50_000_000 < told < passed and ran["ledger"]["measured"] == ran["wall"]
+    assert ran["cpu"]["all"] >= ran["usage"]["cpu"]
 
+    name, timed = worker.ask("epoch", epoch=0, batches=6, limit=10_000_000_000, least=2)
+    assert name == "timed" and (timed["elements"], timed["batches"], timed["ended"]) == (23, 6, True)
+    assert timed["begin"] + timed["first"] + timed["copied"] < timed["wall"] and timed["usage"]["cpu"] > 0
+    assert timed["bytes"] == 23 * 8 * 8 * 3 * 4 and [held["pass"] for held in timed["held"]] == [None] * 4
+    assert all(is_in(worker.read(held), batches) for held in timed["held"])
     name, timed = worker.ask("epoch", epoch=1)
-    assert name == "timed" and timed["elements"] == 23 and timed["batches"] == 6 and timed["wall"] > 0
+    assert name == "timed" and (timed["batches"], timed["held"]) == (6, []), "what is left out is nothing"
+    name, timed = worker.ask("epoch", epoch=1, batches=0, limit=None, least=0)
+    assert name == "timed" and (timed["batches"], timed["held"]) == (6, [])
+    name, timed = worker.ask("epoch", epoch=1, batches=6, limit=0, least=2)
+    assert (timed["batches"], timed["ended"]) == (2, False)
 
     assert worker.ask("begin", epoch=2) == ("begun", {})
     for _ in range(4):
@@ -147,6 +168,21 @@ def test_two_processes_that_convert_the_same_at_once_convert_it_once(tmp_path):
     (folder,) = folders
     assert (folder / "data").read_text() == "whole" and len(made) == 1
     assert all(place.convert is not None for place in places)
+
+
+def test_what_a_process_used_after_the_last_look_at_it_counts_when_it_has_ended():
+    burn = "import time\nprint(flush=True)\ninput()\nwhile time.process_time() < 0.3: pass"
+    tree = Tree()
+    before = tree.look()
+    child = subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    seen = tree.look()
+    child.communicate(b"\n")
+    for _ in range(2):
+        used = tree.look() - before
+        assert 290_000_000 < used.cpu < 600_000_000 and used.cpu > (seen - before).cpu
+        tree._refreshed = 0  # what has ended is found out by looking for it, or by its being gone
+    tree.close()
 
 
 def test_what_cannot_be_done_is_declined_and_what_fails_says_so(worker, images, tmp_path):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from .exchange import Unready, kept, weigh
+from .exchange import Unready, weigh
 from .pipeline import Array, Batch
 
 
@@ -24,10 +24,6 @@ class Device:
     def on_host(self, batch: Mapping[str, Any]) -> Batch:
         """The numbers of a batch on the host; not a copy if they are there."""
         return dict(batch)
-
-    def kept(self, batch: Mapping[str, Any]) -> Batch:
-        """A copy on the host, of the bytes as they lie there now."""
-        return kept(self.on_host(batch))
 
     def wait(self, batch: Mapping[str, Any]) -> None:
         """Returns when all that was enqueued for the batch is done."""

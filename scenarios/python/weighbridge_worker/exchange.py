@@ -29,11 +29,6 @@ def weigh(batch: Mapping[str, Any]) -> tuple[int, int]:
     return elements, size
 
 
-def kept(batch: Batch) -> Batch:
-    """A copy, of the bytes as they lie there now."""
-    return {name: np.array(array, order="C") for name, array in batch.items()}
-
-
 class Exchange:
     """Writes batches where the harness reads them."""
 

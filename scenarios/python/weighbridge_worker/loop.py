@@ -1,18 +1,22 @@
-"""The timed loop: one place for all adapters, and none of them sees which batches it holds."""
+"""The timed loop: one place for all adapters, and none of them knows which batches it copies."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
 from numpy import ndarray
 
+from . import spots
 from .adapter import Loader
 from .device import HOST
+from .ledger import Ledger
 from .pipeline import Batch
+from .spots import Held
 from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
@@ -22,6 +26,10 @@ STOOD, TIMES = 20_000_000_000, 20
 
 IDLE = 100
 """While the clock stands, others than the loop's thread may use one part in so many of the time: they wake up."""
+
+
+HandOver = Callable[[list[Held]], list[dict[str, Any]]]
+"""Writes copies where the harness reads them, and gives what is said of each."""
 
 
 class Empty(Exception):
@@ -50,9 +58,12 @@ class Measured:
     threads: int = 1
     compile: int | None = None
     audits: list[dict[str, int]] = field(default_factory=list)
-    held: list[Batch] = field(default_factory=list)
+    ledger: dict[str, int] = field(default_factory=dict)
+    cpu: int = 0  # of all processes, from the request on
+    held: list[Held] = field(default_factory=list)
+    handed: list[dict[str, Any]] = field(default_factory=list)  # what is said of them
 
-    def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
+    def said(self) -> dict[str, Any]:
         """As the protocol has it."""
         return {
             "samples": self.samples,
@@ -71,6 +82,39 @@ class Measured:
             "threads": self.threads,
             "compile": self.compile,
             "audit": self.audits,
+            "ledger": self.ledger,
+            "cpu": {"all": self.cpu},
+            "held": self.handed,
+        }
+
+
+@dataclass
+class Timed:
+    """What an epoch without a stop took. Times in nanoseconds."""
+
+    wall: int = 0
+    begin: int = 0
+    first: int = 0
+    elements: int = 0
+    bytes: int = 0
+    batches: int = 0
+    ended: bool = False
+    copied: int = 0
+    usage: Usage = field(default_factory=Usage)
+    held: list[Held] = field(default_factory=list)
+
+    def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
+        """As the protocol has it."""
+        return {
+            "wall": self.wall,
+            "begin": self.begin,
+            "first": self.first,
+            "elements": self.elements,
+            "bytes": self.bytes,
+            "batches": self.batches,
+            "ended": self.ended,
+            "copied": self.copied,
+            "usage": asdict(self.usage),
             "held": held,
         }
 
@@ -78,21 +122,28 @@ class Measured:
 class Clock:
     """Says what was used while it ran, and what while it stood."""
 
-    def __init__(self, measured: Measured) -> None:
-        self._measured, self._tree = measured, Tree()
-        self._ran_from = Usage()
+    def __init__(self, measured: Measured, ledger: Ledger) -> None:
+        self._measured, self._ledger, self._tree = measured, ledger, Tree()
+        self._from = self._tree.look()
+        self._ran_from = self._from
         self._stood: tuple[int, int, int] | None = None
 
     def start(self) -> int:
         """Lets the clock run: the last thing before the first request."""
+        start = self._stood_until_now()
+        self._ledger.turn("measured", start)
+        return start
+
+    def _stood_until_now(self) -> int:
         self._ran_from = self._tree.look()
         all_cpu, thread = self._ran_from.cpu, time.thread_time_ns()
         start = now()
         if self._stood is not None:
             stood, cpu, own = self._stood
+            used = max(0, all_cpu - cpu)
             self._measured.stopped_wall += start - stood
-            self._measured.stopped_cpu += all_cpu - cpu
-            self._measured.stopped_others += max(0, (all_cpu - cpu) - (thread - own))
+            self._measured.stopped_cpu += used
+            self._measured.stopped_others += max(0, used - (thread - own))
         return start
 
     def stood_at_work(self, unseen: bool) -> int:
@@ -106,14 +157,15 @@ class Clock:
         wall = now() - stood
         return wall if unseen or others > wall // IDLE else 0
 
-    def leave_out(self) -> None:
+    def leave_out(self, entry: str) -> None:
         """What follows is asked for, but left out: it is neither measured nor time that the clock stands idle."""
-        if self._stood is not None:
-            self.start()
-            self._stood = None
+        at = now() if self._stood is None else self._stood_until_now()
+        self._stood = None
+        self._ledger.turn(entry, at)
 
     def stop(self, end: int) -> None:
         """Stops the clock, which ran until the stamp `end`."""
+        self._ledger.turn("stopped", end)
         thread = time.thread_time_ns()
         own = self._tree.own()
         others = self._tree.others()
@@ -124,6 +176,10 @@ class Clock:
         measured.threads = max(measured.threads, self._tree.threads)
         self._stood = (end, used.cpu, thread)
 
+    def used(self) -> int:
+        """CPU time that all have used since there is this clock, whether it ran or stood."""
+        return (self._tree.look() - self._from).cpu
+
     def close(self) -> None:
         self._tree.close()
 
@@ -132,22 +188,30 @@ class Run:
     """Passes over an epoch, in progress."""
 
     def __init__(self, loader: Loader, epoch: int) -> None:
+        self.ledger = Ledger(now())  # before anything else: this is when the request came
         self.loader, self.epoch, self.measured = loader, epoch, Measured()
-        self.clock = Clock(self.measured)
+        self.clock = Clock(self.measured, self.ledger)
+        self.copies = spots.Copies()
         self.device = loader.device
+        self.handed_out = 0  # batches since the epoch was begun
 
     def begin(self) -> Iterator[Batch]:
         """Begins the epoch anew, with the clock stopped."""
         start = now()
+        before = self.ledger.turn("begin", start)
         iterator = self.loader.begin(self.epoch)
-        self.measured.restarts.append(now() - start)
+        end = now()
+        self.ledger.turn(before, end)
+        self.measured.restarts.append(end - start)
+        self.handed_out = 0
         return iterator
 
     def warm_up(self, iterator: Iterator[Batch], count: int) -> Iterator[Batch]:
         """Goes through so many batches, which are left out."""
         measured, weigh, rewound = self.measured, self.device.weigh, False
-        if count:
-            self.clock.leave_out()
+        if not count:
+            return iterator
+        self.clock.leave_out("warm_up")
         while count:
             start = now()
             batch = next(iterator, None)
@@ -159,7 +223,9 @@ class Run:
                 measured.first = now() - start
             rewound = False
             measured.warmup += 1
+            self.handed_out += 1
             count -= 1
+        self.ledger.turn("stopped", now())
         return iterator
 
     def catch_up(self, iterator: Iterator[Batch]) -> Iterator[Batch]:
@@ -169,14 +235,17 @@ class Run:
         due = self.clock.stood_at_work(unseen=self.device is not HOST)
         if not due:
             return iterator
-        self.clock.leave_out()
+        self.clock.leave_out("caught_up")
         begun = now()
         while now() - begun < due:
             batch = next(iterator, None)
             if batch is None:
-                return self.rewind(False)
+                iterator = self.rewind(False)
+                break
             self.device.weigh(batch)
+            self.handed_out += 1
             self.measured.caught_up += 1
+        self.ledger.turn("stopped", now())
         return iterator
 
     def rewind(self, rewound: bool) -> Iterator[Batch]:
@@ -186,16 +255,30 @@ class Run:
         self.measured.ran_out = True
         return self.begin()
 
-    def measure(self, iterator: Iterator[Batch], batches: int, hold: Collection[int]) -> None:
+    @property
+    def first_pass(self) -> bool:
+        return self.measured.passes == 0
+
+    @property
+    def due(self) -> int:
+        """How many batches of this pass are copied: some whole ones of the first, and a part of one of any later."""
+        return spots.BATCHES if self.first_pass else 1
+
+    def keep(self, batch: Batch, place: int) -> None:
+        """Copies the batch of this place in the epoch, with the clock stopped."""
+        passes, whole = self.measured.passes, self.first_pass
+        self.copies.add(spots.copied(self.device, batch, passes, whole=whole, place=place))
+
+    def measure(self, iterator: Iterator[Batch], batches: int) -> None:
         """One pass over so many batches."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
         done, rewound, elements, size = 0, False, 0, 0
         stamped, add, numpys, device = now, samples.append, ndarray, self.device  # names that are looked up at once
         weigh, on_host = device.weigh, device is HOST
-        held_at = sorted(position for position in hold if position < batches)
+        held_at, audited = spots.drawn(self.due, batches), self.first_pass
         start = last = clock.start()
         while done < batches:
-            # Up to the next batch that is held, so that nothing between two stamps looks for it.
+            # Up to the next batch that is copied, so that nothing between two stamps looks for it.
             goal = held_at[0] + 1 if held_at else batches
             before = len(samples)
             # The timed region: ask, see that it is there, stamp. The stamp that ends this batch starts the next.
@@ -217,20 +300,22 @@ class Run:
                     last = stamp
                     elements += count
                     size += weight
-                if held_at and len(samples) - before == goal - done:
+                if audited and held_at and len(samples) - before == goal - done:
                     self.audit([batch])  # before anything else: what is pending goes on meanwhile
             measured.wall += last - start
             clock.stop(last)
             taken = len(samples) - before
             done += taken
+            self.handed_out += taken
             if done < goal:
                 # The end of the data is no batch: the clock has stopped at the last stamp.
                 iterator, rewound = self.rewind(rewound and not taken), True
             elif held_at:
                 # Copied between two stamps, with the clock stopped.
-                measured.held.append(device.kept(batch))
+                self.keep(batch, self.handed_out - 1)
                 held_at.pop(0)
-                iterator, rewound = self.catch_up(iterator), False
+                if done < batches:
+                    iterator, rewound = self.catch_up(iterator), False
             if done < batches:
                 start = last = clock.start()
         measured.elements += elements
@@ -247,22 +332,28 @@ class Run:
             took.append(now() - start)
         self.measured.audits.append({"waited": took[0], "again": took[1]})
 
-    def scan(self, batches: int, hold: Collection[int], timed: bool = True) -> None:
+    def prepare(self, batches: int) -> None:
+        """Compiles for the next call, with the clock stopped."""
+        before = self.ledger.turn("stopped", now())
+        took = self.loader.prepare(batches)
+        self.ledger.turn(before, now())
+        if took:
+            self.measured.compile = (self.measured.compile or 0) + took
+
+    def scan(self, batches: int, timed: bool = True) -> None:
         """One pass of a system that runs many batches in one call: one sample, or none where it warms up."""
         measured, clock, loader, device = self.measured, self.clock, self.loader, self.device
-        done, rewound, sample = 0, False, 0
+        done, rewound, sample, due = 0, False, 0, self.due
         if not timed:
-            clock.leave_out()
+            clock.leave_out("warm_up")
         while done < batches:
-            took = loader.prepare(batches - done)
-            if took:
-                measured.compile = (measured.compile or 0) + took
+            self.prepare(batches - done)
             start = clock.start() if timed else now()
             made = loader.scan(batches - done)
             weights = [device.weigh(batch) for batch in made]
             end = now()
             if timed:
-                if hold and device is not HOST:
+                if self.first_pass and device is not HOST:
                     self.audit(made)
                 clock.stop(end)
             if not made:
@@ -274,50 +365,145 @@ class Run:
                 sample += end - start
                 measured.elements += sum(elements for elements, _ in weights)
                 measured.bytes += sum(size for _, size in weights)
-                measured.held += [device.kept(batch) for number, batch in enumerate(made, done) if number in hold]
+                # Drawn after the call among all that are still due: those beyond it are drawn anew after the next.
+                for place in spots.drawn(due, batches - done):
+                    if place < len(made):
+                        self.keep(made[place], self.handed_out + place)
+                        due -= 1
             else:
                 measured.warmup += len(made)
             done += len(made)
+            self.handed_out += len(made)
         if timed:
             measured.samples.append(sample)
             measured.wall += sample
             measured.passes += 1
+        else:
+            self.ledger.turn("stopped", now())
+
+    def hand_over(self, put: HandOver) -> Measured:
+        """Writes the copies where the harness reads them, and closes the account."""
+        measured = self.measured
+        self.ledger.turn("handed_over", now())
+        measured.held = self.copies.all()
+        measured.handed = put(measured.held)
+        measured.cpu = self.clock.used()
+        self.ledger.turn("stopped", now())
+        measured.ledger = self.ledger.spent
+        return measured
 
 
-def run(loader: Loader, warmup: int, batches: int, min_time: int, hold: Collection[int], epoch: int = 0) -> Measured:
+def nowhere(held: list[Held]) -> list[dict[str, Any]]:
+    """Nothing is handed over."""
+    return []
+
+
+def run(
+    loader: Loader, warmup: int, batches: int, min_time: int, epoch: int = 0, hand_over: HandOver = nowhere
+) -> Measured:
     """Passes over an epoch, each from its beginning, until the clock has run for `min_time`, or has stood for long."""
     of = Run(loader, epoch)
-    measured, held_at = of.measured, frozenset(hold)
-    while True:
-        iterator = of.begin()
-        hold_now = held_at if measured.passes == 0 else ()
-        if loader.whole_pass:
-            of.scan(max(warmup, measured.passes == 0), (), timed=False)
-            of.scan(batches, hold_now)
-        else:
-            # The first batch of the pipeline is a figure of its own: at least one is left out before it is measured.
-            iterator = of.warm_up(iterator, max(warmup, measured.first is None))
-            of.measure(iterator, batches, hold_now)
-        if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
-            of.clock.close()
-            return measured
+    measured = of.measured
+    try:
+        while True:
+            iterator = of.begin()
+            if loader.whole_pass:
+                of.scan(max(warmup, of.first_pass), timed=False)
+                of.scan(batches)
+            else:
+                # The pipeline's first batch is a figure of its own: at least one is left out before it is measured.
+                iterator = of.warm_up(iterator, max(warmup, measured.first is None))
+                of.measure(iterator, batches)
+            if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
+                return of.hand_over(hand_over)
+    finally:
+        of.clock.close()
 
 
-def epoch(loader: Loader, number: int) -> dict[str, int]:
-    """One whole epoch, from the first request to the end of the last batch, and to that of the first."""
-    iterator, device = loader.begin(number), loader.device
-    elements = size = batches = first = 0
+def epoch(loader: Loader, number: int, batches: int = 0, limit: int | None = None, least: int = 0) -> Timed:
+    """One epoch without a stop, from the call that begins it: to its end, or until `limit` has passed.
+
+    Of `batches` batches that it has, or of the `least` that are gone through at any rate, some are copied in part while
+    the clock runs: whoever stopped it for them would give time to make others.
+    """
+    tree = Tree()
+    try:
+        if loader.whole_pass and batches:
+            return in_one_call(loader, number, batches, tree)
+        return one_by_one(loader, number, batches or least, limit, least, tree)
+    finally:
+        tree.close()
+
+
+def one_by_one(loader: Loader, number: int, among: int, limit: int | None, least: int, tree: Tree) -> Timed:
+    """An epoch of a system that hands out batches."""
+    timed, device = Timed(), loader.device
+    held_at = spots.drawn(spots.BATCHES, among)
+    look_at = sorted({0, *held_at})  # the first batch has a time of its own
+    done = elements = size = 0
     batch: Batch | None = None
+    before = tree.look()
     start = now()
-    for batch in iterator:
-        count, weight = device.weigh(batch)
-        elements += count
-        size += weight
-        batches += 1
-        first = first or now() - start
-    if batch is not None:
+    until = sys.maxsize if limit is None else start + limit
+    iterator = loader.begin(number)
+    begun = end = now()
+    over = False
+    while not over:
+        goal = look_at.pop(0) + 1 if look_at else sys.maxsize
+        for batch in islice(iterator, goal - done):
+            count, weight = device.weigh(batch)
+            end = now()
+            elements += count
+            size += weight
+            done += 1
+            if end >= until and done >= least:
+                over = True
+                break
+        if done < goal and not over:
+            timed.ended = over = True
+        elif done == goal and batch is not None:
+            if done == 1:
+                timed.first = end - begun
+            if done - 1 in held_at:
+                timed.held.append(spots.copied(device, batch, None, whole=False, place=done - 1))
+                stamp = now()
+                timed.copied += stamp - end
+                end = stamp
+    if batch is not None and device is not HOST:
         device.wait(batch)  # nobody looks at it afterwards, so that what is still pending would be nobody's time
-    return {"wall": now() - start, "first": first, "elements": elements, "bytes": size, "batches": batches}
+        end = now()
+    timed.usage = tree.look() - before
+    timed.wall, timed.begin = end - start, begun - start
+    timed.elements, timed.bytes, timed.batches = elements, size, done
+    return timed
+
+
+def in_one_call(loader: Loader, number: int, batches: int, tree: Tree) -> Timed:
+    """An epoch of a system that runs all of its batches in one call: none has a time of its own, not even the first."""
+    timed, device = Timed(ended=True), loader.device
+    before = tree.look()
+    start = now()
+    loader.begin(number)
+    timed.begin = now() - start
+    timed.usage = tree.look() - before
+    loader.prepare(batches)
+    before = tree.look()
+    start = now()
+    made = loader.scan(batches)
+    for batch in made:
+        count, weight = device.weigh(batch)
+        timed.elements += count
+        timed.bytes += weight
+    if made:
+        device.wait(made[-1])
+    end = now()
+    for place in spots.drawn(spots.BATCHES, len(made)):
+        timed.held.append(spots.copied(device, made[place], None, whole=False, place=place))
+    timed.copied = now() - end
+    timed.wall = timed.begin + end - start + timed.copied
+    timed.usage = timed.usage + (tree.look() - before)
+    timed.batches = len(made)
+    return timed
 
 
 def each(loader: Loader, number: int, look: Callable[[Batch], None]) -> None:

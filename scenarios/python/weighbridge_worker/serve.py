@@ -21,6 +21,7 @@ from .device import HOST
 from .exchange import Exchange
 from .pipeline import Array, Batch, Pipeline
 from .protocol import Broken, Channel, Message
+from .spots import Held
 from .usage import Tree
 
 now = time.perf_counter_ns
@@ -131,6 +132,14 @@ class Case:
         for band, part in zip(self.band, parts, strict=True):
             np.copyto(band, part)
 
+    def hand_over(self, held: list[Held]) -> list[Message]:
+        """Writes copies to the exchange, one after the other: what is said of each."""
+        said, offset = [], 0
+        for one in held:
+            batch, offset = self.exchange.put(one.batch, offset)
+            said.append({"pass": one.number, "at": one.place, "first": one.first, "of": one.of, **batch})
+        return said
+
     def close(self) -> None:
         self.iterator = self.stepped = None
         if self.tree is not None:
@@ -193,15 +202,13 @@ class Server:
     def on_run(self, message: Message) -> tuple[str, Message]:
         case = self._open()
         limits = (message["warmup"], message["batches"], message["min_time"])
-        measured = loop.run(case.loader, *limits, message.get("hold", ()), message.get("epoch", 0))
-        held, offset = [], 0
-        for batch in measured.held:
-            said, offset = case.exchange.put(batch, offset)
-            held.append(said)
-        return "ran", measured.said(held)
+        return "ran", loop.run(case.loader, *limits, message.get("epoch", 0), case.hand_over).said()
 
     def on_epoch(self, message: Message) -> tuple[str, Message]:
-        return "timed", loop.epoch(self._open().loader, message["epoch"])
+        case = self._open()
+        most = (message.get("batches", 0), message.get("limit"), message.get("least", 0))
+        timed = loop.epoch(case.loader, message["epoch"], *most)
+        return "timed", timed.said(case.hand_over(timed.held))
 
     def on_begin(self, message: Message) -> tuple[str, Message]:
         case = self._open()

@@ -12,7 +12,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 REFRESH = 20_000_000
 """Nanoseconds after which descendants and threads are looked for anew."""
@@ -48,13 +48,14 @@ class Usage:
         )
 
     def __sub__(self, other: Usage) -> Usage:
+        """What was used between two looks: never less than nothing, whatever has ended meanwhile."""
         return Usage(
-            self.cpu - other.cpu,
-            self.wait - other.wait,
-            self.minor_faults - other.minor_faults,
-            self.major_faults - other.major_faults,
-            self.voluntary - other.voluntary,
-            self.involuntary - other.involuntary,
+            max(0, self.cpu - other.cpu),
+            max(0, self.wait - other.wait),
+            max(0, self.minor_faults - other.minor_faults),
+            max(0, self.major_faults - other.major_faults),
+            max(0, self.voluntary - other.voluntary),
+            max(0, self.involuntary - other.involuntary),
         )
 
 
@@ -144,6 +145,7 @@ class Descendant:
         self.process = process
         self.threads = Threads(process, switches=True)
         self.last = Usage()
+        self.ended = False
 
     def look(self) -> Usage:
         """What it has used; what was seen last, once it has ended."""
@@ -153,7 +155,9 @@ class Descendant:
                 # The name in brackets may hold anything: fields are counted from the last bracket.
                 fields = file.read().rpartition(b")")[2].split()
         except (OSError, ProcessLookupError):
+            self.ended = True
             return self.last
+        self.ended = False
         wait, voluntary, involuntary = self.threads.look()
         now = Usage(cpu, wait, int(fields[7]), int(fields[9]), voluntary, involuntary)
         if now.cpu >= self.last.cpu:
@@ -186,6 +190,12 @@ def descendants(process: int) -> list[int]:
     return found
 
 
+def reaped() -> int:
+    """CPU time of the children that were waited for, and of those that they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((used.ru_utime + used.ru_stime) * 1e9)
+
+
 class Tree:
     """This process and its descendants."""
 
@@ -193,6 +203,7 @@ class Tree:
         self._own = Threads(os.getpid(), switches=False, but=ours)
         self._alive: dict[int, Descendant] = {}
         self._ended = NOTHING
+        self._reaped = reaped()
         self._refreshed = 0
         self.processes = 1
         self.threads = 1
@@ -213,12 +224,18 @@ class Tree:
         """What the descendants have used."""
         if time.monotonic_ns() - self._refreshed > REFRESH:
             self._refresh()
-        total = self._ended
-        if not self._alive:
-            return total
+        waited_for = reaped() - self._reaped  # before the look at each: what ends meanwhile is not counted twice
+        if not self._alive and self._ended is NOTHING and not waited_for:
+            return NOTHING
+        ended, alive = self._ended, NOTHING
         for one in self._alive.values():
-            total = total + one.look()
-        return total
+            used = one.look()
+            if one.ended:
+                ended = ended + used
+            else:
+                alive = alive + used
+        # What a process used between the last look at it and its end is known where it was waited for.
+        return alive + replace(ended, cpu=max(ended.cpu, waited_for))
 
     def _refresh(self) -> None:
         now = descendants(os.getpid())

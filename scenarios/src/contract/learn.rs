@@ -4,8 +4,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Error, Kept, Result, Source, Ticket};
+use weighbridge::{Bencher, Error, Result, See, Source, Ticket};
 
+use super::load::show;
 use super::{Executed, Learner, Steps, open_data};
 use crate::data::DataSet;
 use crate::workload::{Lesson, Parameters};
@@ -35,7 +36,7 @@ pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<Da
 
 impl Learn for Bencher {
     fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
-        let mut steps = learner.open(lesson, data)?;
+        let mut steps = self.open(|| learner.open(lesson, data))?;
         let Executed { transforms, ran_on, synchronised, delivery, workers } = steps.executed();
         self.work(Ticket {
             input: Some(data.digest().to_owned()),
@@ -194,19 +195,19 @@ impl Source for Stream<'_> {
         self.steps.begin(0, &self.start)
     }
 
-    fn next(&mut self) -> Result<Option<Count>> {
+    fn next(&mut self) -> Result<bool> {
         if !self.steps.regroup() {
             if !self.steps.forward()? {
-                return Ok(None);
+                return Ok(false);
             }
             self.steps.backward()?;
             self.steps.update()?;
         }
-        let batch = black_box(self.steps.batch());
-        Ok(Some(Count { elements: batch.elements() as u64, bytes: batch.size() }))
+        Ok(true)
     }
 
-    fn keep(&mut self) -> Result<Kept> {
-        Ok(self.steps.batch().keep())
+    fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+        show(self.steps.batch(), see);
+        Ok(())
     }
 }

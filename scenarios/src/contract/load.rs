@@ -1,15 +1,19 @@
 //! `bencher.load`: a loader's epochs as a stream that the harness can time.
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Count, Direction, Kept, Result, Source, Ticket, Unit, skip};
+use smallvec::SmallVec;
+use weighbridge::{
+    Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Ticket, Unit, skip,
+};
 
 use super::deliver::{check_platform, deliver};
 use super::{Batch, Epochs, Executed, Loader};
 use crate::data::{Cache, DataSet};
-use crate::workload::{PipelineSpec, cut};
+use crate::workload::{Destination, PipelineSpec, cut};
 
 /// Batches that a smoke run has.
 const SMOKE_BATCHES: usize = 2;
@@ -30,7 +34,8 @@ pub trait Load {
 impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
-        load_and_close(self, deliver(loader.open(&spec, &data)?, &spec)?, &data)
+        let epochs = self.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
+        load_and_close(self, epochs, &spec, &data)
     }
 }
 
@@ -45,14 +50,19 @@ pub fn load_in_order(
     spec: &PipelineSpec,
 ) -> Result<(PipelineSpec, Arc<DataSet>)> {
     let (spec, data) = open_data(bencher, spec)?;
-    let epochs = deliver(loader.open(&spec, &data)?, &spec)?;
+    let epochs = bencher.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
     keep_order(&*epochs)?;
-    load_and_close(bencher, epochs, &data)?;
+    load_and_close(bencher, epochs, &spec, &data)?;
     Ok((spec, data))
 }
 
-fn load_and_close(bencher: &Bencher, mut epochs: Box<dyn Epochs + '_>, data: &DataSet) -> Result<()> {
-    load_epochs(bencher, &mut *epochs, data)?;
+fn load_and_close(
+    bencher: &Bencher,
+    mut epochs: Box<dyn Epochs + '_>,
+    spec: &PipelineSpec,
+    data: &DataSet,
+) -> Result<()> {
+    load_epochs(bencher, &mut *epochs, spec, data)?;
     if let Some(took) = epochs.close()? {
         bencher.metric("tear-down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
     }
@@ -60,11 +70,16 @@ fn load_and_close(bencher: &Bencher, mut epochs: Box<dyn Epochs + '_>, data: &Da
 }
 
 /// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket. A pipeline in another process
-/// times itself.
+/// times itself. Elements are counted by the specification.
 ///
 /// # Errors
-/// What the stream says.
-pub fn load_epochs(bencher: &Bencher, epochs: &mut dyn Epochs, data: &DataSet) -> Result<()> {
+/// What the stream says; what is impossible in the pipeline.
+pub fn load_epochs(
+    bencher: &Bencher,
+    epochs: &mut dyn Epochs,
+    spec: &PipelineSpec,
+    data: &DataSet,
+) -> Result<()> {
     let Executed { transforms, ran_on, synchronised, delivery, workers } = epochs.executed();
     bencher.work(Ticket {
         input: Some(data.digest().to_owned()),
@@ -79,7 +94,7 @@ pub fn load_epochs(bencher: &Bencher, epochs: &mut dyn Epochs, data: &DataSet) -
     if let Some(remote) = epochs.remote()? {
         return bencher.stream_remote(remote);
     }
-    bencher.stream(&mut Stream { epochs })
+    bencher.stream(&mut Stream::new(epochs, spec, data)?)
 }
 
 /// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
@@ -155,45 +170,94 @@ pub fn keep_order(epochs: &dyn Epochs) -> Result<()> {
 /// Epoch 0 of an open pipeline, again and again, as the harness times it.
 pub struct Stream<'a> {
     epochs: &'a mut dyn Epochs,
+    expected: Expected,
+    /// Whether batches are delivered on a device, so that their bytes are not here.
+    on_device: bool,
+    /// Where the data set lies in memory.
+    input: Vec<Range<usize>>,
 }
 
 impl<'a> Stream<'a> {
-    /// The stream of this pipeline.
-    pub fn new(epochs: &'a mut dyn Epochs) -> Self {
-        Self { epochs }
+    /// The stream of the pipeline that was opened with this specification over this data.
+    ///
+    /// # Errors
+    /// What is impossible in the pipeline.
+    pub fn new(epochs: &'a mut dyn Epochs, spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
+        let expected = Expected { in_order: epochs.in_order(), ..spec.expected()? };
+        let on_device = spec.destination == Destination::Device;
+        let fields: Vec<&[u8]> =
+            (0..data.kinds().count()).map(|field| data.rows(field, 0..data.elements())).collect();
+        if fields.iter().map(|field| field.len()).sum::<usize>() <= SMALL {
+            // An epoch of it is over before its pages are mapped: the first one would be no measure of the others.
+            black_box(fields.iter().copied().flatten().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
+        }
+        let addresses = |field: &&[u8]| {
+            let of = field.as_ptr_range();
+            of.start as usize..of.end as usize
+        };
+        Ok(Self { epochs, expected, on_device, input: fields.iter().map(addresses).collect() })
     }
 }
+
+/// A data set of so many bytes is read once before the first epoch is timed.
+const SMALL: usize = 16 << 20;
 
 impl Source for Stream<'_> {
     fn rewind(&mut self) -> Result<()> {
         self.epochs.begin(0)
     }
 
-    fn next(&mut self) -> Result<Option<Count>> {
-        Ok(if self.epochs.advance()? { Some(count(self.epochs.batch())) } else { None })
+    fn next(&mut self) -> Result<bool> {
+        self.epochs.advance()
     }
 
     fn ready(&mut self) -> Result<()> {
         self.epochs.ready()
     }
 
-    fn keep(&mut self) -> Result<Kept> {
-        Ok(self.epochs.batch().keep())
+    fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+        show_where(self.epochs.batch(), self.on_device, see);
+        Ok(())
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expected)
+    }
+
+    fn input(&self) -> Vec<Range<usize>> {
+        self.input.clone()
     }
 
     fn whole_pass(&self) -> bool {
         self.epochs.whole_pass()
     }
 
-    fn pass(&mut self, items: u64, each: &mut (dyn FnMut(Count, &dyn Fn() -> Kept) + '_)) -> Result<u64> {
-        self.epochs.pass(items, &mut |batch| each(count(batch), &|| batch.keep()))
+    fn pass(&mut self, items: u64, see: &mut See<'_>) -> Result<u64> {
+        let on_device = self.on_device;
+        self.epochs.pass(items, &mut |batch| show_where(batch, on_device, see))
     }
 }
 
-/// What a batch holds. The black box is where the batch is consumed: no loader's work is for nothing.
-fn count(batch: &dyn Batch) -> Count {
-    let batch = black_box(batch);
-    Count { elements: batch.elements() as u64, bytes: batch.size() }
+/// Fields of a batch that are shown without asking for memory.
+const FIELDS: usize = 16;
+
+/// Shows a batch on the host.
+pub(super) fn show(batch: &dyn Batch, see: &mut See<'_>) {
+    let elements = batch.elements() as u64;
+    let kinds = batch.kinds().iter().enumerate();
+    let fields: SmallVec<[Field<'_>; FIELDS]> =
+        kinds.map(|(position, kind)| Field { kind, bytes: batch.bytes(position) }).collect();
+    see(&Item { elements, bytes: ItemBytes::Here(&fields) });
+}
+
+/// Shows a batch where it was asked for: which that is the specification says, and not the batch.
+fn show_where(batch: &dyn Batch, on_device: bool, see: &mut See<'_>) {
+    if on_device {
+        let bytes = ItemBytes::Elsewhere { bytes: batch.size(), fetch: &|| Ok(batch.keep()) };
+        see(&Item { elements: batch.elements() as u64, bytes });
+    } else {
+        show(batch, see);
+    }
 }
 
 #[cfg(test)]

@@ -193,13 +193,22 @@ pub trait Batch {
     /// The numbers of a field, given by its position: all elements in order, little-endian.
     fn bytes(&self, field: usize) -> &[u8];
 
+    /// How many bytes a field has, where a batch is delivered on a device and its bytes would have to be copied from there.
+    /// Of a batch on the host nobody asks.
+    fn length(&self, field: usize) -> usize {
+        self.bytes(field).len()
+    }
+}
+
+/// What no adapter can say otherwise.
+impl dyn Batch + '_ {
     /// Bytes in all fields together.
-    fn size(&self) -> u64 {
-        (0..self.kinds().len()).map(|field| self.bytes(field).len() as u64).sum()
+    pub fn size(&self) -> u64 {
+        (0..self.kinds().len()).map(|field| self.length(field) as u64).sum()
     }
 
     /// A copy, for verification.
-    fn keep(&self) -> Kept {
+    pub fn keep(&self) -> Kept {
         let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| KeptField {
             name: name.clone(),
             dtype: *dtype,

@@ -163,9 +163,8 @@ impl Batch for Copied {
         of.back.get_or_init(|| copy_back(&self.stream, &self.ready, &of.device, of.bytes))
     }
 
-    /// Without the bytes: they are on the device.
-    fn size(&self) -> u64 {
-        self.fields[..self.kinds.len()].iter().map(|field| field.bytes as u64).sum()
+    fn length(&self, field: usize) -> usize {
+        self.fields[field].bytes
     }
 }
 

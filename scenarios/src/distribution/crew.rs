@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ThreadId};
 use std::time::Instant;
 
-use weighbridge::{Count, Error, Kept, Result, Source, Used};
+use weighbridge::{Count, Error, Item, ItemBytes, Kept, Result, See, Source, Used};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{Batch, Epochs};
@@ -19,6 +19,8 @@ pub(super) struct Crew {
     /// Whether their pipelines are in processes of their own.
     apart: bool,
     epoch: u64,
+    /// What the current step holds.
+    current: Count,
 }
 
 struct Member {
@@ -93,7 +95,7 @@ impl Crew {
             started.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
             members.push(Member { orders, answers, band });
         }
-        Ok(Self { members, apart, epoch: 0 })
+        Ok(Self { members, apart, epoch: 0, current: Count::default() })
     }
 
     /// Gives all workers an order before any answer is waited for.
@@ -131,7 +133,7 @@ impl Source for Crew {
         self.ask(|crew| Order::Begin(crew.epoch)).map(drop)
     }
 
-    fn next(&mut self) -> Result<Option<Count>> {
+    fn next(&mut self) -> Result<bool> {
         let mut whole: Option<Count> = None;
         for (answer, member) in self.ask(|_| Order::Advance)?.into_iter().zip(&self.members) {
             let Answer::Advanced(Some(part)) = answer else { continue };
@@ -140,11 +142,32 @@ impl Source for Crew {
             // Every band is of the same elements.
             whole.elements += if member.band.index == 0 { part.elements } else { 0 };
         }
-        Ok(whole)
+        self.current = whole.unwrap_or_default();
+        Ok(whole.is_some())
     }
 
+    /// The parts are with those who made them.
+    fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+        let Count { elements, bytes } = self.current;
+        see(&Item { elements, bytes: ItemBytes::Elsewhere { bytes, fetch: &|| self.keep() } });
+        Ok(())
+    }
+
+    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+        if !self.apart {
+            return Ok(None);
+        }
+        let all = self.ask(|_| Order::Use)?.into_iter().map(|answer| match answer {
+            Answer::Used(used) => used,
+            _ => unreachable!("an order has its own answer"),
+        });
+        Ok(all.reduce(Used::with))
+    }
+}
+
+impl Crew {
     /// The parts put together again: bands side by side, shards one after the other.
-    fn keep(&mut self) -> Result<Kept> {
+    fn keep(&self) -> Result<Kept> {
         let parts = self.ask(|_| Order::Keep)?.into_iter().map(|answer| match answer {
             Answer::Kept(part) => part,
             _ => unreachable!("an order has its own answer"),
@@ -165,17 +188,6 @@ impl Source for Crew {
             }
         }
         whole.ok_or_else(|| Error::new("no worker has a batch"))
-    }
-
-    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
-        if !self.apart {
-            return Ok(None);
-        }
-        let all = self.ask(|_| Order::Use)?.into_iter().map(|answer| match answer {
-            Answer::Used(used) => used,
-            _ => unreachable!("an order has its own answer"),
-        });
-        Ok(all.reduce(Used::with))
     }
 }
 
@@ -374,7 +386,8 @@ mod tests {
             look(&mut crew);
             crew.rewind().unwrap();
             let mut kept = Vec::new();
-            while let Some(count) = crew.next().unwrap() {
+            while crew.next().unwrap() {
+                let count = crew.current;
                 kept.push(crew.keep().unwrap());
                 let bytes: usize = kept.last().unwrap().fields.iter().map(|field| field.bytes.len()).sum();
                 let elements = kept.last().unwrap().elements as u64;

@@ -47,7 +47,9 @@ fn modes(
     mode: Mode,
 ) -> Result<()> {
     let (spec, data) = open_data(bencher, &pipeline(&variant))?;
-    load_epochs(bencher, &mut *loader.open_in(mode, &spec, &data)?, &data)?;
+    let mut epochs = bencher.open(|| loader.open_in(mode, &spec, &data))?;
+    load_epochs(bencher, &mut *epochs, &spec, &data)?;
+    drop(epochs);
     let found = digests(&mut *loader.open_in(mode, &spec, &data)?)?;
     let expected = digests(&mut *loader.open(&spec, &data)?)?;
     if found != expected {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Costs, Kept, Limits, Needs, Ran, Remote, Whole};
+use weighbridge::{Asked, Costs, Expected, Kept, Limits, Needs, Ran, Remote, Whole};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
@@ -35,10 +35,12 @@ fn cache(
         return bencher.load(loader, &spec); // every pass begins with epoch 0, and so with an empty cache
     }
     let (spec, data) = open_data(bencher, &spec)?;
-    let mut epochs = loader.open(&spec, &data)?;
+    let mut epochs = bencher.open(|| loader.open(&spec, &data))?;
     let (cold, warm) = compare(&mut *epochs, &data)?;
-    let costs = epochs.remote()?.map_or_else(Costs::default, |remote| remote.costs());
-    load_epochs(bencher, &mut Later { epochs, costs }, &data)?;
+    let remote = epochs.remote()?;
+    let costs = remote.as_ref().map_or_else(Costs::default, |remote| remote.costs());
+    let expected = remote.and_then(|remote| remote.expected());
+    load_epochs(bencher, &mut Later { epochs, costs, expected }, &spec, &data)?;
     bencher.metric("cache speed-up", cold / warm, Unit::RATIO, Direction::Higher);
     Ok(())
 }
@@ -99,6 +101,8 @@ struct Later<'a> {
     epochs: Box<dyn Epochs + 'a>,
     /// What it cost to come this far, if it runs in another process.
     costs: Costs,
+    /// What an epoch holds, likewise.
+    expected: Option<Expected>,
 }
 
 impl Epochs for Later<'_> {
@@ -155,12 +159,21 @@ impl Remote for Later<'_> {
         self.there()?.verify(1, each)
     }
 
-    fn run(&mut self, _epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
-        self.there()?.run(1, limits, hold)
+    fn run(&mut self, _epoch: u64, limits: Limits) -> Result<Ran> {
+        self.there()?.run(1, limits)
     }
 
-    fn time_epoch(&mut self, _epoch: u64) -> Result<Whole> {
-        self.there()?.time_epoch(1)
+    fn time_epoch(&mut self, _epoch: u64, asked: Asked) -> Result<Whole> {
+        self.there()?.time_epoch(1, asked)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        self.expected
+    }
+
+    /// A cache is memory that was made before, and is what this scenario measures.
+    fn grown(&self) -> Option<u64> {
+        None
     }
 
     fn costs(&self) -> Costs {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Dtype, Error, FieldKind, Needs, Result};
+use weighbridge::{Dtype, Error, Expected, FieldKind, Needs, Result};
 
 use super::cut::cut;
 use super::route::{self, Route};
@@ -184,6 +184,24 @@ impl PipelineSpec {
             ));
         }
         Ok(routes)
+    }
+
+    /// What an epoch of the pipeline holds, as far as it follows from its specification; in order.
+    ///
+    /// # Errors
+    /// As [`PipelineSpec::check`].
+    pub fn expected(&self) -> Result<Expected> {
+        let row = |kinds: &[FieldKind]| -> usize { kinds.iter().map(size).sum() };
+        let elements = self.elements().len();
+        let source: Vec<FieldKind> = self.source.kinds().cloned().collect();
+        Ok(Expected {
+            elements: elements as u64,
+            batch: self.structure.rebatch.unwrap_or(self.batch_size) as u64,
+            bytes: (elements * row(&self.output()?)) as u64,
+            source: (elements * row(&source)) as u64,
+            transforms: !self.work().is_empty(),
+            in_order: true,
+        })
     }
 
     /// Every step by name, in order, as tickets tell it: transforms with their probabilities, branches, and what is

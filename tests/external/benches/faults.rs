@@ -7,7 +7,7 @@ use std::process::{Command, Stdio, abort, exit};
 use std::time::Duration;
 
 use weighbridge::prelude::*;
-use weighbridge::{Count, Dtype, Kept, KeptField, Source, Ticket};
+use weighbridge::{Dtype, Field, FieldKind, Item, ItemBytes, See, Source, Ticket};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,16 +160,17 @@ impl Source for Batches {
         Ok(())
     }
 
-    fn next(&mut self) -> weighbridge::Result<Option<Count>> {
+    fn next(&mut self) -> weighbridge::Result<bool> {
         self.0 += 1;
         std::hint::black_box((0..20_000 + self.0).sum::<u64>());
-        Ok((self.0 <= 10).then_some(Count { elements: 100, bytes: 800 }))
+        Ok(self.0 <= 10)
     }
 
-    fn keep(&mut self) -> weighbridge::Result<Kept> {
-        let bytes = (0..100 * self.0).rev().take(100).flat_map(u64::to_le_bytes).collect();
-        let field = KeptField { name: "number".into(), dtype: Dtype::I64, shape: vec![], bytes };
-        Ok(Kept { elements: 100, fields: vec![field] })
+    fn look(&mut self, see: &mut See<'_>) -> weighbridge::Result<()> {
+        let bytes: Vec<u8> = (0..100 * self.0).rev().take(100).flat_map(u64::to_le_bytes).collect();
+        let kind = FieldKind { name: "number".into(), dtype: Dtype::I64, shape: vec![] };
+        see(&Item { elements: 100, bytes: ItemBytes::Here(&[Field { kind: &kind, bytes: &bytes }]) });
+        Ok(())
     }
 }
 

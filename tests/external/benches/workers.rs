@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use weighbridge::prelude::*;
-use weighbridge::worker::{Command, Epoch, Task, Worker};
-use weighbridge::{Availability, Count, Dtype, FieldKind, Kept, KeptField, Source, Ticket};
+use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::{Availability, Dtype, Expected, Field, FieldKind, Item, ItemBytes, See, Source, Ticket};
 
 const ELEMENTS: usize = 650;
 const BATCH: usize = 16;
@@ -94,20 +94,20 @@ impl Source for Inverted<'_> {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<Count>> {
+    fn next(&mut self) -> Result<bool> {
         let elements = BATCH.min(BLOCKS - self.at);
         let from = self.at * BLOCK;
         self.batch.clear();
         self.batch.extend(self.data.bytes[from..from + elements * BLOCK].iter().map(|byte| !byte));
         self.at += elements;
-        let count = Count { elements: elements as u64, bytes: self.batch.len() as u64 };
-        Ok((elements > 0).then_some(count))
+        Ok(elements > 0)
     }
 
-    fn keep(&mut self) -> Result<Kept> {
-        let bytes = self.batch.clone();
-        let field = KeptField { name: "block".into(), dtype: Dtype::U8, shape: vec![BLOCK], bytes };
-        Ok(Kept { elements: self.batch.len() / BLOCK, fields: vec![field] })
+    fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+        let kind = FieldKind { name: "block".into(), dtype: Dtype::U8, shape: vec![BLOCK] };
+        let fields = [Field { kind: &kind, bytes: &self.batch }];
+        see(&Item { elements: (self.batch.len() / BLOCK) as u64, bytes: ItemBytes::Here(&fields) });
+        Ok(())
     }
 }
 
@@ -123,24 +123,23 @@ impl Source for Slices<'_> {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<Count>> {
+    fn next(&mut self) -> Result<bool> {
         self.at += self.elements;
         self.elements = BATCH.min(ELEMENTS - self.at);
-        let count = Count { elements: self.elements as u64, bytes: 10 * self.elements as u64 };
-        Ok((self.elements > 0).then_some(count))
+        Ok(self.elements > 0)
     }
 
-    fn keep(&mut self) -> Result<Kept> {
-        let of = |bytes: &[u8], row: usize| bytes[self.at * row..(self.at + self.elements) * row].to_vec();
-        let field = |name: &str, dtype, shape: &[usize], bytes| KeptField {
-            name: name.into(),
-            dtype,
-            shape: shape.into(),
-            bytes,
-        };
-        let pair = field("pair", Dtype::U8, &[2], of(&self.data.pairs, 2));
-        let number = field("number", Dtype::I64, &[], of(&self.data.numbers, 8));
-        Ok(Kept { elements: self.elements, fields: vec![pair, number] })
+    fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+        let (from, to) = (self.at, self.at + self.elements);
+        let kind =
+            |name: &str, dtype, shape: &[usize]| FieldKind { name: name.into(), dtype, shape: shape.into() };
+        let (pair, number) = (kind("pair", Dtype::U8, &[2]), kind("number", Dtype::I64, &[]));
+        let fields = [
+            Field { kind: &pair, bytes: &self.data.pairs[from * 2..to * 2] },
+            Field { kind: &number, bytes: &self.data.numbers[from * 8..to * 8] },
+        ];
+        see(&Item { elements: self.elements as u64, bytes: ItemBytes::Here(&fields) });
+        Ok(())
     }
 }
 
@@ -235,8 +234,10 @@ impl Feeder for Far {
         };
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
-        let epoch = Some(Epoch { elements, batch, bytes, source: bytes, transforms: true });
-        let opened = worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
+        let epoch =
+            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true });
+        let opened =
+            worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
         bencher.work(Ticket { transforms: opened.executed.transforms.clone(), ..ticket() });
         bencher.stream_remote(worker)?;
         worker.close().map(drop)

@@ -24,7 +24,7 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
             iterations_per_sample: 10,
             ..Observation::default()
         };
-        repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+        repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
     }
     home.store(&run);
     run

@@ -127,7 +127,7 @@ fn repeat(samples: &[u64]) -> Repeat {
         slot: 1,
         start: None,
         tree: None,
-        outcome: Outcome::Measured { seen: Box::new(seen), work: None },
+        outcome: Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() },
     }
 }
 

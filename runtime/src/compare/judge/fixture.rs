@@ -7,10 +7,11 @@ use crate::bencher::{Limits, Ticket, Work};
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
-    Agreement, CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest,
-    RunRecord, RunStatus,
+    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+    RunStatus,
 };
 use crate::registry::{AxisValue, Point};
+use crate::verify::Agreement;
 
 /// A metric with these values.
 pub(in super::super) fn metric(name: &str, direction: Direction, values: &[f64]) -> MetricRecord {
@@ -39,6 +40,8 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         median_repeat: Some(1),
         work: Some(Work { ticket, ..Work::default() }),
         agreement: Agreement::Agrees,
+        findings: Vec::new(),
+        equivalence: None,
         course: None,
         stopped: None,
         warnings: Vec::new(),

@@ -37,7 +37,7 @@ fn seen(milliseconds: u64) -> Observation {
 }
 
 fn repeat(number: u32, seen: Observation) -> Repeat {
-    let outcome = Outcome::Measured { seen: Box::new(seen), work: None };
+    let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
     Repeat { number, purpose: Purpose::Measure, slot: 0, start: None, tree: None, outcome }
 }
 
@@ -57,7 +57,7 @@ fn failed(number: u32, purpose: Purpose) -> Repeat {
 }
 
 fn verifying(work: Option<Work>) -> Repeat {
-    let outcome = Outcome::Measured { seen: Box::default(), work };
+    let outcome = Outcome::Measured { seen: Box::default(), work, evidence: Box::default() };
     Repeat { purpose: Purpose::Verify, outcome, ..repeat(0, seen(1)) }
 }
 

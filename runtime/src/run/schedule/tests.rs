@@ -1,9 +1,13 @@
 //! Scheduling with an executor that has no processes and no time.
 
+use std::collections::HashMap;
+
 use super::*;
-use crate::bencher::{Limits, Ticket, Work};
+use crate::bencher::{Limits, Phase, Spot};
+use crate::metric::Observation;
 use crate::plan::{Isolation, Order};
-use crate::registry::{Contract, Keep, Location, Point, ScenarioEntry};
+use crate::registry::{Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
+use crate::run::{Failure, How};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -12,8 +16,14 @@ struct Mock<'a> {
     asked: Vec<(String, u32)>,
     answer: &'a dyn Fn(&str, u32) -> Option<Outcome>,
     round: HashMap<String, u32>,
-    held: Vec<String>,
+    spots: Vec<Spot>,
     kept: Vec<bool>,
+}
+
+impl<'a> Mock<'a> {
+    fn new(answer: &'a dyn Fn(&str, u32) -> Option<Outcome>) -> Self {
+        Self { asked: Vec::new(), answer, round: HashMap::new(), spots: Vec::new(), kept: Vec::new() }
+    }
 }
 
 impl Executor for Mock<'_> {
@@ -29,7 +39,7 @@ impl Executor for Mock<'_> {
         self.kept.push(ask.keep);
         self.asked.push((ask.scenario.clone(), number));
         Ended {
-            outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.held.clone())),
+            outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.spots.clone())),
             start: None,
             slot: if number == 0 { Duration::from_secs(15) } else { Duration::from_millis(1) },
             tree: None,
@@ -41,7 +51,7 @@ impl Executor for Mock<'_> {
 }
 
 fn measured() -> Outcome {
-    Outcome::Measured { seen: Box::default(), work: None }
+    Outcome::Measured { seen: Box::default(), work: None, evidence: Box::default() }
 }
 
 fn failed() -> Outcome {
@@ -104,21 +114,17 @@ fn run(
     finished: &[(CaseId, Repeat)],
     answer: &dyn Fn(&str, u32) -> Option<Outcome>,
 ) -> (Ending, Vec<(String, u32)>) {
-    let mut mock =
-        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
-    let nowhere = |_: &CaseId| PathBuf::from("/nonexistent");
+    let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task =
-        Task { plan, finished, hashes: &nowhere, scratch: &scratch, budget: None, interrupted: &NEVER };
+    let task = Task { plan, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     (ending, mock.asked)
 }
 
-/// A task that keeps no hashes, has no scratch and no budget.
+/// A task that has no scratch and no budget.
 fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> Task<'a> {
-    let hashes = &|_: &CaseId| PathBuf::from("/nonexistent");
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    Task { plan, finished, hashes, scratch, budget: None, interrupted }
+    Task { plan, finished, scratch, budget: None, interrupted }
 }
 
 #[test]
@@ -135,13 +141,7 @@ fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
     for case in &mut plan.cases {
         case.scenario = entry("x", Equivalence::Exact);
     }
-    let mut mock = Mock {
-        asked: Vec::new(),
-        answer: &|_, _| Some(measured()),
-        round: HashMap::new(),
-        held: Vec::new(),
-        kept: Vec::new(),
-    };
+    let mut mock = Mock::new(&|_, _| Some(measured()));
     let mut left = Vec::new();
     let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
         if let Event::RepeatStarted { remaining, .. } = event {
@@ -193,13 +193,7 @@ fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
 #[test]
 fn an_interrupted_repeat_is_told_to_nobody() {
     let plan = plan(&["a", "b"], 2, Order::Declared);
-    let mut mock = Mock {
-        asked: vec![],
-        answer: &|id, _| (id == "a").then(measured),
-        round: HashMap::new(),
-        held: vec![],
-        kept: vec![],
-    };
+    let mut mock = Mock::new(&|id, _| (id == "a").then(measured));
     let task = task(&plan, &[], &NEVER);
     let mut ended = 0;
     let ending = go(&task, &mut mock, &mut |event| {
@@ -217,7 +211,7 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
         interrupted.store(number == 2, Ordering::Relaxed);
         Some(measured())
     };
-    let mut mock = Mock { asked: vec![], answer: &answer, round: HashMap::new(), held: vec![], kept: vec![] };
+    let mut mock = Mock::new(&answer);
     let task = task(&plan, &[], &interrupted);
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
     assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
@@ -226,13 +220,7 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
 #[test]
 fn an_error_of_the_sink_ends_the_run() {
     let plan = plan(&["a"], 2, Order::Declared);
-    let mut mock = Mock {
-        asked: vec![],
-        answer: &|_, _| Some(measured()),
-        round: HashMap::new(),
-        held: vec![],
-        kept: vec![],
-    };
+    let mut mock = Mock::new(&|_, _| Some(measured()));
     let task = task(&plan, &[], &NEVER);
     let ending = go(&task, &mut mock, &mut |event| match event {
         Event::RepeatEnded { .. } => Err("disk full"),
@@ -243,7 +231,7 @@ fn an_error_of_the_sink_ends_the_run() {
 }
 
 #[test]
-fn elements_that_the_reference_never_delivered_fail_the_repeat() {
+fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_nothing_of_it() {
     static REFERENCE: crate::registry::AdapterEntry = adapter("reference", 0);
     static OTHER: crate::registry::AdapterEntry = adapter("other", 1);
     let mut plan = plan(&["a", "a"], 1, Order::Declared);
@@ -252,52 +240,35 @@ fn elements_that_the_reference_never_delivered_fail_the_repeat() {
         case.adapter = Some(adapter);
         case.scenario = entry("a", Equivalence::Exact);
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hashes");
-    std::fs::write(&file, [5u128, 7].iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>())
-        .unwrap();
-    let hashes = |_: &CaseId| file.clone();
-    let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task {
-        plan: &plan,
-        finished: &[],
-        hashes: &hashes,
-        scratch: &scratch,
-        budget: None,
-        interrupted: &NEVER,
+    let whole = |case: usize, number, purpose| {
+        let repeat = Repeat { number, purpose, slot: 1, start: None, tree: None, outcome: measured() };
+        (plan.cases[case].id.clone(), repeat)
     };
-    let saw = |held: &[u128], ticket: Ticket, seen: Observation| {
-        let held: Vec<String> = held.iter().map(|hash| format!("{hash:032x}")).collect();
-        let work = Work { ticket, ..Work::default() };
-        let outcome = Outcome::Measured { seen: Box::new(seen), work: Some(work) };
-        Progress::new(&task).check_work(&task, &plan.cases[1], outcome, &held)
-    };
-    let check = |held: &[u128], ticket: Ticket| saw(held, ticket, Observation::default());
-    assert!(matches!(check(&[7, 5], Ticket::default()), Outcome::Measured { .. }));
-    let Outcome::Failed(failure) = check(&[7, 6, 8], Ticket::default()) else {
-        panic!("strangers must fail")
-    };
-    assert_eq!(failure.how, How::Work);
-    assert!(failure.detail.starts_with("2 of 3 elements"), "{}", failure.detail);
-    // One pass of a batch of one, and the one before it: of an epoch of two none comes again.
-    let pass = |elements| Observation {
-        samples: vec![1; elements as usize],
-        iterations_per_sample: 1,
-        passes: 1,
-        elements,
-        ..Observation::default()
-    };
-    let Outcome::Failed(failure) = saw(&[7, 7], Ticket::default(), pass(1)) else { panic!("it came again") };
-    assert_eq!((failure.how, failure.detail.contains("1 of 2 elements")), (How::Work, true));
-    assert!(failure.detail.ends_with("delivers the same elements again"), "{}", failure.detail);
-    let around = saw(&[7, 7], Ticket::default(), pass(2));
-    assert!(matches!(around, Outcome::Measured { .. }), "the epoch was begun anew");
-    for caught_up in [1, u64::MAX] {
-        let around = saw(&[7, 7], Ticket::default(), Observation { caught_up, ..pass(1) });
-        assert!(matches!(around, Outcome::Measured { .. }), "what was left out may have ended the epoch");
-    }
-    let declared = Ticket { unequal: Some("crops otherwise".into()), ..Ticket::default() };
-    assert!(matches!(check(&[6], declared), Outcome::Measured { .. }));
+    let finished =
+        [whole(0, 0, Purpose::Verify), whole(1, 0, Purpose::Verify), whole(0, 1, Purpose::Measure)];
+    let mut mock = Mock::new(&|_, _| Some(measured()));
+    mock.spots = vec![Spot::of_hashes(&[5, 7])];
+    let mut told = Vec::new();
+    let ending = go(&task(&plan, &finished, &NEVER), &mut mock, &mut |event| {
+        if let Event::RepeatEnded { case, repeat, .. } = event {
+            told.push((case.adapter.clone().unwrap(), repeat.clone()));
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(
+        mock.asked,
+        [("a".to_owned(), 0), ("a".to_owned(), 1)],
+        "the reference's hashes, and what was left"
+    );
+    let [(adapter, repeat)] = &told[..] else { panic!("{told:?}") };
+    let Outcome::Measured { evidence, .. } = &repeat.outcome else { panic!("{repeat:?}") };
+    assert_eq!((&**adapter, evidence.compared.unwrap().strangers), ("other", 0));
+    let nothing_left = [whole(0, 0, Purpose::Verify), whole(0, 1, Purpose::Measure)];
+    let mut mock = Mock::new(&|_, _| Some(measured()));
+    plan.cases.truncate(1);
+    go(&task(&plan, &nothing_left, &NEVER), &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
+    assert!(mock.asked.is_empty(), "{:?}", mock.asked);
 }
 
 /// Cases `a` to `h`, of which some share a resident adapter.
@@ -337,8 +308,7 @@ fn a_resident_adapter_is_kept_until_its_last_case_of_the_round_that_has_not_fail
     plan.repeats = 2;
     let answer: &dyn Fn(&str, u32) -> Option<Outcome> =
         &|id, _| Some(if id == "g" { failed() } else { measured() });
-    let mut mock =
-        Mock { asked: Vec::new(), answer, round: HashMap::new(), held: Vec::new(), kept: Vec::new() };
+    let mut mock = Mock::new(answer);
     go(&task(&plan, &[], &NEVER), &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     let asked: Vec<(&str, bool)> =
         mock.asked.iter().map(|(id, _)| id.as_str()).zip(mock.kept.iter().copied()).collect();
@@ -376,7 +346,7 @@ fn taking(microseconds: u64) -> Outcome {
     let samples = vec![microseconds * 1000; 8];
     let wall = microseconds * 8000;
     let seen = Observation { samples, iterations_per_sample: 1, wall, ..Observation::default() };
-    Outcome::Measured { seen: Box::new(seen), work: None }
+    Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() }
 }
 
 #[test]
@@ -402,13 +372,7 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
     };
     let finished: Vec<_> =
         (1..=5).map(|number| whole(0, number)).chain((1..=4).map(|n| whole(1, n))).collect();
-    let mut mock = Mock {
-        asked: Vec::new(),
-        answer: &|_, _| Some(taking(1000)),
-        round: HashMap::new(),
-        held: Vec::new(),
-        kept: Vec::new(),
-    };
+    let mut mock = Mock::new(&|_, _| Some(taking(1000)));
     let mut numbers = Vec::new();
     let ending = go(&task(&plan, &finished, &NEVER), &mut mock, &mut |event| {
         if let Event::RepeatEnded { case, repeat, .. } = event {

@@ -4,7 +4,9 @@ use std::ops::DerefMut;
 use std::time::Duration;
 
 use weighbridge::worker::{Order, Worker};
-use weighbridge::{Costs, Count, Error, FieldKind, Kept, Limits, Ran, Remote, Result, Used, Whole};
+use weighbridge::{
+    Asked, Costs, Count, Error, Expected, FieldKind, Kept, Limits, Ran, Remote, Result, Used, Whole,
+};
 
 use crate::contract::{Batch, Epochs, Executed, Rank};
 
@@ -85,7 +87,8 @@ impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {
     }
 
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
-        Ok(Some(self.worker.time_epoch(epoch)?.wall))
+        let whole = self.worker.time_epoch(epoch, Asked::default())?;
+        Ok(Some(whole.wall - whole.begin))
     }
 
     fn close(&mut self) -> Result<Option<Duration>> {
@@ -121,12 +124,20 @@ impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, epoch: u64, limits: Limits, hold: &[u64]) -> Result<Ran> {
-        self.worker.run(epoch, limits, hold)
+    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
+        self.worker.run(epoch, limits)
     }
 
-    fn time_epoch(&mut self, epoch: u64) -> Result<Whole> {
-        self.worker.time_epoch(epoch)
+    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
+        self.worker.time_epoch(epoch, asked)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        self.worker.expected()
+    }
+
+    fn grown(&self) -> Option<u64> {
+        self.worker.grown()
     }
 
     fn costs(&self) -> Costs {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use weighbridge::worker::Epoch;
 use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
@@ -147,22 +146,6 @@ impl Pipeline {
     }
 }
 
-/// What an epoch of the pipeline holds, as far as it follows from its specification.
-pub(super) fn epoch(spec: &PipelineSpec) -> Result<Epoch> {
-    let row = |kinds: &[FieldKind]| -> usize {
-        kinds.iter().map(|kind| kind.shape.iter().product::<usize>() * kind.dtype.size()).sum()
-    };
-    let elements = spec.elements().len();
-    let source: Vec<FieldKind> = spec.source.kinds().cloned().collect();
-    Ok(Epoch {
-        elements: elements as u64,
-        batch: spec.structure.rebatch.unwrap_or(spec.batch_size) as u64,
-        bytes: (elements * row(&spec.output()?)) as u64,
-        source: (elements * row(&source)) as u64,
-        transforms: !spec.work().is_empty(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -207,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_an_epoch_holds_follows_from_the_specification() {
-        let epoch = epoch(&images()).expect("possible");
+        let epoch = images().expected().expect("possible");
         assert_eq!((epoch.elements, epoch.batch), (1000, 64));
         assert_eq!((epoch.source, epoch.bytes), (1000 * 192, 1000 * 192 * 4));
         assert!(epoch.transforms);

@@ -9,7 +9,7 @@ use weighbridge::{Availability, Error, ErrorKind, Result};
 
 use super::named::Named;
 use super::open::Open;
-use super::parts::{Parts, epoch};
+use super::parts::Parts;
 use super::peer::{self, Peer, State};
 use crate::contract::Epochs;
 use crate::data::DataSet;
@@ -163,7 +163,7 @@ fn command(peer: &Peer) -> Result<Command> {
 fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) -> Result<()> {
     let converted = format!("{short}/{}", parts.digest());
     let on_device = spec.destination == Destination::Device;
-    let task = Task { contract: "loader", converted: &converted, epoch: Some(epoch(spec)?), on_device };
+    let task = Task { contract: "loader", converted: &converted, epoch: Some(spec.expected()?), on_device };
     worker.open(task, parts).map(drop)
 }
 

@@ -127,8 +127,7 @@ impl Batch for Slot {
         })
     }
 
-    /// Without the bytes: they may be on the device.
-    fn size(&self) -> u64 {
-        self.delivered.iter().map(|field| (self.elements * field.row) as u64).sum()
+    fn length(&self, field: usize) -> usize {
+        self.elements * self.delivered[field].row
     }
 }

@@ -1,8 +1,27 @@
 //! Two work tickets side by side: did both do the same work, as far as the scenario asks?
 
-use super::Agreement;
+use serde::{Deserialize, Serialize};
+
 use crate::bencher::{Content, FieldKind, Work};
 use crate::registry::Equivalence;
+
+/// How the work of a case stands to the reference's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agreement {
+    /// It is the reference.
+    Reference,
+    /// It agrees, as far as the scenario asks.
+    Agrees,
+    /// It differs: in what.
+    Differs(Vec<String>),
+    /// It differs as the adapter said it would: listed apart, no failure.
+    Declared(String),
+    /// There was nothing to compare: why.
+    Unverified(String),
+    /// The scenario does not ask.
+    NotAsked,
+}
 
 /// How `work` stands to the `reference`'s.
 ///
@@ -96,12 +115,12 @@ impl Differences {
 
 /// Whether two values agree within a share of the field's scale. What is no finite number agrees with its
 /// like alone.
-fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
+pub(super) fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
     let alike = here.total_cmp(&there).is_eq() || (here.is_nan() && there.is_nan());
     alike || (scale.is_finite() && (here - there).abs() <= tolerance * scale)
 }
 
-fn kind(field: &FieldKind) -> String {
+pub(super) fn kind(field: &FieldKind) -> String {
     format!("{}: {} {:?}", field.name, field.dtype.name(), field.shape)
 }
 
@@ -122,7 +141,7 @@ mod tests {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
         let mut content = Content::default();
-        content.add(&Kept { elements: values.len(), fields: vec![field] }, &mut |_| {});
+        content.add(&Kept { elements: values.len(), fields: vec![field] }).unwrap();
         let ticket = Ticket {
             input: Some("d1".into()),
             transforms: vec!["normalize".into(), "cast".into()],

@@ -1,0 +1,224 @@
+//! What a repeat leaves for the rules of the stage `verify`: what was seen of a subject's honesty, and no judgement.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Audit, Kept, Key, Result, Stopped};
+
+/// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What an epoch must hold.
+    pub expected: Option<Expected>,
+    /// Batches that did not hold what they must.
+    pub miscounted: Option<Miscounted>,
+    /// Elements that a worker says its measured batches have.
+    pub claimed: Option<u64>,
+    /// How much was copied out of measured passes and verified.
+    pub spots: Spots,
+    /// What became of them beside the reference's; `None` where there is nothing to compare with.
+    pub compared: Option<Compared>,
+    /// An epoch without a stop.
+    pub unstopped: Option<Unstopped>,
+    /// What a worker says of its time, beside what the harness saw of it.
+    pub account: Option<Account>,
+    /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of both.
+    pub overclaimed: Option<(u64, u64)>,
+    /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
+    pub grown: Option<u64>,
+    /// Whether batches lie in the memory of the data set; `None` where it was not looked at.
+    pub view: Option<bool>,
+}
+
+/// What an epoch holds, as it follows from the specification of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Elements of an epoch.
+    pub elements: u64,
+    /// Elements of a batch; the last one is short.
+    pub batch: u64,
+    /// Bytes of all delivered elements.
+    pub bytes: u64,
+    /// Bytes of the elements as they lie in the data set.
+    pub source: u64,
+    /// Whether there is anything to be prepared.
+    pub transforms: bool,
+    /// Whether batches come in the order of the epoch.
+    pub in_order: bool,
+}
+
+impl Expected {
+    /// Batches of an epoch.
+    pub fn batches(&self) -> u64 {
+        self.elements.div_ceil(self.batch.max(1))
+    }
+
+    /// Elements of the `at`-th batch, from 0; none after the last.
+    pub fn elements_of(&self, at: u64) -> u64 {
+        self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
+    }
+
+    /// Whether a batch of so many elements may stand at this place: where the order is lost, the short one may be anywhere.
+    pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
+        elements == self.elements_of(at)
+            || !self.in_order
+                && (elements == self.batch.min(self.elements)
+                    || elements == self.elements_of(self.batches() - 1))
+    }
+}
+
+/// Batches that did not hold what they must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Miscounted {
+    /// How many batches.
+    pub batches: u64,
+    /// The place of the first one in its epoch, from 0.
+    pub at: u64,
+    /// Elements that it said it had.
+    pub said: u64,
+    /// Elements that it must have.
+    pub expected: u64,
+}
+
+/// How much was copied out of measured passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spots {
+    /// Passes of which at least one batch was.
+    pub passes: u64,
+    /// Batches, whole or in part.
+    pub batches: u64,
+    /// Elements.
+    pub elements: u64,
+}
+
+/// Elements that were copied out of one batch, hashed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The batch's place in its epoch, from 0; `None` where it is not known.
+    pub at: Option<u64>,
+    /// The first of the elements within the batch.
+    pub first: u64,
+    /// Their hashes by the run's key.
+    pub hashes: Hashes,
+}
+
+impl Spot {
+    /// For tests of what is compared.
+    #[cfg(test)]
+    pub(crate) fn of_hashes(hashes: &[u128]) -> Self {
+        Self { at: None, first: 0, hashes: Hashes(hashes.to_vec()) }
+    }
+
+    /// Hashes what was copied.
+    ///
+    /// # Errors
+    /// As [`Kept::check`].
+    pub(super) fn of(key: &Key, at: Option<u64>, first: u64, copied: &Kept) -> Result<Self> {
+        Ok(Self { at, first, hashes: Hashes(key.hash(copied)?) })
+    }
+}
+
+/// Hashes of elements, one after the other: 32 hexadecimal digits each on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hashes(pub(crate) Vec<u128>);
+
+impl From<Hashes> for String {
+    fn from(hashes: Hashes) -> Self {
+        hashes.0.iter().map(|hash| format!("{hash:032x}")).collect()
+    }
+}
+
+impl TryFrom<String> for Hashes {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || "hashes are 32 hexadecimal digits each".to_owned();
+        let (whole, rest) = text.as_bytes().as_chunks::<32>();
+        if !rest.is_empty() {
+            return Err(wrong());
+        }
+        let hash = |digits: &[u8; 32]| {
+            let digits = std::str::from_utf8(digits).map_err(|_| wrong())?;
+            u128::from_str_radix(digits, 16).map_err(|_| wrong())
+        };
+        whole.iter().map(hash).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// What became of a repeat's elements beside the reference's: told by the parent, which alone has the reference's hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Elements that were looked at in measured passes.
+    pub elements: u64,
+    /// Of them, those that are not the reference's; in order, those that are not what the reference has at their place.
+    pub strangers: u64,
+    /// Different places in the epoch that were looked at.
+    pub places: u64,
+    /// Different elements that were found there.
+    pub distinct: u64,
+    /// Which share of the reference's elements are different ones.
+    pub unique: f64,
+    /// Whether a whole epoch has the reference's elements; `None` in a measured repeat.
+    pub same: Option<bool>,
+}
+
+/// An epoch without a stop: the first thing that a measured repeat does. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unstopped {
+    /// From before it was begun to the end of its last batch.
+    pub wall: u64,
+    /// Until it was begun.
+    pub begin: u64,
+    /// From there to the end of the first batch.
+    pub first: u64,
+    /// Elements of all its batches, by the specification where there is one.
+    pub elements: u64,
+    /// Batches.
+    pub batches: u64,
+    /// Whether it came to the epoch's end.
+    pub ended: bool,
+    /// Time that copies took, with the clock running.
+    pub copied: u64,
+    /// Time on a processor of all who worked on it; `None` where it is not known.
+    pub cpu: Option<u64>,
+    /// Time that they waited for a processor.
+    pub wait: Option<u64>,
+    /// Page faults meanwhile.
+    pub faults: u64,
+    /// Different addresses that batches had, where they lie in this process.
+    #[serde(default)]
+    pub addresses: u64,
+    /// Bytes from the lowest of them to the highest.
+    #[serde(default)]
+    pub span: u64,
+}
+
+/// What a worker says of a measured run beside what the harness saw. Times in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// From the request to the answer, by the harness's clock.
+    pub passed: u64,
+    /// Where the worker says that the time went: it must add up to `passed`.
+    pub claimed: u64,
+    /// CPU time of its processes meanwhile, read by the harness; `None` where the system does not tell.
+    pub cpu: Option<u64>,
+    /// CPU time that it says they used while its clock ran and while it stood.
+    pub cpu_claimed: Option<u64>,
+    /// The sum of its samples.
+    pub samples: u64,
+    /// How long it says that its clock ran.
+    pub wall: u64,
+    /// How many samples there are.
+    pub count: u64,
+    /// What happened while its clock stood.
+    pub stopped: Stopped,
+    /// CPU time while its clock ran.
+    pub running: Option<u64>,
+    /// Whether its samples are whole passes.
+    pub whole_pass: bool,
+    /// What was pending on a device after the last stamp of some batches.
+    pub audits: Vec<Audit>,
+    /// Nanoseconds of the median batch.
+    pub batch: u64,
+}

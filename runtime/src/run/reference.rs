@@ -1,0 +1,181 @@
+//! The hashes of references' elements: in the memory of the parent alone, where no subject can read or change them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bencher::{Compared, Evidence, Key, Purpose, Spot};
+use crate::plan::{Plan, PlannedCase};
+
+/// The references of a run, by case.
+pub(super) struct References {
+    key: Key,
+    known: HashMap<String, Known>,
+}
+
+/// The elements of a reference's epoch, hashed.
+pub(super) struct Known {
+    /// In the order of delivery; empty where the reference keeps none.
+    ordered: Vec<u128>,
+    /// Elements of a batch: places are counted by it.
+    batch: u64,
+    sorted: Vec<u128>,
+    /// Their sum, with wrap-around.
+    sum: u128,
+    /// Which share of them are different ones.
+    unique: f64,
+}
+
+impl References {
+    pub(super) fn new(key: Key) -> Self {
+        Self { key, known: HashMap::new() }
+    }
+
+    /// The key that all hashes of this run are made with.
+    pub(super) fn key(&self) -> Key {
+        self.key
+    }
+
+    /// Compares what a repeat delivered with its reference, and notes what came of it in the evidence. What a reference
+    /// delivers in its verifying repeat is kept.
+    pub(super) fn compare(
+        &mut self,
+        plan: &Plan,
+        case: &PlannedCase,
+        purpose: Purpose,
+        evidence: &mut Evidence,
+        spots: Vec<Spot>,
+    ) {
+        count(evidence, &spots);
+        if case.is_reference() && purpose == Purpose::Verify {
+            self.known.insert(case.id.to_string(), Known::of(&spots, evidence));
+        }
+        let reference = plan.cases.iter().find(|other| case.compares_with(other));
+        let known = reference.and_then(|reference| self.known.get(&reference.id.to_string()));
+        if let Some(known) = known {
+            known.note(purpose, evidence, &spots);
+        }
+    }
+}
+
+/// Notes how much was looked at.
+fn count(evidence: &mut Evidence, spots: &[Spot]) {
+    evidence.spots.batches = spots.len() as u64;
+    evidence.spots.elements = spots.iter().map(|spot| spot.hashes.0.len() as u64).sum();
+}
+
+impl Known {
+    /// Compares what a repeat delivered, and notes in its evidence what came of it.
+    pub(super) fn note(&self, purpose: Purpose, evidence: &mut Evidence, spots: &[Spot]) {
+        count(evidence, spots);
+        evidence.compared = Some(self.compare(purpose, evidence, spots));
+    }
+
+    pub(super) fn of(spots: &[Spot], evidence: &Evidence) -> Self {
+        let hashes: Vec<u128> = spots.iter().flat_map(|spot| &spot.hashes.0).copied().collect();
+        let mut sorted = hashes.clone();
+        sorted.sort_unstable();
+        let distinct = sorted.chunk_by(|a, b| a == b).count();
+        let (in_order, batch) =
+            evidence.expected.map_or((false, 1), |expected| (expected.in_order, expected.batch));
+        Self {
+            batch,
+            sum: sum(&hashes),
+            unique: distinct as f64 / hashes.len().max(1) as f64,
+            ordered: if in_order { hashes } else { Vec::new() },
+            sorted,
+        }
+    }
+
+    pub(super) fn compare(&self, purpose: Purpose, evidence: &Evidence, spots: &[Spot]) -> Compared {
+        let hashes = || spots.iter().flat_map(|spot| &spot.hashes.0);
+        let in_order =
+            evidence.expected.is_some_and(|expected| expected.in_order) && !self.ordered.is_empty();
+        let is_strange = |spot: &Spot| {
+            let place = spot.at.filter(|_| in_order).map(|at| self.place(at, spot.first));
+            let strange = move |(at, hash): (usize, &u128)| match place {
+                Some(place) => self.ordered.get(place.saturating_add(at)) != Some(hash),
+                None => self.sorted.binary_search(hash).is_err(),
+            };
+            spot.hashes.0.iter().enumerate().filter(|one| strange(*one)).count() as u64
+        };
+        let places: HashSet<(u64, u64)> = spots
+            .iter()
+            .flat_map(|spot| {
+                let rows = spot.first..spot.first.saturating_add(spot.hashes.0.len() as u64);
+                rows.filter_map(move |row| Some((spot.at?, row)))
+            })
+            .collect();
+        let whole = purpose == Purpose::Verify;
+        Compared {
+            elements: hashes().count() as u64,
+            // In an unmeasured repeat the multiset counts: its order is the scenario's own business.
+            strangers: if whole { 0 } else { spots.iter().map(is_strange).sum() },
+            places: places.len() as u64,
+            distinct: hashes().collect::<HashSet<_>>().len() as u64,
+            unique: self.unique,
+            same: whole.then(|| {
+                let found: Vec<u128> = hashes().copied().collect();
+                found.len() == self.sorted.len() && sum(&found) == self.sum
+            }),
+        }
+    }
+
+    fn place(&self, at: u64, first: u64) -> usize {
+        at.saturating_mul(self.batch).saturating_add(first) as usize
+    }
+}
+
+fn sum(hashes: &[u128]) -> u128 {
+    hashes.iter().fold(0, |sum, hash| sum.wrapping_add(*hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::Expected;
+
+    const EPOCH: Expected =
+        Expected { elements: 6, batch: 2, bytes: 6, source: 6, transforms: true, in_order: true };
+
+    fn evidence(in_order: bool) -> Evidence {
+        Evidence { expected: Some(Expected { in_order, ..EPOCH }), ..Evidence::default() }
+    }
+
+    fn spot(at: u64, first: u64, hashes: &[u128]) -> Spot {
+        Spot { at: Some(at), first, ..Spot::of_hashes(hashes) }
+    }
+
+    fn known() -> Known {
+        Known::of(&[spot(0, 0, &[1, 2]), spot(1, 0, &[3, 4]), spot(2, 0, &[5, 6])], &evidence(true))
+    }
+
+    #[test]
+    fn in_order_an_element_must_be_the_one_of_its_place() {
+        let compare =
+            |in_order, spots: &[Spot]| known().compare(Purpose::Measure, &evidence(in_order), spots);
+        assert_eq!(compare(true, &[spot(1, 1, &[4]), spot(2, 0, &[5])]).strangers, 0);
+        assert_eq!(compare(true, &[spot(1, 0, &[1, 2])]).strangers, 2, "the first batch again");
+        assert_eq!(compare(true, &[spot(9, 0, &[1])]).strangers, 1, "there is no such place");
+        assert_eq!(
+            compare(false, &[spot(1, 0, &[1, 2, 7])]).strangers,
+            1,
+            "in any order it is only no stranger"
+        );
+    }
+
+    #[test]
+    fn places_and_what_was_found_there_are_counted() {
+        let again: Vec<Spot> = (0..3).map(|at| spot(at, 0, &[1, 2])).collect();
+        let found = known().compare(Purpose::Measure, &evidence(false), &again);
+        assert_eq!((found.elements, found.places, found.distinct), (6, 6, 2));
+    }
+
+    #[test]
+    fn a_whole_epoch_is_the_same_in_any_order_and_no_element_may_stand_for_another() {
+        let same =
+            |hashes: &[u128]| known().compare(Purpose::Verify, &evidence(true), &[spot(0, 0, hashes)]).same;
+        assert_eq!(same(&[6, 5, 4, 3, 2, 1]), Some(true));
+        assert_eq!(same(&[1, 2, 3, 4, 5, 5]), Some(false));
+        assert_eq!(same(&[1, 2, 3, 4, 5]), Some(false));
+        assert_eq!(known().compare(Purpose::Measure, &evidence(true), &[]).same, None);
+    }
+}

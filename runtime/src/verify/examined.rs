@@ -1,0 +1,69 @@
+//! What the rules look at.
+
+use super::Agreement;
+use crate::bencher::{Evidence, Purpose, Work};
+use crate::metric::Observation;
+use crate::registry::Equivalence;
+use crate::run::{Outcome, Repeat};
+
+/// A case with its repeats, as the rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined<'a> {
+    /// How far its work must agree with the reference's.
+    pub equivalence: Equivalence,
+    /// How its unmeasured repeat stands to the reference's.
+    pub agreement: &'a Agreement,
+    /// The work of the reference's unmeasured repeat.
+    pub reference: Option<&'a Work>,
+    /// Its repeats.
+    pub repeats: &'a [Repeat],
+}
+
+/// A repeat that came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct One<'a> {
+    pub(super) repeat: &'a Repeat,
+    pub(super) seen: &'a Observation,
+    pub(super) work: Option<&'a Work>,
+    pub(super) evidence: &'a Evidence,
+}
+
+impl One<'_> {
+    pub(super) fn is_measured(&self) -> bool {
+        self.repeat.purpose == Purpose::Measure
+    }
+
+    /// Nanoseconds of the measured windows for an element; `None` where none was measured.
+    pub(super) fn each(&self) -> Option<f64> {
+        (self.seen.elements > 0 && self.seen.wall > 0)
+            .then(|| self.seen.wall as f64 / self.seen.elements as f64)
+    }
+
+    /// Whether other processes than the measuring one took part.
+    pub(super) fn has_processes(&self) -> bool {
+        self.evidence.account.is_some()
+            && self.seen.custom.iter().any(|one| one.name == "worker processes" && one.value > 1.0)
+    }
+}
+
+impl<'a> Examined<'a> {
+    /// The repeats that came to their end.
+    pub(super) fn ended(&self) -> impl Iterator<Item = One<'a>> + use<'a> {
+        self.repeats.iter().filter_map(|repeat| match &repeat.outcome {
+            Outcome::Measured { seen, work, evidence } => {
+                Some(One { repeat, seen, work: work.as_ref(), evidence })
+            }
+            Outcome::Failed(_) | Outcome::Skipped { .. } => None,
+        })
+    }
+
+    /// Whether the adapter says itself that its work is not the reference's.
+    pub(super) fn is_declared(&self) -> bool {
+        matches!(self.agreement, Agreement::Declared(_))
+    }
+
+    /// Whether any repeat has evidence: those of older versions have none.
+    pub fn has_evidence(&self) -> bool {
+        self.ended().any(|one| *one.evidence != Evidence::default())
+    }
+}

@@ -1,0 +1,15 @@
+//! The rules that can take a rank away, in one room: evidence in, findings out.
+//!
+//! Takes the repeats of a case with their evidence, hands on [`Finding`]s. It reads nothing else, so a stored run can be
+//! judged again when a rule changes. Children and workers hand over evidence and judge nothing. [`RULES`] is the one ordered
+//! list; each rule has a file.
+
+mod agreement;
+mod examined;
+mod finding;
+mod rules;
+
+pub use agreement::{Agreement, agree};
+pub use examined::Examined;
+pub use finding::{Finding, Severity};
+pub use rules::{RULES, Rule, judge};

@@ -1,0 +1,79 @@
+//! Measured batches have the elements that the specification gives them.
+
+use super::{Accusation, Rule, each_repeat};
+use crate::bencher::Expected;
+use crate::metric::Observation;
+use crate::verify::Examined;
+use crate::verify::examined::One;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "count",
+    lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than they were made",
+    looks: "every item that the clock saw: its elements must be those that the specification gives its place, and its bytes \
+            those of so many elements; a worker's sum must be that of the batches it was asked for",
+    blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, only that there \
+            are no more than there can be",
+    remedy: "count real elements alone: padding is neither delivered nor counted",
+    test: "verify::rules::tests::elements_are_as_many_as_the_specification_says",
+    check,
+};
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    each_repeat(examined, |one| Some((Severity::Fail, miscounted(one).or_else(|| overclaimed(one))?)))
+}
+
+fn miscounted(one: &One<'_>) -> Option<String> {
+    let noted = one.evidence.miscounted?;
+    Some(format!(
+        "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements and must have {}, with \
+         bytes for each",
+        noted.batches, noted.at, noted.said, noted.expected
+    ))
+}
+
+/// What a worker says of all its measured batches together.
+fn overclaimed(one: &One<'_>) -> Option<String> {
+    let (claimed, expected) = (one.evidence.claimed?, one.evidence.expected?);
+    let due = due(one.seen, &expected);
+    let right = match due {
+        Due::Exactly(elements) => claimed == elements,
+        Due::AtMost(elements) => claimed <= elements,
+    };
+    let hold = match due {
+        Due::Exactly(elements) => elements.to_string(),
+        Due::AtMost(elements) => format!("{elements} at most"),
+    };
+    (!right).then(|| {
+        format!(
+            "it counted {claimed} elements in the measured batches, which hold {hold}: padding is not delivered, and nothing \
+             that is delivered is left out"
+        )
+    })
+}
+
+enum Due {
+    Exactly(u64),
+    AtMost(u64),
+}
+
+/// How many elements measured batches hold: where they come in order and the epoch did not end within a pass that is known,
+/// else how many there can be.
+fn due(seen: &Observation, expected: &Expected) -> Due {
+    let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
+    let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
+    let most = batches.saturating_mul(expected.batch);
+    let passes = (*passes).max(1);
+    let (of_pass, skipped) = (batches / passes, warmup / passes);
+    let ran_out = seen.notes.iter().any(|note| note.contains("too small for a pass"));
+    if ran_out || !expected.in_order || *caught_up > 0 || warmup % passes != 0 {
+        return Due::AtMost(most);
+    }
+    let sum = |from: u64, batches: u64| {
+        let from = from.saturating_mul(expected.batch);
+        from.saturating_add(batches.saturating_mul(expected.batch))
+            .min(expected.elements)
+            .saturating_sub(from.min(expected.elements))
+    };
+    Due::Exactly(passes.saturating_mul(sum(skipped, of_pass)))
+}

@@ -1,0 +1,46 @@
+//! A body takes some time.
+
+use super::{Accusation, Rule, each_measured};
+use crate::metric::Taken;
+use crate::stats;
+use crate::verify::Examined;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "no-time",
+    lie: "a loop of one's own that ignores how many iterations it was asked for, or says that they took no time",
+    looks: "the median time of an iteration: at least a tenth of a nanosecond, which is less than a cycle of any processor; \
+            times of `iter_custom` that are longer than what passed",
+    blind: "a loop that says a time which is possible and wrong",
+    remedy: "run as many iterations as are asked for, and return the time of all of them",
+    test: "verify::rules::tests::a_body_that_takes_no_time_is_none",
+    check,
+};
+
+/// Nanoseconds of an iteration: half a cycle at 5 GHz.
+const LEAST: f64 = 0.1;
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    each_measured(examined, |one| {
+        let seen = one.seen;
+        if let Some((claimed, passed)) = one.evidence.overclaimed {
+            let time = std::time::Duration::from_nanos;
+            let what =
+                format!("its own loop says that it took {:?}, and {:?} passed", time(claimed), time(passed));
+            return Some((Severity::Fail, what));
+        }
+        if seen.taken != Some(Taken::Iterations) || seen.samples.is_empty() || seen.device.is_some() {
+            return None;
+        }
+        let samples: Vec<f64> = seen.samples.iter().map(|sample| *sample as f64).collect();
+        let each = stats::median(&samples) / seen.iterations_per_sample.max(1) as f64;
+        (each < LEAST).then(|| {
+            let what = format!(
+                "{} iterations are said to take {} ns: {each:.1e} ns each, and no processor does anything in that time",
+                seen.iterations_per_sample,
+                stats::median(&samples)
+            );
+            (Severity::Fail, what)
+        })
+    })
+}

@@ -1,0 +1,162 @@
+//! What is done before a pass, and before the first one, is bounded.
+
+use std::time::Duration;
+
+use super::{Accusation, Rule, each_measured};
+use crate::bencher::Delivery;
+use crate::metric::{Ledger, Taken};
+use crate::verify::Examined;
+use crate::verify::examined::One;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "outside",
+    lie: "an epoch, or a part of one, is made in `open` or in `begin`",
+    looks: "the ledger of a measured repeat: beginning epochs may take as long as the measured passes; opening a native \
+            pipeline three times an epoch, in the quickest repeat. Batches of a native pipeline may not lie side by side in memory, an epoch of them at \
+            once. A worker's opening may take long, but not so and have made an epoch of memory",
+    blind: "beginning epochs of systems that start processes for each, which stands beside the rank and takes none away; \
+            an epoch that a worker prepares on the disk in `converted`",
+    remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for every epoch into \
+             the time of its first batch",
+    test: "verify::rules::tests::what_is_made_before_a_pass_is_told",
+    check,
+};
+
+/// Beginning epochs may take so many times the measured passes.
+const BEGIN: f64 = 1.0;
+
+/// Opening a native pipeline may take so many times an epoch, and so much, in nanoseconds.
+const OPEN: f64 = 3.0;
+const LEAST: u64 = 20_000_000;
+const LEAST_OPEN: u64 = 5_000_000;
+
+/// From so many batches on it is looked whether each has an address of its own, and so large a part of the epoch lies
+/// between them: a loader that lets a batch go uses its memory again.
+const BATCHES: u64 = 16;
+const SIDE_BY_SIDE: f64 = 0.8;
+
+/// An epoch of fewer bytes cannot be told from what a system makes for itself.
+const LEAST_PREPARED: u64 = 32 << 20;
+
+/// The share of an epoch that must lie in memory to be called prepared.
+const PREPARED: f64 = 0.45;
+
+/// The same where a second copy of the data set would be as large.
+const PREPARED_OF_TWO: f64 = 0.8;
+
+/// How many times as long as that part of the epoch the set-up must take.
+const SLOWER: f64 = 3.0;
+
+/// The same where the epoch is no larger than the data set: tf.data copies it twice, into tensors and into its graph, which
+/// takes several epochs' time.
+const SLOWER_THAN_COPYING: f64 = 10.0;
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    each_measured(examined, |one| {
+        if !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
+            return None;
+        }
+        begin(one).or_else(|| kept(one)).or_else(|| prepared(one))
+    })
+    .into_iter()
+    .chain(open(examined))
+    .collect()
+}
+
+fn begin(one: &One<'_>) -> Option<(Severity, String)> {
+    let Ledger { begin, .. } = one.seen.ledger;
+    let measured = one.seen.wall;
+    if begin < LEAST || begin as f64 <= measured as f64 * BEGIN {
+        return None;
+    }
+    let severity = if one.has_processes() { Severity::Caveat } else { Severity::Fail };
+    let what = format!(
+        "beginning epochs took {:?}, outside the clock, and {:?} were measured",
+        Duration::from_nanos(begin),
+        Duration::from_nanos(measured)
+    );
+    Some((severity, what))
+}
+
+/// Nanoseconds of an epoch at the rate of the measured passes.
+fn epoch(one: &One<'_>) -> Option<f64> {
+    Some(one.each()? * one.evidence.expected?.elements as f64)
+}
+
+/// The quickest opening counts: on a busy machine any other may have waited.
+fn open(examined: &Examined<'_>) -> Option<Accusation> {
+    let measured = examined.ended().filter(One::is_measured);
+    let openings: Vec<(f64, u64, f64)> = measured
+        .map(|one| {
+            let on_device = one.work.is_some_and(|work| work.ticket.delivery == Delivery::Device);
+            if one.evidence.account.is_some() || on_device || !one.evidence.expected?.transforms {
+                return None;
+            }
+            let (open, epoch) = (one.seen.ledger.open, epoch(&one)?);
+            Some((open as f64 / epoch, open, epoch))
+        })
+        .collect::<Option<_>>()?;
+    let (ratio, open, epoch) = openings.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (open > LEAST_OPEN && ratio > OPEN).then(|| Accusation {
+        severity: Severity::Fail,
+        repeats: Vec::new(),
+        detail: format!(
+            "opening the pipeline took {:?} at least, and an epoch goes by in {:?} when it is timed",
+            Duration::from_nanos(open),
+            Duration::from_nanos(epoch as u64)
+        ),
+    })
+}
+
+/// All batches of an epoch are there at once, each at its own place: they were made before they were asked for, or are kept.
+fn kept(one: &One<'_>) -> Option<(Severity, String)> {
+    let (epoch, expected) = (one.evidence.unstopped?, one.evidence.expected?);
+    let caches = one.work.is_some_and(|work| work.ticket.transforms.iter().any(|name| name == "cache"));
+    // A view of the data set is told by another rule.
+    if caches || one.evidence.view == Some(true) || epoch.batches < BATCHES {
+        return None;
+    }
+    let bytes = expected.bytes as f64 * epoch.batches as f64 / expected.batches() as f64;
+    let many = epoch.addresses as f64 >= epoch.batches as f64 * SIDE_BY_SIDE;
+    (many && epoch.span as f64 >= bytes * SIDE_BY_SIDE).then(|| {
+        let what = format!(
+            "its {} batches lie at {} places in {} MiB of memory: an epoch of them is there at once",
+            epoch.batches,
+            epoch.addresses,
+            epoch.span >> 20
+        );
+        (Severity::Fail, what)
+    })
+}
+
+/// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
+/// them out in a small part of the time that it took, has made them there.
+fn prepared(one: &One<'_>) -> Option<(Severity, String)> {
+    let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
+    let set_up = one.seen.custom.iter().find(|value| value.name == "set-up")?.value * 1e9;
+    if !expected.transforms || expected.bytes < LEAST_PREPARED {
+        return None;
+    }
+    // A copy of the data set is no batch. Two copies of it look like one of it and one of batches of the same size: then
+    // the set-up must take longer still.
+    let is_wider = expected.bytes > expected.source * 3 / 2;
+    let own = grown.saturating_sub(expected.source);
+    let share = own as f64 / expected.bytes as f64;
+    let prepared = if is_wider { PREPARED } else { PREPARED_OF_TWO };
+    let slower = if is_wider { SLOWER } else { SLOWER_THAN_COPYING };
+    let epoch = epoch(one)?;
+    if share < prepared || set_up < epoch * share.min(1.0) * slower {
+        return None;
+    }
+    let mebibytes = |bytes: u64| bytes >> 20;
+    let what = format!(
+        "it prepares its batches in set-up: that made {} MiB of memory in {:?}, the delivered epoch has {} MiB, and goes by in \
+         {:?} when it is timed",
+        mebibytes(grown),
+        Duration::from_nanos(set_up as u64),
+        mebibytes(expected.bytes),
+        Duration::from_nanos(epoch as u64),
+    );
+    Some((Severity::Fail, what))
+}

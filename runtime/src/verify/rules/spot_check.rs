@@ -1,0 +1,104 @@
+//! What was copied out of measured passes is the reference's.
+
+use super::{Accusation, Rule, each_measured};
+use crate::bencher::{Compared, Content};
+use crate::registry::Equivalence;
+use crate::verify::Examined;
+use crate::verify::agreement::{kind, near};
+use crate::verify::examined::One;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "spot-check",
+    lie: "honest when it is looked at, and not when it is measured: the same batch again, no transform, zeros, from the \
+          second pass on or now and then",
+    looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's randomness as \
+            they come: `exact`: each is the reference's, in order the one of its place; `approx`: moments, ranges and shapes; \
+            `shape`: shapes. Different places must hold different elements",
+    blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; one that reads the \
+            harness's memory in its own process: a worker cannot",
+    remedy: "deliver in every pass what the specification asks for",
+    test: "verify::rules::tests::elements_of_measured_passes_are_the_references",
+    check,
+};
+
+/// So many places must have been looked at before their elements are counted.
+const PLACES: u64 = 64;
+
+/// Of the places, so many must hold different elements: in order nearly all, in any order most.
+const DISTINCT: [f64; 2] = [0.6, 0.9];
+
+/// Standard errors that the mean of a few elements may be off: one honest case in fifteen thousand is.
+const ERRORS: f64 = 4.0;
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    if examined.equivalence == Equivalence::None || examined.is_declared() {
+        return Vec::new();
+    }
+    each_measured(examined, |one| Some((Severity::Fail, fault(examined, one)?)))
+}
+
+fn fault(examined: &Examined<'_>, one: &One<'_>) -> Option<String> {
+    let compared = one.evidence.compared?;
+    if examined.equivalence == Equivalence::Exact && compared.strangers > 0 {
+        let Compared { strangers, elements, .. } = compared;
+        return Some(format!(
+            "{strangers} of {elements} elements that were looked at are not what the reference has"
+        ));
+    }
+    if let Some(again) = repeated(one, &compared) {
+        return Some(again);
+    }
+    let (here, there) = (&one.work?.content, &examined.reference?.content);
+    if here.elements == 0 {
+        return None;
+    }
+    if let Some(stranger) = here.fields.iter().find(|field| !there.fields.contains(field)) {
+        let known: Vec<String> = there.fields.iter().map(kind).collect();
+        return Some(format!("it delivered {}, the reference has [{}]", kind(stranger), known.join(", ")));
+    }
+    match examined.equivalence {
+        Equivalence::Approx(tolerance) => moments(here, there, tolerance, &compared),
+        _ => None,
+    }
+}
+
+/// Whether places hold the elements of other places.
+fn repeated(one: &One<'_>, compared: &Compared) -> Option<String> {
+    let Compared { places, distinct, unique, .. } = *compared;
+    let in_order = one.evidence.expected.is_some_and(|expected| expected.in_order);
+    let due = places as f64 * DISTINCT[usize::from(in_order)] * unique;
+    (places >= PLACES && (distinct as f64) < due).then(|| {
+        format!("{places} places that were looked at hold {distinct} different elements: it delivers the same ones again")
+    })
+}
+
+/// Moments of a sample of elements: as far off as the tolerance and their number allow.
+fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared) -> Option<String> {
+    let sample = compared.distinct.min(compared.elements).max(1) as f64;
+    there.moments.iter().find_map(|(name, reference)| {
+        let found = here.moments.get(name)?;
+        let scale = reference.min.abs().max(reference.max.abs());
+        let chance = ERRORS * reference.deviation() / sample.sqrt();
+        let wide = tolerance + if scale > 0.0 { chance / scale } else { 0.0 };
+        let off = |part: &str, here: f64, there: f64| {
+            (!near(here, there, wide, scale)).then(|| {
+                format!(
+                    "{part} of `{name}` in the batches that were looked at: {here}, the reference has {there}"
+                )
+            })
+        };
+        let outside = |part: &str, value: f64, beyond: bool| {
+            beyond.then(|| {
+                format!(
+                    "{part} of `{name}` in the batches that were looked at: {value}, beyond the reference's"
+                )
+            })
+        };
+        let slack = tolerance * scale;
+        off("mean", found.mean(), reference.mean())
+            .or_else(|| off("deviation", found.deviation(), reference.deviation()))
+            .or_else(|| outside("least", found.min, found.min < reference.min - slack))
+            .or_else(|| outside("greatest", found.max, found.max > reference.max + slack))
+    })
+}

@@ -1,0 +1,347 @@
+//! Each rule with what it must refuse, and with an honest case that it might accuse.
+
+use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
+use super::{RULES, outside, unstopped};
+use crate::bencher::{Audit, Compared, Expected, Miscounted};
+use crate::metric::{Custom, Direction, Taken, Unit};
+use crate::registry::Equivalence;
+use crate::verify::Agreement;
+
+#[test]
+fn every_rule_has_a_name_of_its_own_and_a_test_that_is_there() {
+    let mut names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), RULES.len());
+    let tests = include_str!("tests.rs");
+    for rule in RULES {
+        let test = rule.test.strip_prefix("verify::rules::tests::").expect(rule.test);
+        assert!(tests.contains(&format!("fn {test}()")), "{} names no test", rule.name);
+    }
+}
+
+#[test]
+fn other_work_is_told_with_what_differs() {
+    let differs = Agreement::Differs(vec!["elements: 2, the reference has 3".into()]);
+    fails(honest(), |case| case.agreement = differs, "same-work", "elements: 2, the reference has 3");
+    let same = |same| Some(Compared { same: Some(same), unique: 1.0, ..Compared::default() });
+    fails(
+        honest(),
+        |case| case.evidence.compared = same(false),
+        "same-work",
+        "by the hashes of this run's key",
+    );
+    passes(honest(), |case| case.evidence.compared = same(true));
+    passes(honest(), |case| {
+        case.evidence.compared = same(false);
+        case.equivalence = Equivalence::Shape;
+    });
+    passes(honest(), |case| {
+        case.evidence.compared = same(false);
+        case.agreement = Agreement::Declared("crops otherwise".into());
+    });
+}
+
+#[test]
+fn elements_of_measured_passes_are_the_references() {
+    let compared = Compared { elements: 200, places: 200, distinct: 200, unique: 1.0, ..Compared::default() };
+    let with = |change: fn(&mut Compared)| {
+        let mut compared = compared;
+        change(&mut compared);
+        Some(compared)
+    };
+    let strangers = with(|compared| compared.strangers = 3);
+    fails(honest(), |case| case.evidence.compared = strangers, "spot-check", "3 of 200 elements");
+    passes(honest(), |case| {
+        case.evidence.compared = strangers;
+        case.equivalence = Equivalence::Approx(0.01); // other elements are what is asked for
+    });
+    // The same batch again, whatever must agree.
+    let again = with(|compared| compared.distinct = 64);
+    for equivalence in [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape] {
+        let change = |case: &mut super::fixture::Case| {
+            case.evidence.compared = again;
+            case.equivalence = equivalence;
+        };
+        fails(honest(), change, "spot-check", "200 places that were looked at hold 64 different elements");
+    }
+    passes(honest(), |case| {
+        case.evidence.compared = again;
+        case.equivalence = Equivalence::None;
+    });
+    // A data set in which one element in four is a different one.
+    let alike = with(|compared| (compared.distinct, compared.unique) = (60, 0.25));
+    passes(honest(), |case| case.evidence.compared = alike);
+    // In any order chance finds some elements twice.
+    let lost = with(|compared| compared.distinct = 150);
+    passes(honest(), |case| {
+        case.evidence.compared = lost;
+        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
+    });
+    fails(honest(), |case| case.evidence.compared = lost, "spot-check", "150 different elements");
+    // Zeros under a tolerance, and another type.
+    let zeros = |case: &mut super::fixture::Case| {
+        case.equivalence = Equivalence::Approx(0.01);
+        case.work = work(&[0.0; 400]);
+        case.evidence.compared = with(|compared| (compared.elements, compared.distinct) = (400, 400));
+    };
+    fails(honest(), zeros, "spot-check", "of `x` in the batches that were looked at: 0, the reference has 2");
+    passes(honest(), |case| {
+        case.equivalence = Equivalence::Approx(0.01);
+        case.work = work(&[1.0, 3.0]); // two elements of three: their moments may be so far off
+    });
+    let half = |case: &mut super::fixture::Case| {
+        case.equivalence = Equivalence::Shape;
+        case.work.content.fields[0].shape = vec![2];
+    };
+    fails(honest(), half, "spot-check", "it delivered x: f32 [2]");
+}
+
+#[test]
+fn elements_are_as_many_as_the_specification_says() {
+    let noted = Miscounted { batches: 7, at: 3, said: 64_000, expected: 64 };
+    fails(
+        honest(),
+        |case| case.evidence.miscounted = Some(noted),
+        "count",
+        "it has 64000 elements and must have 64",
+    );
+    for claimed in [999, 1_001, u64::MAX] {
+        fails(honest_worker(), |case| case.evidence.claimed = Some(claimed), "count", "which hold 1000");
+    }
+    passes(honest_worker(), |case| {
+        case.evidence.claimed = Some(990);
+        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH }); // the short batch may be among them
+    });
+    let lost = |case: &mut super::fixture::Case| {
+        case.evidence.claimed = Some(1_001);
+        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
+    };
+    fails(honest_worker(), lost, "count", "1000 at most");
+    // The last batch of an epoch is short: 97 of warm-up leave three of which the last has 30.
+    let short = Expected { elements: 4_980, ..EPOCH };
+    passes(honest_worker(), |case| {
+        case.evidence.expected = Some(short);
+        (case.seen.warmup, case.seen.samples) = (97, vec![1_000_000; 3]);
+        case.evidence.claimed = Some(130);
+        (case.seen.wall, case.seen.elements) = (3_000_000, 130);
+        case.evidence.account = None;
+    });
+    passes(honest_worker(), |case| {
+        case.seen.notes.push("the data set is too small for a pass of 20 batches".into());
+        case.evidence.claimed = Some(980);
+    });
+}
+
+#[test]
+fn an_epoch_that_nobody_stops_takes_no_longer() {
+    let epoch = |case: &mut super::fixture::Case, milliseconds: u64| {
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        epoch.wall = epoch.begin + epoch.first + milliseconds * 1_000_000;
+    };
+    // 20 us an element in the passes: 99 batches of 50 make 99 ms.
+    passes(honest(), |case| epoch(case, 190));
+    let (rule, fails_it, said) = found(honest(), |case| epoch(case, 230)).expect("a caveat");
+    assert_eq!((&*rule, fails_it), ("unstopped", false), "{said}");
+    fails(
+        honest(),
+        |case| epoch(case, 400),
+        "unstopped",
+        "takes 4.0 times as long as in the measured passes",
+    );
+    // What the machine took, what copies took, memory that is touched for the first time.
+    passes(honest(), |case| {
+        epoch(case, 300);
+        case.evidence.unstopped.as_mut().unwrap().copied = 150_000_000;
+    });
+    passes(honest(), |case| {
+        epoch(case, 300);
+        case.evidence.unstopped.as_mut().unwrap().wait = Some(140_000_000);
+    });
+    passes(honest(), |case| {
+        epoch(case, 300);
+        case.evidence.unstopped.as_mut().unwrap().faults = 140_000;
+    });
+    // But they excuse no more than three quarters: whoever waits all the time is not excused.
+    fails(
+        honest(),
+        |case| {
+            epoch(case, 2_000);
+            case.evidence.unstopped.as_mut().unwrap().wait = Some(1_990_000_000);
+        },
+        "unstopped",
+        "times as long",
+    );
+    // Of a short epoch the processor's time must say the same.
+    let short = |case: &mut super::fixture::Case, cpu: u64| {
+        case.evidence.unstopped.as_mut().unwrap().elements = 100;
+        case.evidence.unstopped.as_mut().unwrap().cpu = Some(cpu);
+        epoch(case, 6);
+        case.seen.usage.cpu = std::time::Duration::from_millis(20);
+    };
+    passes(honest(), |case| short(case, 4_000_000));
+    fails(honest(), |case| short(case, 13_000_000), "unstopped", "3.0 times as long");
+    passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
+    const { assert!(unstopped::BESIDE < unstopped::BOUND) }
+}
+
+#[test]
+fn what_is_made_before_a_pass_is_told() {
+    fails(honest(), |case| case.seen.ledger.begin = 21_000_000, "outside", "beginning epochs took 21ms");
+    passes(honest(), |case| case.seen.ledger.begin = 19_000_000);
+    // Processes that are started for each epoch: told, and no rank is lost.
+    let (rule, fails_it, _) = found(honest_worker(), |case| {
+        case.seen.ledger.begin = 900_000_000;
+        let processes = ("worker processes".to_owned(), 3.0, Unit::COUNT, Direction::Information);
+        let (name, value, unit, direction) = processes;
+        case.seen.custom.push(Custom { name, value, unit, direction });
+    })
+    .expect("a caveat");
+    assert_eq!((&*rule, fails_it), ("outside", false));
+    fails(
+        honest_worker(),
+        |case| case.seen.ledger.begin = 900_000_000,
+        "outside",
+        "beginning epochs took 900ms",
+    );
+    // 5000 elements of 20 us are an epoch of 100 ms.
+    fails(
+        honest(),
+        |case| case.seen.ledger.open = 301_000_000,
+        "outside",
+        "opening the pipeline took 301ms at least",
+    );
+    passes(honest(), |case| case.seen.ledger.open = 299_000_000);
+    passes(honest(), |case| {
+        case.seen.ledger.open = 301_000_000;
+        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH }); // there is nothing to prepare
+    });
+    passes(honest_worker(), |case| case.seen.ledger.open = 5_000_000_000);
+    // Every batch at a place of its own, an epoch of them side by side.
+    let side_by_side = |case: &mut super::fixture::Case| {
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        (epoch.addresses, epoch.span) = (100, EPOCH.bytes * 99 / 100);
+    };
+    fails(honest(), side_by_side, "outside", "100 batches lie at 100 places in 58 MiB");
+    passes(honest(), |case| {
+        side_by_side(case);
+        case.work.ticket.transforms.push("cache".into()); // which is what was asked for
+    });
+    passes(honest(), |case| {
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        (epoch.addresses, epoch.span) = (5, EPOCH.bytes); // a few buffers, wherever they are
+    });
+    let prepares = |grown: u64, milliseconds: f64| {
+        move |case: &mut super::fixture::Case| {
+            case.evidence.grown = Some(grown);
+            let (name, unit) = ("set-up".to_owned(), Unit::SECONDS);
+            let value = milliseconds * 1e-3;
+            case.seen.custom.push(Custom { name, value, unit, direction: Direction::Lower });
+        }
+    };
+    fails(
+        honest_worker(),
+        prepares(EPOCH.bytes + EPOCH.source, 301.0),
+        "outside",
+        "it prepares its batches in set-up",
+    );
+    fails(honest_worker(), prepares(EPOCH.bytes / 2 + EPOCH.source, 160.0), "outside", "in set-up");
+    passes(honest_worker(), prepares(EPOCH.bytes + EPOCH.source, 200.0)); // nothing is spared
+    passes(honest_worker(), prepares(2 * EPOCH.source, 9_000.0)); // copies of the data set
+    let _ = outside::RULE;
+}
+
+#[test]
+fn a_workers_account_adds_up_to_what_passed() {
+    let account = |passed, claimed| {
+        move |case: &mut super::fixture::Case| {
+            let account = case.evidence.account.as_mut().unwrap();
+            (account.passed, account.claimed) = (passed, claimed);
+            (account.cpu, account.cpu_claimed) = (None, None);
+        }
+    };
+    fails(honest_worker(), account(2_000_000_000, 1_880_000_000), "account", "120ms are missing");
+    passes(honest_worker(), account(2_000_000_000, 1_900_000_000));
+    fails(
+        honest_worker(),
+        account(30_000_000, 19_000_000),
+        "account",
+        "its clock ran for 20ms in an account of 19ms",
+    );
+    let cpu = |seen, told, running| {
+        move |case: &mut super::fixture::Case| {
+            let account = case.evidence.account.as_mut().unwrap();
+            (account.cpu, account.cpu_claimed, account.running) = (Some(seen), Some(told), Some(running));
+        }
+    };
+    fails(honest_worker(), cpu(1_000_000_000, 700_000_000, 10), "account", "used 700ms of processor time");
+    passes(honest_worker(), cpu(1_000_000_000, 850_000_000, 10));
+    fails(honest_worker(), cpu(1_000_000_000, 1_000_000_000, 1_200_000_000), "account", "used 1.2s");
+}
+
+#[test]
+fn a_workers_samples_add_up_to_its_wall_time() {
+    let samples =
+        |sum| move |case: &mut super::fixture::Case| case.evidence.account.as_mut().unwrap().samples = sum;
+    fails(honest_worker(), samples(10_000_000), "samples", "add up to 10ms, but its clock ran for 20ms");
+    passes(honest_worker(), samples(19_100_000));
+}
+
+#[test]
+fn a_device_that_is_still_at_work_is_told_by_name() {
+    let audit = |waited, again| Audit { waited, again };
+    let with = |audits: Vec<Audit>| {
+        move |case: &mut super::fixture::Case| {
+            let account = case.evidence.account.as_mut().unwrap();
+            (account.audits, account.batch) = (audits, 100_000);
+        }
+    };
+    let late = audit(400_000, 5_000);
+    fails(
+        honest_worker(),
+        with(vec![late, late, audit(6_000, 5_000)]),
+        "pending",
+        "400µs more on 2 of 3 batches",
+    );
+    for honest in [
+        vec![],
+        vec![late, audit(6_000, 5_000)], // once is no habit
+        vec![audit(14_000, 3_000); 4],   // nothing that could be told from asking
+        vec![audit(60_000, 25_000); 4],  // asking is dear here
+        vec![audit(24_000, 2_000); 4],   // a small part of the batch
+    ] {
+        passes(honest_worker(), with(honest));
+    }
+}
+
+#[test]
+fn a_body_that_takes_no_time_is_none() {
+    let body = |sample: u64, iterations: u64| {
+        move |case: &mut super::fixture::Case| {
+            case.seen.taken = Some(Taken::Iterations);
+            (case.seen.samples, case.seen.iterations_per_sample) = (vec![sample; 20], iterations);
+            case.evidence = crate::bencher::Evidence::default();
+        }
+    };
+    fails(honest(), body(1_000_000, 1 << 60), "no-time", "8.7e-13 ns each");
+    fails(honest(), body(0, 1), "no-time", "said to take 0 ns");
+    passes(honest(), body(1_000_000, 4_000_000)); // an empty loop: a quarter of a nanosecond
+    let loop_of_its_own =
+        |case: &mut super::fixture::Case| case.evidence.overclaimed = Some((u64::MAX, 1_000));
+    fails(honest(), loop_of_its_own, "no-time", "and 1µs passed");
+}
+
+#[test]
+fn a_view_that_calls_itself_owned_is_told() {
+    fails(honest(), |case| case.evidence.view = Some(true), "view", "lie in the memory of the data set");
+    let copies_nothing = |case: &mut super::fixture::Case| {
+        case.evidence.view = Some(true);
+        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
+        case.work.ticket.delivery = crate::bencher::Delivery::View;
+    };
+    fails(honest(), copies_nothing, "view", "to make batches of their own");
+    passes(honest(), |case| {
+        case.evidence.view = Some(true);
+        case.work.ticket.delivery = crate::bencher::Delivery::View;
+    });
+}

@@ -1,0 +1,88 @@
+//! An epoch without a stop takes about as long for an element as the passes that are ranked.
+
+use super::{Accusation, Rule};
+use crate::verify::Examined;
+use crate::verify::examined::One;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "unstopped",
+    lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass that is remembered",
+    looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and nothing \
+            stops. In the middle one of the repeats, after its first batch an element may take three times what it takes in the ranked passes",
+    blind: "a gain below the bound; work in `open`, which `outside` looks for; what an earlier process has left on the disk",
+    remedy: "make batches when they are asked for; a cache is what IO-4 measures",
+    test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
+    check,
+};
+
+/// From here on the ratio stands beside the rank, and from here on it takes it away: `docs/methodology.md` has the ratios of
+/// honest systems that the bounds follow from.
+pub(super) const BESIDE: f64 = 2.0;
+pub(super) const BOUND: f64 = 3.0;
+
+/// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds.
+const FAULT: u64 = 1_000;
+
+/// Differences below this say nothing, in nanoseconds: the epoch is too short. Up to the second the processor's time must say
+/// the same: an interrupt is as long.
+const LEAST: f64 = 0.25e6;
+const SHORT: f64 = 5e6;
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    let mut ratios: Vec<(Ratio, u32)> = examined
+        .ended()
+        .filter(One::is_measured)
+        .filter_map(|one| Some((ratio(&one)?, one.repeat.number)))
+        .collect();
+    // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one counts.
+    ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
+    let middle = ratios.len().saturating_sub(1) / 2;
+    let Some((Ratio { ratio, hidden }, _)) = ratios.get(middle) else { return Vec::new() };
+    let severity = match ratio {
+        _ if *hidden < LEAST => return Vec::new(),
+        ratio if *ratio > BOUND => Severity::Fail,
+        ratio if *ratio > BESIDE => Severity::Caveat,
+        _ => return Vec::new(),
+    };
+    let mut repeats: Vec<u32> = ratios[middle..].iter().map(|(_, number)| *number).collect();
+    repeats.sort_unstable();
+    let detail = format!(
+        "in an epoch that nobody stops an element takes {ratio:.1} times as long as in the measured passes: {:.1} ms of it \
+         are made where no clock runs",
+        hidden * 1e-6
+    );
+    vec![Accusation { severity, repeats, detail }]
+}
+
+/// How many times as long an element takes, and what that makes in the epoch, in nanoseconds.
+pub(super) struct Ratio {
+    pub(super) ratio: f64,
+    pub(super) hidden: f64,
+}
+
+pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
+    let epoch = one.evidence.unstopped?;
+    let each = one.each()?;
+    if epoch.batches < 2 {
+        return None;
+    }
+    let elements = epoch.elements as f64 * (epoch.batches - 1) as f64 / epoch.batches as f64;
+    let tail =
+        epoch.wall.saturating_sub(epoch.begin).saturating_sub(epoch.first).saturating_sub(epoch.copied);
+    // Waiting for a processor is the machine's time, and faults of memory that is touched for the first time are no batch's.
+    let wait = epoch.wait.unwrap_or(0).min(tail / 4 * 3);
+    let faults = epoch.faults.saturating_mul(FAULT).min((tail - wait) / 2);
+    let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
+    let found = Ratio { ratio: tail / elements / each, hidden: tail - elements * each };
+    let by_processor = || {
+        let ran = one.seen.around.ran.filter(|_| one.evidence.account.is_some());
+        let measured = ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64) as f64 / one.seen.elements as f64;
+        let epoch = epoch.cpu? as f64 * tail / epoch.wall.max(1) as f64 / elements;
+        (measured > 0.0).then_some(epoch / measured)
+    };
+    match by_processor() {
+        Some(ratio) if found.hidden < SHORT => Some(Ratio { ratio: ratio.min(found.ratio), ..found }),
+        _ => Some(found),
+    }
+}

@@ -1,0 +1,98 @@
+//! `runs judge`: the findings of a stored run by today's rules, from its evidence.
+
+use anyhow::Result;
+use weighbridge::data::{
+    Agreement, CaseId, CaseRecord, Examined, Exit, Finding, Outcome, Repeat, Severity, Work, judge_evidence,
+};
+
+use weighbridge::Equivalence;
+
+use crate::place::Place;
+use crate::said::Said;
+use crate::table::Table;
+use crate::{pick, stop};
+
+pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
+    let picked = pick::runs(place, Some(typed), None)?;
+    let mut text = String::new();
+    let mut remarks = picked.remarks;
+    let mut fails = false;
+    for manifest in &picked.runs {
+        let journal = place.runs().finished(&manifest.id)?;
+        let run = place.runs().load_whole(&manifest.id)?;
+        let mut table = Table::new(["case", "rule", "severity", "repeats", "what was found"]);
+        let mut judged = 0;
+        for mut case in run.cases {
+            let Some(findings) = findings(&case, &journal) else { continue };
+            judged += 1;
+            fails |= findings.iter().any(|finding| finding.severity == Severity::Fail);
+            for finding in &findings {
+                table.row(row(&case.id, finding));
+            }
+            if findings != case.findings {
+                remarks.push(changed(&case, &findings));
+                if write {
+                    case.findings = findings;
+                    place.runs().write_case(&manifest.id, &case)?;
+                }
+            }
+        }
+        if judged == 0 {
+            let id = &manifest.id;
+            return Err(stop::nothing(format!(
+                "run {id} has no evidence to judge: it was measured by an earlier version"
+            )));
+        }
+        text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
+        text.push_str(&table.text());
+    }
+    Ok(Said { text, remarks, exit: if fails { Exit::Failed } else { Exit::Fine } })
+}
+
+fn row(case: &CaseId, finding: &Finding) -> [String; 5] {
+    let numbers: Vec<String> = finding.repeats.iter().map(ToString::to_string).collect();
+    let severity = finding.severity.name().to_owned();
+    [case.to_string(), finding.rule.clone(), severity, numbers.join(" "), finding.detail.clone()]
+}
+
+/// In what today's findings differ from those that are stored.
+fn changed(case: &CaseRecord, findings: &[Finding]) -> String {
+    let names = |findings: &[Finding]| {
+        let names: Vec<String> = findings
+            .iter()
+            .map(|finding| format!("{} ({})", finding.rule, finding.severity.name()))
+            .collect();
+        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    };
+    format!("{}: its record has {}, today's rules find {}", case.id, names(&case.findings), names(findings))
+}
+
+/// What the rules find in a case; `None` where it has no evidence.
+fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Finding>> {
+    let examined = Examined {
+        equivalence: case.equivalence.unwrap_or(Equivalence::None),
+        agreement: &case.agreement,
+        reference: reference(case, journal),
+        repeats: &case.repeats,
+    };
+    (case.equivalence.is_some() && examined.has_evidence()).then(|| judge_evidence(&examined))
+}
+
+/// The work of the case's reference: its own where it is one, else that of the unmeasured repeat of the one with its
+/// scenario and point that others agree with.
+fn reference<'a>(case: &'a CaseRecord, journal: &'a [(CaseId, Repeat)]) -> Option<&'a Work> {
+    if case.agreement == Agreement::Reference {
+        return case.work.as_ref();
+    }
+    let verified = |(id, repeat): &'a (CaseId, Repeat)| {
+        let same = id.scenario == case.id.scenario && id.point == case.id.point && *id != case.id;
+        match &repeat.outcome {
+            // A reference is held against itself: none of its elements is a stranger, and it is whole.
+            Outcome::Measured { work: Some(work), evidence, .. } if same && repeat.number == 0 => {
+                (evidence.compared?.same == Some(true)).then_some(work)
+            }
+            _ => None,
+        }
+    };
+    journal.iter().find_map(verified)
+}

@@ -1,0 +1,92 @@
+//! `truth`: the page of the rules that can take a rank away, made from their list.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use weighbridge::data::{Exit, RULES, Rule};
+
+use crate::cli::Truth;
+use crate::place::Place;
+use crate::said::Said;
+
+const HEAD: &str = "\
+# What is found out, and what is not
+
+Written by `cargo xtask truth` from the list of rules (`runtime/src/verify/rules/mod.rs`); a test fails when it is stale.
+
+A case is ranked only where no rule fails it. Children and workers hand over evidence, and judge nothing. The rules look at the
+evidence that is stored with each repeat, so a stored run can be judged again by today's rules: `cargo xtask runs judge RUN`.
+What a rule finds is a *finding*. Its severity is `fail` (the case is not ranked, and the run ends with exit code 6) or
+`caveat` (it stands beside the figures). [methodology.md](methodology.md) says how the evidence is taken, and which honest
+systems the bounds were derived from.
+";
+
+const FOOT: &str = "
+## What no rule sees
+
+- **A native subject runs in the harness's own process.** It could read the harness's memory, or write to its socket. A worker
+  runs in a process of its own and cannot; `--isolation` keeps subjects apart from each other, not from their own harness.
+- **A worker's loop is part of the worker.** The harness bounds every number that a worker sends by what passed here, and holds
+  its account against its own clock. That the copies are of the batches that were timed rests on the worker's loop: the Python
+  worker's is this project's, and its adapters do not see it.
+- **Work that an earlier process has left on the disk.** An epoch that is written in one repeat and read in the next is not
+  told from one that is made. The folders of a run are removed with it; others are not looked at.
+- **A gain that is smaller than a bound.** Each rule says its bound, and a subject may stay below it.
+";
+
+pub(crate) fn run(args: &Truth, place: &Place) -> Result<Said> {
+    let path = path(place);
+    let shown = path.display();
+    if !args.check {
+        fs::write(&path, page()).with_context(|| format!("failed to write `{shown}`"))?;
+        return Ok(Said::fine(format!("{shown} has {} rules\n", RULES.len())));
+    }
+    if fs::read_to_string(&path).unwrap_or_default() == page() {
+        return Ok(Said::fine(format!("{shown} is true ({} rules)\n", RULES.len())));
+    }
+    let text = format!("{shown} is stale: `cargo xtask truth` writes it anew\n");
+    Ok(Said { exit: Exit::NothingToJudge, ..Said::fine(text) })
+}
+
+fn path(place: &Place) -> PathBuf {
+    place.root.join("docs").join("truth.md")
+}
+
+fn page() -> String {
+    let rules: String = RULES.iter().map(section).collect();
+    format!("{HEAD}{rules}{FOOT}")
+}
+
+fn section(rule: &Rule) -> String {
+    let Rule { name, lie, looks, blind, remedy, test, .. } = rule;
+    format!(
+        "\n## `{name}`\n\n\
+         | | |\n|---|---|\n\
+         | the lie | {lie} |\n\
+         | where it looks | {looks} |\n\
+         | what it cannot see | {blind} |\n\
+         | what an honest author does | {remedy} |\n\
+         | the test that shows it | `{test}` |\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_rules_says_what_the_list_says() {
+        let there = include_str!("../../docs/truth.md");
+        assert!(there == page(), "docs/truth.md is stale: `cargo xtask truth` writes it anew");
+    }
+
+    #[test]
+    fn a_cell_of_the_page_is_one_cell() {
+        for rule in RULES {
+            for text in [rule.lie, rule.looks, rule.blind, rule.remedy] {
+                assert!(!text.contains('|') && !text.contains('\n') && !text.contains("  "), "{}", rule.name);
+            }
+        }
+    }
+}
