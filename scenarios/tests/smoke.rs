@@ -1,16 +1,18 @@
 //! Every point of the gate scenarios, and every tiny one of the others, runs on two batches with every loader, and all loaders do
 //! the same work.
 
+mod own;
+
 use std::any::TypeId;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
 use weighbridge::__private::{Point, Registry, ScenarioEntry};
-use weighbridge::{
-    Availability, Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work,
-};
+use weighbridge::{Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work};
 use weighbridge_scenarios::prelude::*;
+
+use self::own::is_own;
 
 const GATE: [&str; 6] = ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"];
 
@@ -119,11 +121,8 @@ fn agree(registry: &Registry, scenario: &ScenarioEntry, points: Vec<Point>) -> u
         let done = |adapter: &weighbridge::__private::AdapterEntry| {
             smoke(scenario, &mut *(adapter.make)().unwrap(), &point)
         };
-        // What is not installed is planned as a skip; the frameworks of whoever has some are for `peers check`.
-        let here = |adapter: &&weighbridge::__private::AdapterEntry| {
-            !adapter.resident && matches!(adapter.availability(), Availability::Available { .. })
-        };
-        let works: Vec<_> = registry.adapters_for(scenario).filter(here).map(done).collect();
+        let works: Vec<_> =
+            registry.adapters_for(scenario).filter(|adapter| is_own(adapter)).map(done).collect();
         // A loader alone agrees with itself; `burn` may be the only other learner, and no part of this build.
         assert!(works.len() > usize::from(is_loader(scenario)), "{} {point}", scenario.id);
         for work in &works {

@@ -27,13 +27,15 @@ pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("external")
 }
 
-/// Takes our own settings and those of the caller's terminal out of a command's environment.
+/// Takes our own settings and those of the caller's terminal out of a command's environment, and leaves alone what the user
+/// has installed of Python frameworks.
 pub(crate) fn clean(command: &mut Command) {
     for (name, _) in std::env::vars() {
         if name.starts_with("WEIGHBRIDGE_") || name.starts_with("GITHUB_") {
             command.env_remove(name);
         }
     }
+    command.env("WEIGHBRIDGE_PEERS", Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-peers"));
     command.env("CARGO_TERM_COLOR", "never").env_remove("RUST_BACKTRACE");
 }
 

@@ -1,6 +1,7 @@
 //! What pages say of the catalogue: its scenarios, its sets, and what is planned of them.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::commands::SUITE;
@@ -58,6 +59,15 @@ fn every_framework_of_the_table_is_registered_by_its_exact_name_and_tier() {
         let found = adapters.iter().find(|adapter| adapter["name"] == peer.name);
         assert_eq!(found.map(|found| &found["tier"]), Some(&peer.tier.into()), "{}", peer.name);
     }
+}
+
+#[test]
+fn what_a_user_has_installed_is_not_seen_by_the_commands_of_tests() {
+    let mut command = Command::new("true");
+    clean(&mut command);
+    let (_, home) = command.get_envs().find(|(name, _)| *name == "WEIGHBRIDGE_PEERS").expect("it is named");
+    let home = Path::new(home.expect("it has a value"));
+    assert!(home.is_absolute() && !home.exists(), "{}", home.display());
 }
 
 #[test]

@@ -1,22 +1,21 @@
-//! What every learner in the catalogue must do, over toy lessons.
+//! What every learner of this build must do, over toy lessons.
 
 use std::any::TypeId;
 
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Availability, Kept};
+use weighbridge::Kept;
 use weighbridge_scenarios::contract::{Learner, Steps};
 use weighbridge_scenarios::data::DataSpec;
 use weighbridge_scenarios::workload::{Form, Lesson, Parameters, PipelineSpec, Transform};
 
 use crate::data;
+use crate::own::is_own;
 
-/// Every learner that is registered and installed.
+/// Every learner of this build.
 fn learners() -> Vec<(&'static str, Box<dyn Learner>)> {
     let registry = Registry::collect().unwrap();
-    let is_learner = |entry: &&&AdapterEntry| {
-        (entry.contract.id)() == TypeId::of::<dyn Learner>()
-            && matches!(entry.availability(), Availability::Available { .. })
-    };
+    let is_learner =
+        |entry: &&&AdapterEntry| (entry.contract.id)() == TypeId::of::<dyn Learner>() && is_own(entry);
     let make = |entry: &&AdapterEntry| {
         (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Learner>>().unwrap())
     };

@@ -1,9 +1,12 @@
-//! What every loader and every learner in the catalogue must do, over toy pipelines; and that the checks would notice if it did not.
+//! What every loader and every learner of this build must do, over toy pipelines; and that the checks would notice if it did not.
 
 mod chains;
 mod golden;
+mod installed;
 mod learners;
 mod oracle;
+#[path = "../own/mod.rs"]
+mod own;
 mod structure;
 mod wrong;
 
@@ -18,16 +21,16 @@ use weighbridge_scenarios::contract::{Epochs, Loader, for_each_batch};
 use weighbridge_scenarios::data::{Cache, DataSet, DataSpec};
 use weighbridge_scenarios::workload::{Access, PipelineSpec, Shard, Transform};
 
+use self::own::is_own;
+
 type Named = (&'static str, Box<dyn Loader>);
 
-/// Every loader of this process or of a worker that is registered and installed. One that makes batches on a device has
-/// tests of its own, which bring a device (`tests/cuda_loader.rs` of the workspace).
+/// Every loader of this build. One that makes batches on a device has tests of its own, which bring a device
+/// (`tests/cuda_loader.rs` of the workspace).
 fn loaders() -> Vec<Named> {
     let registry = Registry::collect().unwrap();
-    let is_here =
-        |entry: &AdapterEntry| matches!(entry.availability(), weighbridge::Availability::Available { .. });
     let adapters = registry.adapters().iter().filter(|entry| {
-        (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_here(entry) && !entry.name.contains("CUDA")
+        (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_own(entry) && !entry.name.contains("CUDA")
     });
     let make =
         |entry: &&AdapterEntry| (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap());
