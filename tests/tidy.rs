@@ -25,7 +25,7 @@ fn root() -> &'static Path {
 fn without_its_feature_nothing_of_cuda_is_compiled() {
     let tree = |features: &[&str]| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["tree", "--offline", "--prefix", "none", "--edges", "normal,build,dev"]).args(features);
+        cargo.args(["tree", "--locked", "--prefix", "none", "--edges", "normal,build,dev"]).args(features);
         let listed = cargo.current_dir(root()).output().unwrap();
         assert!(listed.status.success(), "{listed:?}");
         String::from_utf8(listed.stdout).unwrap()
@@ -36,6 +36,17 @@ fn without_its_feature_nothing_of_cuda_is_compiled() {
     };
     assert!(!has_it(&tree(&[])));
     assert!(has_it(&tree(&["--features", "cuda"])));
+}
+
+#[test]
+fn no_test_forbids_cargo_to_fetch_what_nobody_may_have_fetched_before() {
+    let offline = ["\"--off", "line\""].concat();
+    for folder in ["macros", "runtime", "scenarios", "tests", "xtask"] {
+        for file in files(&root().join(folder), "rs") {
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(!text.contains(&offline), "{}: in a fresh clone nothing is fetched yet", file.display());
+        }
+    }
 }
 
 /// Every file below `folder` with this extension, build output left out.

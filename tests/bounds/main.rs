@@ -60,7 +60,7 @@ fn compile(cases: &[PathBuf]) -> String {
     fs::write(package.join("Cargo.toml"), manifest).expect("the manifest can be written");
     fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")).expect("the lock file can be copied");
     let output = Command::new(env!("CARGO"))
-        .args(["check", "--offline", "--keep-going", "--color", "never", "--target-dir"])
+        .args(["check", "--keep-going", "--color", "never", "--target-dir"])
         .arg(package.join("target"))
         .current_dir(&package)
         .output()

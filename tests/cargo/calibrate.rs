@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::external::{Bench, Ran, bare_xtask, root, target};
+use crate::external::{Bench, Ran, bare_xtask, downstream, target};
 
 /// `cargo xtask ARGS` in the downstream crate, over the bench's data directory.
 fn xtask(bench: &Bench, args: &[&str]) -> Ran {
     let mut command = bare_xtask(args);
-    command.current_dir(root().join("tests/external"));
+    command.current_dir(downstream());
     command.env("CARGO_TARGET_DIR", target()).env("WEIGHBRIDGE_DATA", bench.data());
     Ran::of(&mut command)
 }

@@ -16,10 +16,24 @@ pub(crate) fn root() -> &'static Path {
 /// A cargo command in the downstream crate, with a target directory of its own below ours.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    command.args(args).current_dir(root().join("tests/external"));
+    command.args(args).current_dir(downstream());
     command.env("CARGO_TARGET_DIR", target()).env_remove("CARGO_MAKEFLAGS").stdin(Stdio::null());
     clean(&mut command);
     command
+}
+
+/// The downstream crate's folder, with our lock file in it: cargo keeps of it what the crate needs. So the crate is built with
+/// our versions, and never with those that were the newest when an earlier run of the tests asked.
+pub(crate) fn downstream() -> &'static Path {
+    static LOCKED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = root().join("tests/external");
+        // In one piece: programs of tests may run side by side.
+        let new = tempfile::NamedTempFile::new_in(&folder).unwrap();
+        std::fs::copy(root().join("Cargo.lock"), &new).unwrap();
+        new.persist(folder.join("Cargo.lock")).unwrap();
+        folder
+    });
+    &LOCKED
 }
 
 /// The downstream crate's target directory.
@@ -89,7 +103,7 @@ impl Bench {
         let (_, binary) =
             BINARIES.iter().find(|(name, _)| name == self.target).expect("the bench target exists");
         let mut command = Command::new(binary);
-        command.args(args).current_dir(root().join("tests/external")).stdin(Stdio::null());
+        command.args(args).current_dir(downstream()).stdin(Stdio::null());
         clean(&mut command);
         command
     }
