@@ -9,6 +9,7 @@ mod faults;
 mod kill;
 mod nextest;
 mod rebuild;
+mod skipped;
 mod store;
 mod versus;
 mod workers;

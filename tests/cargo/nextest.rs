@@ -1,7 +1,5 @@
 //! The protocol of nextest, spoken by hand, and by nextest itself where it is installed.
 
-use std::process::Command;
-
 use crate::external::{Bench, Ran, cargo};
 
 #[test]
@@ -32,8 +30,7 @@ fn a_name_from_the_list_runs_alone_once_and_stores_nothing() {
 
 #[test]
 fn nextest_itself_lists_and_runs_the_cases_where_it_is_installed() {
-    if !Command::new("cargo-nextest").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: cargo-nextest is not installed");
+    if !needs::nextest() {
         return;
     }
     let ran = Ran::of(&mut cargo(&[

@@ -1,23 +1,14 @@
 //! Workers in a run: an honest one beside the reference, every way to misbehave, every way to cheat.
 //!
-//! The workers are in Python. Where there is none, these tests say so and look at nothing.
+//! The workers are in Python. Where there is none, these tests are skipped.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::external::{Bench, Ran, two_at_a_time, xtask};
-
-/// Whether there is a Python; says so if there is none.
-fn python() -> bool {
-    let there = Command::new("python3").arg("--version").output().is_ok_and(|said| said.status.success());
-    if !there {
-        eprintln!("not looked at: there is no python3, which the workers of this test need");
-    }
-    there
-}
 
 /// Where faults are planted: slices of two fields, or one field that is inverted.
 const FEED: &str = "FEED-1";
@@ -73,14 +64,15 @@ fn failure(bench: &Bench, scenario: &str, fault: &str) -> (String, String, Strin
 type Fault<'a> = (&'a str, &'a str, &'a [&'a str]);
 
 /// Each case fails so, and the honest one after it is measured and agrees.
+#[track_caller]
 fn check(faults: &[Fault<'_>], more: &[&str]) {
+    if !needs::python3() {
+        return;
+    }
     two_at_a_time(faults, |fault| check_of(FEED, *fault, "honest", more));
 }
 
 fn check_of(scenario: &str, (fault, how, words): Fault<'_>, twin: &str, more: &[&str]) {
-    if !python() {
-        return;
-    }
     let bench = Bench::new("workers");
     let ran = run_of(&bench, scenario, &[fault, twin], more);
     assert_eq!(ran.code, Some(6), "{fault}: {}", ran.all());
@@ -118,7 +110,7 @@ fn carriers(bench: &Bench) -> Vec<String> {
 
 #[test]
 fn a_worker_written_from_the_page_alone_is_verified_and_measured_in_one_process_for_all_its_cases() {
-    if !python() {
+    if !needs::python3() {
         return;
     }
     let bench = Bench::new("workers");
@@ -141,7 +133,7 @@ fn a_worker_written_from_the_page_alone_is_verified_and_measured_in_one_process_
 
 #[test]
 fn what_a_worker_prints_is_no_message_and_disturbs_nobody() {
-    if !python() {
+    if !needs::python3() {
         return;
     }
     two_at_a_time(["prints", "floods-stderr", "beats-while-it-imports"], |fault| {
@@ -202,7 +194,7 @@ fn a_worker_that_breaks_the_protocol_is_ended() {
 
 #[test]
 fn what_a_worker_declines_is_a_skip_with_its_reason() {
-    if !python() {
+    if !needs::python3() {
         return;
     }
     let bench = Bench::new("workers");
@@ -214,7 +206,7 @@ fn what_a_worker_declines_is_a_skip_with_its_reason() {
 
 #[test]
 fn what_a_worker_leaves_behind_is_gone_with_its_process() {
-    if !python() {
+    if !needs::python3() {
         return;
     }
     for fault in ["leaves-children", "leaves-shared-memory"] {
@@ -230,7 +222,7 @@ fn what_a_worker_leaves_behind_is_gone_with_its_process() {
 
 #[test]
 fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
-    if !python() {
+    if !needs::python3() {
         return;
     }
     let bench = Bench::new("workers");
@@ -255,15 +247,15 @@ fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
 /// A cheat is caught, and its words name what it does; the honest twin, which runs after it, passes.
 #[test]
 fn every_sin_is_caught_by_what_it_does() {
+    if !needs::python3() {
+        return;
+    }
     let faults: [Fault<'_>; 3] = [
         ("claims-time", "clock", &["claims", "of measured time, but"]),
         ("float16", "protocol", &["it delivers `pair` as f16; types are u8"]),
         ("lazy-handle", "protocol", &["lie from byte 1099511627776 of the exchange file"]),
     ];
     check(&faults, &[]);
-    if !python() {
-        return;
-    }
     // What the rules find in the evidence; the last two of the field that is inverted.
     let found: [(&str, &str, &str, &str, &[&str]); 4] = [
         (FEED, "works-while-stopped", "honest", "unstopped", &["are made where no clock runs"]),

@@ -135,8 +135,7 @@ fn a_loader_that_loses_the_device_ends_its_process_and_not_the_run() {
 
 #[test]
 fn the_platform_reaches_workers_and_one_without_a_device_path_is_a_skip_with_its_reason() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("not looked at: there is no python3, which the worker of this test needs");
+    if !needs::python3() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -97,8 +97,9 @@ mod tests {
     use crate::data::DataSpec;
 
     /// Runs the fake framework over a mesh; nothing where there is no Python.
+    #[track_caller]
     fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(Ticket, Observation)>> {
-        Tiny::new(fault).map(|mut tiny| ran_again(&mut tiny, mesh, purpose))
+        Some(ran_again(&mut Tiny::new(fault)?, mesh, purpose))
     }
 
     fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(Ticket, Observation)> {

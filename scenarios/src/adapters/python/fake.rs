@@ -1,7 +1,6 @@
 //! A framework for tests: the tiny worker of `tests/workers` under the name of one, with a fault in some of its ranks.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 
 use weighbridge::Result;
@@ -18,13 +17,10 @@ use crate::workload::PipelineSpec;
 pub(crate) struct Tiny(Framework);
 
 impl Tiny {
-    /// One whose ranks have this fault. `None`, and a word about it, where there is no Python.
+    /// One whose ranks have this fault. `None` where there is no Python: the calling test is then skipped.
+    #[track_caller]
     pub(crate) fn new(fault: &str) -> Option<Self> {
-        let mut python = std::process::Command::new("python3");
-        let there =
-            python.arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
-        if !there {
-            eprintln!("not looked at: there is no python3, which the workers of this test need");
+        if !needs::python3() {
             return None;
         }
         let peer = peer::find("numpy").expect("it is in the table");

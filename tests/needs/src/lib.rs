@@ -1,0 +1,107 @@
+//! What some tests need of the machine that a Rust toolchain does not bring, and how a test says that it did not run.
+//!
+//! A test that cannot run is green all the same. So it says `skipped: TEST: WHY` on the standard error of its process, where
+//! everybody sees it: libtest holds back only what the printing macros write. If [`FILE`] names a file, a line of it says the
+//! same. So `cargo xtask ci` knows which tests were skipped, whatever became of their output.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::panic::Location;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// The variable that names the file of skipped tests. A line has a need, a test and a reason, with tabs between them.
+pub const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
+
+/// Something that a machine may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The command `python3`: the workers of tests are written in Python.
+    Python3,
+    /// The command `cargo-nextest`.
+    Nextest,
+    /// The right to mount a file system, if only in a namespace of one's own.
+    Mount,
+}
+
+impl Need {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Python3, Self::Nextest, Self::Mount];
+
+    /// What it is called, as in `cargo xtask ci --must-run python3`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python3 => "python3",
+            Self::Nextest => "nextest",
+            Self::Mount => "mount",
+        }
+    }
+
+    fn why(self) -> &'static str {
+        match self {
+            Self::Python3 => "there is no `python3`",
+            Self::Nextest => "there is no `cargo-nextest`",
+            Self::Mount => "this user may not mount a file system, not even in a namespace of its own",
+        }
+    }
+}
+
+/// Whether there is a `python3`. If not, the calling test is said to be skipped; it then returns.
+#[track_caller]
+#[must_use]
+pub fn python3() -> bool {
+    let there = succeeds(Command::new("python3").arg("--version"));
+    there || skipped(Need::Python3)
+}
+
+/// Whether there is a `cargo-nextest`. If not, the calling test is said to be skipped; it then returns.
+#[track_caller]
+#[must_use]
+pub fn nextest() -> bool {
+    let there = succeeds(Command::new("cargo-nextest").arg("--version"));
+    there || skipped(Need::Nextest)
+}
+
+/// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn mounting(script: &str) -> Option<Command> {
+    let shell = |way: &[&str], script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(way).args(["--", "sh", "-c", script]);
+        command
+    };
+    // Root may mount as it is. Anybody may be root among users of their own, unless the machine forbids it.
+    let ways: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
+    let may = |way: &&&[&str]| succeeds(&mut shell(way, "mount -t tmpfs -o size=64k tmpfs /tmp"));
+    let Some(way) = ways.iter().find(may) else {
+        skipped(Need::Mount);
+        return None;
+    };
+    Some(shell(way, script))
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Says that the calling test is skipped, and gives `false`: what it needs is not there.
+#[track_caller]
+fn skipped(need: Need) -> bool {
+    // libtest names the thread of a test after it. If it runs all tests on its first thread, the calling line must do.
+    let test = match thread::current().name() {
+        Some(name) if name != "main" => name.to_owned(),
+        _ => Location::caller().to_string(),
+    };
+    // In one piece, since other tests write too. That nobody may be reading is no reason to fail.
+    drop(io::stderr().write_all(format!("skipped: {test}: {}\n", need.why()).as_bytes()));
+    if let Some(file) = std::env::var_os(FILE) {
+        let line = format!("{}\t{test}\t{}\n", need.name(), need.why());
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("the file of skipped tests can be written");
+    }
+    false
+}
