@@ -1,6 +1,7 @@
 //! `ci`: what continuous integration does, and nothing more. It says each command before it runs it.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use crate::lock;
 use crate::peers;
 use crate::place::Place;
 use crate::said::Said;
+use crate::skipped::{self, Skipped};
 use crate::stop;
 use weighbridge::data::Exit;
 
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
     // Apart from the runs of people: the last one here is slowed down on purpose.
     let layout = Layout::new(place.layout.data().join("ci")).with_workspace(&place.root);
     let place = &Place { layout, ..place.clone() };
+    let skipped = place.layout.data().join("skipped-tests");
     let all = steps(place);
     for skip in &args.skip {
         if !all.iter().any(|step| step.name == skip) {
@@ -52,6 +55,10 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
     }
     let steps = all.into_iter().filter(|step| !args.skip.iter().any(|skip| skip == step.name));
     let mut plan = String::new();
+    if !args.dry_run {
+        skipped::begin(&skipped)?;
+    }
+    let mut left_out = String::new();
     for step in steps {
         let command = step.shown(place);
         if args.dry_run {
@@ -60,17 +67,40 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
         }
         eprintln!("{:10}$ {command}", step.name);
         let started = Instant::now();
-        let taken = step.take(place)?;
+        let taken = step.take(place, &skipped)?;
         eprintln!("{:10}took {} s", step.name, started.elapsed().as_secs());
-        if let Err(why) = taken {
-            return Ok(Said {
-                text: String::new(),
-                remarks: vec![format!("error: step `{}` {why}", step.name)],
-                exit: Exit::Unexpected,
-            });
+        match taken {
+            Taken::Passed => {}
+            Taken::LeftOut(why) => {
+                writeln!(left_out, "left out: step `{}`: {why}", step.name)
+                    .expect("a String takes all that is written");
+            }
+            Taken::Failed(why) => return Ok(failed(format!("error: step `{}` {why}", step.name))),
         }
     }
-    Ok(Said::fine(if args.dry_run { plan } else { "ci: all steps passed\n".to_owned() }))
+    if args.dry_run {
+        return Ok(Said::fine(plan));
+    }
+    Ok(end(&left_out, &skipped::read(&skipped)?, &args.must_run))
+}
+
+/// What is said when every step was taken: what was left out, and which tests were skipped. One that was skipped for want of
+/// something that this machine is to have is a failure.
+fn end(left_out: &str, skipped: &[Skipped], must_run: &[String]) -> Said {
+    let count = format!("skipped: {} test{}\n", skipped.len(), if skipped.len() == 1 { "" } else { "s" });
+    let listed: String = skipped.iter().map(|test| format!("  {}: {}\n", test.name, test.why)).collect();
+    let text = format!("{left_out}{count}{listed}");
+    let owed: Vec<&str> =
+        skipped.iter().filter(|test| must_run.contains(&test.need)).map(|test| &*test.name).collect();
+    if owed.is_empty() {
+        return Said::fine(format!("ci: all steps passed\n{text}"));
+    }
+    let why = format!("error: these tests were skipped, and are to run here: {}", owed.join(", "));
+    Said { text, ..failed(why) }
+}
+
+fn failed(why: String) -> Said {
+    Said { text: String::new(), remarks: vec![why], exit: Exit::Unexpected }
 }
 
 fn steps(place: &Place) -> Vec<Step> {
@@ -133,7 +163,7 @@ impl Step {
             }
             Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
-                            cargo xtask peers check  # in five minutes, else skipped"
+                            cargo xtask peers check  # in five minutes, else left out"
                 .to_owned(),
             Does::Judge(end) => format!(
                 "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  \
@@ -145,30 +175,47 @@ impl Step {
         }
     }
 
-    /// Takes the step; the inner error says why it failed.
-    fn take(&self, place: &Place) -> Result<Result<(), String>> {
-        match &self.does {
+    /// Takes the step. Tests that are skipped are written into a file.
+    fn take(&self, place: &Place, skipped: &Path) -> Result<Taken> {
+        let cargo = || PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let run = |mut command: Command| -> Result<Taken> {
+            let status = command.env(skipped::FILE, skipped).status().context("failed to start cargo")?;
+            Ok(if status.success() { Taken::Passed } else { Taken::Failed(format!("failed: {status}")) })
+        };
+        Ok(match &self.does {
             Does::Cargo(words, variables) => {
-                let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-                let mut command = Command::new(cargo);
+                let mut command = Command::new(cargo());
                 command.current_dir(&place.root).args(words).envs(variables.iter().copied());
-                let status = command.status().context("failed to start cargo")?;
-                Ok(if status.success() { Ok(()) } else { Err(format!("failed: {status}")) })
+                run(command)?
             }
             Does::Lock => {
                 let said = lock::run(&Lock { check: true }, place)?;
                 said.print();
-                Ok(if said.exit == Exit::Fine { Ok(()) } else { Err("found ids missing".to_owned()) })
+                passed_if(said.exit == Exit::Fine, "found ids missing")
             }
-            Does::Peers => peers::light(place),
+            Does::Peers => peers::light(place)?,
             Does::Judge(end) => {
                 let said = compare_baseline::run(&judging(), place)?;
                 said.print();
                 let ended = format!("should end with {} and ended with {}", end.code(), said.exit.code());
-                Ok(if said.exit == *end { Ok(()) } else { Err(ended) })
+                passed_if(said.exit == *end, &ended)
             }
-        }
+        })
     }
+}
+
+/// How a step ended.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Passed,
+    /// What it needs of the machine is not there, and why that is no failure.
+    LeftOut(String),
+    /// What it did, as the end of a sentence.
+    Failed(String),
+}
+
+pub(crate) fn passed_if(holds: bool, else_it: &str) -> Taken {
+    if holds { Taken::Passed } else { Taken::Failed(else_it.to_owned()) }
 }
 
 fn judging() -> CompareBaseline {
@@ -192,12 +239,16 @@ mod tests {
     use super::*;
     use crate::fixtures::home;
 
+    /// A dry run without a step.
+    fn asked(skip: &str) -> Ci {
+        Ci { dry_run: true, skip: vec![skip.to_owned()], must_run: Vec::new() }
+    }
+
     #[test]
     fn a_dry_run_says_every_step() {
         let home = home();
         std::fs::write(lock::path(&home.place), "").expect("writable");
-        let said =
-            run(&Ci { dry_run: true, skip: vec!["fmt".to_owned()] }, &home.place).expect("nothing is run");
+        let said = run(&asked("fmt"), &home.place).expect("nothing is run");
         let data = home.place.layout.data().join("ci");
         let data = data.display();
         let expected = format!(
@@ -221,15 +272,32 @@ mod tests {
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 3\n\
              peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
-             peers check  # in five minutes, else skipped\n"
+             peers check  # in five minutes, else left out\n"
         );
         assert_eq!(said.text, expected);
     }
 
     #[test]
     fn an_unknown_step_gets_the_nearest() {
-        let args = Ci { dry_run: true, skip: vec!["clipy".to_owned()] };
-        let said = run(&args, &home().place).expect_err("misspelt").to_string();
+        let said = run(&asked("clipy"), &home().place).expect_err("misspelt").to_string();
         assert_eq!(said, "there is no step `clipy`: did you mean `clippy`?");
+    }
+
+    #[test]
+    fn the_end_names_what_was_skipped_and_fails_for_what_this_machine_is_to_have() {
+        let test = |name: &str, need: &str| Skipped {
+            need: need.to_owned(),
+            name: name.to_owned(),
+            why: format!("there is no `{need}`"),
+        };
+        assert_eq!(end("", &[], &["python3".to_owned()]).text, "ci: all steps passed\nskipped: 0 tests\n");
+        let both = [test("workers::a_b", "python3"), test("nextest::c_d", "nextest")];
+        let list = "skipped: 2 tests\n  workers::a_b: there is no `python3`\n  nextest::c_d: there is no `nextest`\n";
+        let said = end("left out: step `peers`: no `uv`\n", &both, &[]);
+        assert_eq!(said.text, format!("ci: all steps passed\nleft out: step `peers`: no `uv`\n{list}"));
+        assert_eq!(said.exit, Exit::Fine);
+        let said = end("", &both, &["mount".to_owned(), "python3".to_owned()]);
+        assert_eq!((said.exit, &*said.text), (Exit::Unexpected, list));
+        assert_eq!(said.remarks, ["error: these tests were skipped, and are to run here: workers::a_b"]);
     }
 }

@@ -438,6 +438,9 @@ pub(crate) struct Ci {
     /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `peers`.
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
+    /// Fail if a test was skipped because this is not there.
+    #[arg(long, value_name = "NEED", value_parser = crate::skipped::NEEDS)]
+    pub(crate) must_run: Vec<String>,
 }
 
 /// A share: `5%`, `5 %` or `0.05`.

@@ -36,6 +36,7 @@ mod report;
 mod runs;
 mod said;
 mod show;
+mod skipped;
 mod stop;
 mod summary;
 mod table;

@@ -10,6 +10,7 @@ use weighbridge_scenarios::adapters::python::{Peer, find, requirements};
 
 use super::uv::Uv;
 use super::{check, install};
+use crate::ci::{Taken, passed_if};
 use crate::place::Place;
 use crate::said::Said;
 
@@ -22,12 +23,10 @@ pub(super) const TOOLS: &str = "tools";
 /// The set that they are checked on.
 const SET: &str = "gate";
 
-/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. The inner error
-/// says why it failed; what could not be installed in time is said and is no failure.
-pub(crate) fn light(place: &Place) -> Result<Result<(), String>> {
+/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. What could not be installed in time is said and is no failure.
+pub(crate) fn light(place: &Place) -> Result<Taken> {
     let Ok(uv) = Uv::find() else {
-        eprintln!("skipped: `uv` is not on the search path");
-        return Ok(Ok(()));
+        return Ok(Taken::LeftOut("`uv` is not on the search path".to_owned()));
     };
     let uv = uv.until(Instant::now() + LIMIT);
     let home = place.layout.data().join("peers");
@@ -42,19 +41,18 @@ pub(crate) fn light(place: &Place) -> Result<Result<(), String>> {
     };
     if !tools_installed {
         installed.print();
-        eprintln!("skipped: the light peers cannot be installed here within five minutes");
-        return Ok(Ok(()));
+        return Ok(Taken::LeftOut("the light peers cannot be installed here within five minutes".to_owned()));
     }
-    if let Err(why) = worker(&tools.join("venv").join("bin"), &home)? {
-        return Ok(Err(why));
+    if let failed @ Taken::Failed(_) = worker(&tools.join("venv").join("bin"), &home)? {
+        return Ok(failed);
     }
     let said: Said = check::run(&peers, &[], SET, &home, place)?;
     said.print();
-    Ok(if said.exit == Exit::Fine { Ok(()) } else { Err("found peers that break".to_owned()) })
+    Ok(passed_if(said.exit == Exit::Fine, "found peers that break"))
 }
 
 /// The worker's own checks and tests.
-fn worker(tools: &Path, home: &Path) -> Result<Result<(), String>> {
+fn worker(tools: &Path, home: &Path) -> Result<Taken> {
     let package = requirements().join("..");
     let lines: [(&str, &[&str]); 2] = [
         ("ruff", &["check", "--no-cache", "."]),
@@ -66,10 +64,10 @@ fn worker(tools: &Path, home: &Path) -> Result<Result<(), String>> {
         let ended = command.env("PYTHONDONTWRITEBYTECODE", "1").status();
         let ended = ended.with_context(|| format!("failed to start {program}"))?;
         if !ended.success() {
-            return Ok(Err(format!("failed: {program}: {ended}")));
+            return Ok(Taken::Failed(format!("failed: {program}: {ended}")));
         }
     }
-    Ok(Ok(()))
+    Ok(Taken::Passed)
 }
 
 #[cfg(test)]
