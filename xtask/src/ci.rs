@@ -10,6 +10,7 @@ use weighbridge::data::Layout;
 
 use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
 use crate::compare_baseline;
+use crate::fresh::Fresh;
 use crate::lock;
 use crate::peers;
 use crate::place::Place;
@@ -34,6 +35,9 @@ struct Step {
 enum Does {
     /// Runs cargo with these arguments and variables; it must succeed.
     Cargo(Vec<String>, Vec<(&'static str, &'static str)>),
+    /// The same as somebody runs it who came a minute ago: in a fresh clone, with an empty cache of cargo. The two commands
+    /// of the README are run so.
+    Fresh(Vec<String>),
     /// Judges the latest run; it must end so.
     Judge(Exit),
     /// Checks the committed list of ids, where there is one.
@@ -115,9 +119,14 @@ fn steps(place: &Place) -> Vec<Step> {
         }
         step
     };
+    // Whatever the tests and the bench targets ask cargo for, and whatever they read, they do it here.
+    let fresh = |step: Step| match step.does {
+        Does::Cargo(words, _) => Step { does: Does::Fresh(words), ..step },
+        _ => step,
+    };
     let judge = |name, end| Step { name, does: Does::Judge(end) };
     let all = [
-        cargo("test", "test --workspace", &[]),
+        fresh(cargo("test", "test --workspace", &[])),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
         // About 150 CPU-s of a cold build: under two minutes on two processors.
@@ -139,7 +148,7 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
         Step { name: "lock", does: Does::Lock },
-        bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[]),
+        fresh(bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[])),
         bench("bench", "bench -- --quick --repeats 6", &[]),
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
@@ -161,9 +170,12 @@ impl Step {
                 let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
                 format!("{}cargo {}", variables.collect::<String>(), words.join(" "))
             }
+            Does::Fresh(words) => {
+                format!("cargo {}  # in a fresh clone, with an empty cache of cargo", words.join(" "))
+            }
             Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
-                            cargo xtask peers check  # in five minutes, else left out"
+                            cargo xtask peers check, cargo test of what must not see them  # in five minutes, else left out"
                 .to_owned(),
             Does::Judge(end) => format!(
                 "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  \
@@ -188,6 +200,7 @@ impl Step {
                 command.current_dir(&place.root).args(words).envs(variables.iter().copied());
                 run(command)?
             }
+            Does::Fresh(words) => run(Fresh::make(place)?.command(&cargo(), words)?)?,
             Does::Lock => {
                 let said = lock::run(&Lock { check: true }, place)?;
                 said.print();
@@ -252,7 +265,7 @@ mod tests {
         let data = home.place.layout.data().join("ci");
         let data = data.display();
         let expected = format!(
-            "test      $ cargo test --workspace\n\
+            "test      $ cargo test --workspace  # in a fresh clone, with an empty cache of cargo\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              burn      $ cargo test --package weighbridge-scenarios --features burn\n\
              cuda      $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
@@ -264,7 +277,8 @@ mod tests {
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,cuda\n\
              lock      $ cargo xtask lock --check\n\
-             bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}\n\
+             bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}  \
+             # in a fresh clone, with an empty cache of cargo\n\
              bench     $ cargo bench -- --quick --repeats 6 --data {data}\n\
              bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 0\n\
@@ -272,7 +286,7 @@ mod tests {
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 3\n\
              peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
-             peers check  # in five minutes, else left out\n"
+             peers check, cargo test of what must not see them  # in five minutes, else left out\n"
         );
         assert_eq!(said.text, expected);
     }

@@ -22,7 +22,8 @@ pub(crate) fn home() -> Home {
     let root = directory.path().join("workspace");
     std::fs::create_dir_all(root.join("benches")).expect("writable");
     let layout = Layout::new(directory.path().join("data")).with_workspace(&root);
-    Home { place: Place { root, layout, suites: Vec::new() }, directory }
+    let place = Place { target: root.join("target"), root, layout, suites: Vec::new() };
+    Home { place, directory }
 }
 
 impl Home {

@@ -24,6 +24,7 @@ mod data;
 mod dry;
 mod explain;
 mod fight;
+mod fresh;
 mod judge;
 mod lock;
 mod peers;

@@ -12,6 +12,8 @@ use weighbridge::data::{Baselines, Layout, Runs};
 pub(crate) struct Place {
     /// The root of the workspace.
     pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
     /// The data directory.
     pub(crate) layout: Layout,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
@@ -57,7 +59,12 @@ impl Place {
             None => Layout::in_target(Path::new(target)),
         };
         let root = PathBuf::from(root);
-        Ok(Self { layout: layout.with_workspace(&root), root, suites: suites(&metadata) })
+        Ok(Self {
+            layout: layout.with_workspace(&root),
+            target: target.into(),
+            root,
+            suites: suites(&metadata),
+        })
     }
 
     /// The runs.

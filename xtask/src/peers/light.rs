@@ -23,13 +23,16 @@ pub(super) const TOOLS: &str = "tools";
 /// The set that they are checked on.
 const SET: &str = "gate";
 
-/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. What could not be installed in time is said and is no failure.
+/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. Then the tests that
+/// must not see them are run where they would. What could not be installed in time is said and is no failure.
 pub(crate) fn light(place: &Place) -> Result<Taken> {
     let Ok(uv) = Uv::find() else {
         return Ok(Taken::LeftOut("`uv` is not on the search path".to_owned()));
     };
     let uv = uv.until(Instant::now() + LIMIT);
-    let home = place.layout.data().join("peers");
+    // As they lie among a user's data.
+    let user = place.layout.data().join("user");
+    let home = user.join("weighbridge").join("peers");
     let peers: Vec<&Peer> = LIGHT.iter().filter_map(|short| find(short)).collect();
     let installed = install::run(&uv, &peers, None, false, &home)?;
     let tools = home.join(TOOLS);
@@ -48,7 +51,23 @@ pub(crate) fn light(place: &Place) -> Result<Taken> {
     }
     let said: Said = check::run(&peers, &[], SET, &home, place)?;
     said.print();
-    Ok(passed_if(said.exit == Exit::Fine, "found peers that break"))
+    if said.exit != Exit::Fine {
+        return Ok(Taken::Failed("found peers that break".to_owned()));
+    }
+    unseen(place, &user, &home)
+}
+
+/// Runs tests of the workspace that go through all adapters, where they would find the light peers: among the user's data, and
+/// where the variable says. The step `test` runs them where nothing is installed; the result must be the same.
+fn unseen(place: &Place, user: &Path, home: &Path) -> Result<Taken> {
+    // Both at once and of the whole workspace, as the step `test` built them: else their features are others, and all is
+    // compiled again. What is on the pages is run by that step, and starts the same programs in the same way.
+    let words = "test --workspace --test conformance --test docs -- --skip every_command_on_a_page";
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(&place.root).args(words.split(' '));
+    cargo.env("XDG_DATA_HOME", user).env("WEIGHBRIDGE_PEERS", home);
+    let ended = cargo.status().context("failed to start cargo")?;
+    Ok(passed_if(ended.success(), "found tests that fail where peers are installed"))
 }
 
 /// The worker's own checks and tests.
