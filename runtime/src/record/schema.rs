@@ -27,8 +27,9 @@ fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
     let lift = |case: &mut Value| {
         let Some(what) = case["agreement"]["differs"].as_array() else { return };
         let words: Vec<&str> = what.iter().filter_map(Value::as_str).collect();
+        let detail = words.join("; ");
         case["findings"] = json!([{
-            "rule": "same-work", "severity": "fail", "repeats": [0], "detail": words.join("; "), "remedy": ""
+            "rule": "same-work", "severity": "fail", "repeats": [0], "detail": detail, "remedy": ""
         }]);
     };
     match kind {
