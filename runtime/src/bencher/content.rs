@@ -198,16 +198,7 @@ impl Kept {
             return Err(Error::of(ErrorKind::Work, what));
         }
         for KeptField { name, dtype, shape, bytes } in &self.fields {
-            let row = row_bytes(*dtype, shape);
-            if row.and_then(|row| row.checked_mul(self.elements)) != Some(bytes.len()) {
-                let what = format!(
-                    "field `{name}` has {} bytes, which are not those of {} elements of shape {shape:?} and type {}",
-                    bytes.len(),
-                    self.elements,
-                    dtype.name()
-                );
-                return Err(Error::of(ErrorKind::Work, what));
-            }
+            check_bytes(name, *dtype, shape, bytes.len(), self.elements)?;
         }
         Ok(())
     }
@@ -216,6 +207,26 @@ impl Kept {
         let mut fields: Vec<&KeptField> = self.fields.iter().collect();
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         fields
+    }
+}
+
+/// Whether so many bytes are those of so many elements of a field; how many one of them has.
+pub(super) fn check_bytes(
+    name: &str,
+    dtype: Dtype,
+    shape: &[usize],
+    bytes: usize,
+    elements: usize,
+) -> Result<usize> {
+    match row_bytes(dtype, shape) {
+        Some(row) if row.checked_mul(elements) == Some(bytes) => Ok(row),
+        _ => Err(Error::of(
+            ErrorKind::Work,
+            format!(
+                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape {shape:?} and type {}",
+                dtype.name()
+            ),
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::content::row_bytes;
+use super::content::{check_bytes, row_bytes};
 use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
 
 /// What one item held. Real elements only, never padding.
@@ -200,22 +200,12 @@ impl Item<'_> {
                 let count = count.min(elements - first);
                 let copy = |field: &Field<'_>| {
                     let FieldKind { name, dtype, shape } = field.kind;
-                    // Bytes that are not those of so many elements are copied as they are, and refused by the check.
-                    let bytes = match row_bytes(*dtype, shape) {
-                        Some(row) if row.checked_mul(elements) == Some(field.bytes.len()) => {
-                            &field.bytes[first * row..][..count * row]
-                        }
-                        _ => field.bytes,
-                    };
-                    KeptField {
-                        name: name.clone(),
-                        dtype: *dtype,
-                        shape: shape.clone(),
-                        bytes: bytes.to_vec(),
-                    }
+                    let row = check_bytes(name, *dtype, shape, field.bytes.len(), elements)?;
+                    let bytes = field.bytes[first * row..][..count * row].to_vec();
+                    Ok(KeptField { name: name.clone(), dtype: *dtype, shape: shape.clone(), bytes })
                 };
-                let kept = Kept { elements: count, fields: fields.iter().map(copy).collect() };
-                kept.check()?;
+                let kept = Kept { elements: count, fields: fields.iter().map(copy).collect::<Result<_>>()? };
+                kept.check()?; // elements without a field
                 Ok(kept)
             }
         }

@@ -189,12 +189,13 @@ impl Worker {
             }
         };
         let costs = [what.costs.convert, what.costs.set_up, what.costs.compile];
-        let claimed = costs.iter().flatten().try_fold(0_u64, |sum, cost| sum.checked_add(*cost));
-        if claimed.is_none_or(|claimed| Duration::from_nanos(claimed) > passed + epoch::SLACK) {
+        let claimed = costs.iter().flatten().fold(0_u64, |sum, cost| sum.saturating_add(*cost));
+        let claimed = Duration::from_nanos(claimed);
+        if claimed > passed + epoch::SLACK {
             let _ = fs::remove_dir_all(&folder);
             self.alive = false;
             return Err(self.process.broke(format!(
-                "the worker claims {claimed:?} ns for opening a pipeline, but {passed:?} passed"
+                "the worker claims {claimed:?} for opening a pipeline, but {passed:?} passed"
             )));
         }
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
@@ -408,7 +409,7 @@ impl Remote for Worker {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
-        let passed = clock.now() - begun;
+        let passed = self.process.answered().saturating_sub(begun);
         let cpu_seen = tree.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
         if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";

@@ -50,6 +50,8 @@ pub(super) struct Process {
     doing: String,
     /// When a whole frame came last.
     heard: Duration,
+    /// When the first bytes came after it was asked something.
+    answered: Option<Duration>,
 }
 
 impl Process {
@@ -92,7 +94,7 @@ impl Process {
         let (clock, doing) = (Clock::monotonic(), "starting".to_owned());
         let heard = clock.now();
         let buffer = vec![0; 64 << 10];
-        Ok(Self { child, socket: ours, frames, buffer, output, place, clock, doing, heard })
+        Ok(Self { child, socket: ours, frames, buffer, output, place, clock, doing, heard, answered: None })
     }
 
     /// Its id.
@@ -110,6 +112,11 @@ impl Process {
         &self.clock
     }
 
+    /// When it began to answer what it was asked last: taking the answer in takes time that is not its own.
+    pub(super) fn answered(&self) -> Duration {
+        self.answered.unwrap_or_else(|| self.clock.now())
+    }
+
     /// Asks, and waits for the answer.
     ///
     /// # Errors
@@ -123,6 +130,7 @@ impl Process {
         if let Some(say) = self.next_answer()? {
             return Err(self.unasked(&say));
         }
+        self.answered = None;
         match send(&mut self.socket, ask) {
             Err(error) if is_timeout(&error) => Err(self.silent()),
             // A death is noticed, and told better, when it is listened to.
@@ -181,6 +189,7 @@ impl Process {
         match self.socket.read(&mut self.buffer) {
             Ok(0) => Err(End),
             Ok(bytes) => {
+                self.answered.get_or_insert_with(|| self.clock.now());
                 self.frames.feed(&self.buffer[..bytes]);
                 Ok(true)
             }
