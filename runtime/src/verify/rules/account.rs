@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "account",
     lie: "a clock that runs slow or is stopped in secret; processor time that is not told",
     looks: "from the request for a measured run to its answer: the parts that the worker tells must add up to what passed by \
-            the harness's clock, in the repeat in which least is missing: less 3 %, 50 ms, and 5 us a sample for telling them; its \
+            the harness's clock, in the repeat in which least is missing: less 3 %, 50 ms, and 0.3 us a sample for telling them; its \
             processor time to what the system says of its processes, less a tenth \
             and 100 ms, and never more",
     blind: "a worker that tells a part of its measured time under another name: the parts are shown, and `outside` bounds them",
@@ -26,8 +26,8 @@ pub(super) const RULE: Rule = Rule {
 const SHORT: f64 = 0.03;
 const SLACK: u64 = 50_000_000;
 
-/// Nanoseconds that telling and reading a sample may take: they are numbers in a text.
-const TELLING: u64 = 5_000;
+/// Nanoseconds that telling a sample may take before the first byte of the answer is there: they are numbers in a text.
+const TELLING: u64 = 300;
 
 /// Processor time is told in steps of 10 ms, and processes that have ended take some along.
 const CPU_SHORT: f64 = 0.1;

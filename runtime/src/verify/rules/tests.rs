@@ -181,6 +181,13 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     };
     passes(honest(), |case| short(case, 4_000_000));
     fails(honest(), |case| short(case, 13_000_000), "unstopped", "3.0 times as long");
+    // Copies are as fast as the memory that they read, and passes stay in a cache.
+    let copies = |case: &mut super::fixture::Case, milliseconds: u64| {
+        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
+        epoch(case, milliseconds);
+    };
+    passes(honest(), |case| copies(case, 390));
+    fails(honest(), |case| copies(case, 700), "unstopped", "takes 7.1 times as long");
     passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
