@@ -8,9 +8,10 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use weighbridge::data::Layout;
 
-use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lock};
+use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lies, Lock};
 use crate::compare_baseline;
 use crate::fresh::Fresh;
+use crate::lies;
 use crate::lock;
 use crate::peers;
 use crate::place::Place;
@@ -42,6 +43,8 @@ enum Does {
     Judge(Exit),
     /// Checks the committed list of ids, where there is one.
     Lock,
+    /// Sees that one lie of each class is found out, where there is a crate of lies.
+    Lies,
     /// Installs and checks the light Python frameworks, where they can be had in time.
     Peers,
 }
@@ -153,10 +156,16 @@ fn steps(place: &Place) -> Vec<Step> {
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
+        Step { name: "lies", does: Does::Lies },
         Step { name: "peers", does: Does::Peers },
     ];
-    let has_lock = lock::path(place).exists();
-    all.into_iter().filter(|step| has_lock || !matches!(step.does, Does::Lock)).collect()
+    let (has_lock, has_lies) = (lock::path(place).exists(), lies::folder(place).exists());
+    let is_there = |step: &Step| match step.does {
+        Does::Lock => has_lock,
+        Does::Lies => has_lies,
+        _ => true,
+    };
+    all.into_iter().filter(is_there).collect()
 }
 
 impl Step {
@@ -174,6 +183,7 @@ impl Step {
                 format!("cargo {}  # in a fresh clone, with an empty cache of cargo", words.join(" "))
             }
             Does::Lock => "cargo xtask lock --check".to_owned(),
+            Does::Lies => "cargo xtask lies --variant-per-class".to_owned(),
             Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
                             cargo xtask peers check, cargo test of what must not see them  # in five minutes, else left out"
                 .to_owned(),
@@ -205,6 +215,11 @@ impl Step {
                 let said = lock::run(&Lock { check: true }, place)?;
                 said.print();
                 passed_if(said.exit == Exit::Fine, "found ids missing")
+            }
+            Does::Lies => {
+                let said = lies::run(&Lies { class: None, variant_per_class: true }, place)?;
+                said.print();
+                passed_if(said.exit == Exit::Fine, "found a lie ranked, or an honest twin that is not")
             }
             Does::Peers => peers::light(place)?,
             Does::Judge(end) => {
@@ -261,6 +276,7 @@ mod tests {
     fn a_dry_run_says_every_step() {
         let home = home();
         std::fs::write(lock::path(&home.place), "").expect("writable");
+        std::fs::create_dir_all(lies::folder(&home.place)).expect("writable");
         let said = run(&asked("fmt"), &home.place).expect("nothing is run");
         let data = home.place.layout.data().join("ci");
         let data = data.display();
@@ -285,6 +301,7 @@ mod tests {
              slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --repeats 6 --data {data}\n\
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 3\n\
+             lies      $ cargo xtask lies --variant-per-class\n\
              peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
              peers check, cargo test of what must not see them  # in five minutes, else left out\n"
         );

@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
     Peers(Peers),
+    /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
+    Lies(Lies),
     /// Do what continuous integration does.
     Ci(Ci),
 }
@@ -429,13 +431,23 @@ pub(crate) struct Which {
     pub(crate) all: bool,
 }
 
+/// Arguments of `lies`.
+#[derive(Debug, Args)]
+pub(crate) struct Lies {
+    /// This class alone: `later-passes`, `elsewhere` [default: all].
+    pub(crate) class: Option<String>,
+    /// Try one lie and one honest twin of each class.
+    #[arg(long)]
+    pub(crate) variant_per_class: bool,
+}
+
 /// Arguments of `ci`.
 #[derive(Debug, Args)]
 pub(crate) struct Ci {
     /// Print the steps and run none.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `peers`.
+    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `lies`, `peers`.
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
     /// Fail if a test was skipped because this is not there.
@@ -491,6 +503,7 @@ mod tests {
             "baseline",
             "runs",
             "lock",
+            "lies",
             "ci",
             "--data",
             "3 regressed",

@@ -26,6 +26,7 @@ mod explain;
 mod fight;
 mod fresh;
 mod judge;
+mod lies;
 mod lock;
 mod peers;
 mod pick;
@@ -100,6 +101,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Report(args) => report::run(&args, &place),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
+        Command::Lies(args) => lies::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
     }
 }

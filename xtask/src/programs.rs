@@ -22,10 +22,21 @@ pub(crate) struct Program {
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
 pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(root).args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
+    let mut command = cargo(root, target);
+    command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let built = command.output().context("failed to start cargo")?;
+    if !built.status.success() {
+        bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
+    }
+    let found = executables(&String::from_utf8_lossy(&built.stdout));
+    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
+}
+
+/// Cargo in the directory of a workspace or of a package, with a target directory of its own if one is named.
+pub(crate) fn cargo(directory: &Path, target: Option<&Path>) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(directory);
     if let Some(target) = target {
         command.env("CARGO_TARGET_DIR", target);
     }
@@ -36,12 +47,7 @@ pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> R
             command.env_remove(&name);
         }
     }
-    let built = command.output().context("failed to start cargo")?;
-    if !built.status.success() {
-        bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
-    }
-    let found = executables(&String::from_utf8_lossy(&built.stdout));
-    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
+    command
 }
 
 /// The bench executables that cargo's messages name.

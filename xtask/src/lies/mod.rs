@@ -1,0 +1,238 @@
+//! `lies`: runs loaders, workers and loops that lie about what they do, beside honest ones, and judges what becomes of each.
+//!
+//! They are a crate of their own, `tests/lies`, and are run by `cargo bench` as anybody's would be.
+
+mod catalogue;
+mod course;
+mod judge;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use weighbridge::data::Exit;
+
+use crate::cli::Lies;
+use crate::place::Place;
+use crate::programs;
+use crate::said::Said;
+use crate::stop;
+use crate::table::Table;
+use catalogue::{By, CLASSES, Class, Lie, Truth};
+use judge::Fate;
+
+pub(crate) fn run(args: &Lies, place: &Place) -> Result<Said> {
+    let classes = chosen(args.class.as_deref())?;
+    let crate_of_lies = Crate { folder: folder(place), target: place.target.clone() };
+    crate_of_lies.build(place)?;
+    let data = place.layout.data().join("lies");
+    empty(&data)?; // made anew: nobody compares with these runs
+    let mut tried = Vec::new();
+    let mut wrong = Vec::new();
+    let mut remarks = Vec::new();
+    for class in classes {
+        if let Some(program) = class.needs.filter(|program| !is_there(program)) {
+            remarks.push(format!("not tried: {}: there is no {program}", class.name));
+            continue;
+        }
+        let lies = class.lies(args.variant_per_class);
+        for honest in [false, true] {
+            let some: Vec<&Lie> = lies.iter().copied().filter(|lie| lie.is_honest() == honest).collect();
+            let what = if honest { "honest twins" } else { "lies" };
+            eprintln!("{}: {what}: {}", class.name, names(&some));
+            crate_of_lies.forget()?;
+            tell(class, &some, honest, &crate_of_lies, &data, &mut tried, &mut wrong)?;
+        }
+    }
+    crate_of_lies.forget()?;
+    let mut said = said(&tried, &wrong, &data);
+    said.remarks.extend(remarks);
+    Ok(said)
+}
+
+fn is_there(program: &str) -> bool {
+    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    asked.is_ok_and(|said| said.status.success())
+}
+
+/// The classes that are meant.
+fn chosen(named: Option<&str>) -> Result<Vec<&'static Class>> {
+    let Some(named) = named else { return Ok(CLASSES.iter().collect()) };
+    match CLASSES.iter().find(|class| class.name == named) {
+        Some(class) => Ok(vec![class]),
+        None => Err(stop::unknown("class of lies", named, CLASSES.iter().map(|class| class.name))),
+    }
+}
+
+/// Where the crate of lies is in a workspace.
+pub(crate) fn folder(place: &Place) -> PathBuf {
+    place.root.join("tests").join("lies")
+}
+
+/// The crate of lies, and where cargo builds it: where it builds the workspace, so that what both need is built once.
+#[derive(Debug)]
+struct Crate {
+    folder: PathBuf,
+    target: PathBuf,
+}
+
+impl Crate {
+    /// Builds it, with the versions of the workspace's crates.
+    fn build(&self, place: &Place) -> Result<()> {
+        let shown = self.folder.display();
+        if !self.folder.join("Cargo.toml").exists() {
+            return Err(stop::nothing(format!("this workspace has no crate of lies: `{shown}`")));
+        }
+        let versions = |of: &Path| of.join("Cargo.lock");
+        if let Err(error) = fs::copy(versions(&place.root), versions(&self.folder)) {
+            bail!("failed to copy the workspace's `Cargo.lock` to `{shown}`: {error}");
+        }
+        let built = programs::build(&self.folder, Some(&self.target), &["--bench", "lies"])?;
+        if built.is_empty() {
+            bail!("`{shown}` has no bench target");
+        }
+        Ok(())
+    }
+
+    /// Removes the epochs that lies have kept where no run's folder is: in cargo's folder for what benches leave behind.
+    fn forget(&self) -> Result<()> {
+        for entry in fs::read_dir(self.target.join("tmp")).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("kept-on-disk") {
+                fs::remove_file(entry.path())
+                    .with_context(|| format!("failed to remove `{}`", entry.path().display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes a folder with all that is in it, if it is there.
+fn empty(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("failed to empty `{}`", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn names(lies: &[&Lie]) -> String {
+    lies.iter().map(|lie| lie.name).collect::<Vec<_>>().join(", ")
+}
+
+/// One lie in one scenario, and what became of it.
+struct Tried {
+    lie: &'static Lie,
+    scenario: &'static str,
+    fate: Fate,
+}
+
+/// Runs the lies of a class, or its honest twins, and looks at what became of them.
+fn tell(
+    class: &Class,
+    lies: &[&'static Lie],
+    honest: bool,
+    of: &Crate,
+    data: &Path,
+    tried: &mut Vec<Tried>,
+    wrong: &mut Vec<String>,
+) -> Result<()> {
+    let data = data.join(format!("{}-{}", class.name, if honest { "honest" } else { "lies" }));
+    let ended = course::take(class, lies, programs::cargo(&of.folder, Some(&of.target)), &data)?;
+    let code = ended.code;
+    let log = ended.log.display();
+    if code == Some(i32::from(Exit::Interrupted.code())) {
+        return Err(stop::interrupted());
+    }
+    // A duel ends with what came of it, which for an honest adapter may be anything but a failure.
+    let expected: &[Exit] = match (honest, class.told_by) {
+        (false, _) => &[Exit::Failed],
+        (true, By::Duel) => &[Exit::Fine, Exit::Regressed, Exit::Inconclusive],
+        (true, _) => &[Exit::Fine],
+    };
+    if !expected.iter().any(|exit| code == Some(i32::from(exit.code()))) {
+        let code = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+        let which = if honest { "honest twins" } else { "lies" };
+        wrong.push(format!("{}: `cargo bench` of the {which} ended with {code}: see {log}", class.name));
+    }
+    if let Some(line) = ended.forged() {
+        wrong.push(format!("{}: `cargo bench` shows the line `{line}` as it is: see {log}", class.name));
+    }
+    let results = ended.results(class)?;
+    for lie in lies {
+        for scenario in lie.scenarios {
+            let called = format!("{}: {scenario}/{}", class.name, lie.name);
+            let Some(fate) = Fate::of(lie, scenario, &results) else {
+                wrong.push(format!("{called} was not run: see {log}"));
+                continue;
+            };
+            wrong.extend(fate.wrong(lie).map(|what| format!("{called} {what}")));
+            tried.push(Tried { lie, scenario, fate });
+        }
+    }
+    Ok(())
+}
+
+fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Said {
+    let mut table = Table::new(["lie", "class", "scenario", "ranked", "speed>", "found", "expected"]);
+    for Tried { lie, scenario, fate } in tried {
+        let expected = match lie.truth {
+            Truth::Honest => "honest".to_owned(),
+            Truth::Lie(told) => told.join(" or "),
+            Truth::Unseen(why) => format!("unseen: {why}"),
+            Truth::Words => "skipped, and forges nothing".to_owned(),
+        };
+        let ranked = if fate.is_ranked { "yes" } else { "no" };
+        let speed = fate.speed.map_or_else(|| "-".to_owned(), |speed| format!("{speed:.2}x"));
+        table.row([lie.name, lie.class, scenario, ranked, &speed, &fate.found(), &expected]);
+    }
+    let mut text = table.text();
+    text.push('\n');
+    for what in wrong {
+        text.push_str(&format!("wrong: {what}\n"));
+    }
+    let count = |is_meant: fn(&Tried) -> bool| tried.iter().filter(|one| is_meant(one)).count();
+    let lies = count(|one| !one.lie.is_honest());
+    let honest = count(|one| one.lie.is_honest());
+    let unseen = count(|one| matches!(one.lie.truth, Truth::Unseen(_)));
+    let ranked = count(|one| !one.lie.is_honest() && one.fate.is_ranked);
+    text.push_str(&format!(
+        "lies: tried={lies} ranked={ranked} unseen={unseen} honest={honest} wrong={}\n",
+        wrong.len()
+    ));
+    let exit = if wrong.is_empty() { Exit::Fine } else { Exit::Unexpected };
+    Said { text, remarks: vec![format!("files: {}", data.display())], exit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::home;
+
+    fn args(class: Option<&str>) -> Lies {
+        Lies { class: class.map(str::to_owned), variant_per_class: false }
+    }
+
+    #[test]
+    fn a_misspelt_class_gets_the_nearest_one_and_a_workspace_without_lies_is_told() {
+        let home = home();
+        let wrong = run(&args(Some("lazy-byte")), &home.place).expect_err("misspelt").to_string();
+        assert_eq!(wrong, "there is no class of lies `lazy-byte`: did you mean `lazy-bytes`?");
+        let none = run(&args(None), &home.place).expect_err("there is no crate");
+        assert_eq!(stop::exit(&none), Exit::NothingToJudge, "{none}");
+    }
+
+    #[test]
+    fn the_table_says_what_became_of_each_and_what_is_wrong_ends_the_command() {
+        let lie = &catalogue::LIES[0];
+        let fate = Fate { is_ranked: true, speed: Some(3.0), rules: Vec::new(), words: String::new() };
+        let wrong = vec!["later-passes: CV-1/zeros is a lie and is ranked".to_owned()];
+        let found = said(&[Tried { lie, scenario: "CV-1", fate }], &wrong, Path::new("/d"));
+        let expected = "lie    class         scenario  ranked  speed  found    expected\n\
+                        zeros  later-passes  CV-1      yes     3.00x  nothing  spot-check\n\n\
+                        wrong: later-passes: CV-1/zeros is a lie and is ranked\n\
+                        lies: tried=1 ranked=1 unseen=0 honest=0 wrong=1\n";
+        assert_eq!((found.text.as_str(), found.exit), (expected, Exit::Unexpected));
+    }
+}
