@@ -112,7 +112,7 @@ class Other:
 
     def __init__(self, *command: str) -> None:
         self.end, theirs = socket.socketpair()
-        pinned = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "1048576"}
+        pinned = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
         arguments = [sys.executable, *command]
         self.process = subprocess.Popen(arguments, stdin=theirs, env={**os.environ, **pinned})
         theirs.close()

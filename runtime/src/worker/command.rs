@@ -48,8 +48,6 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("RAYON_NUM_THREADS", "1"),
     ("TF_NUM_INTRAOP_THREADS", "1"),
     ("TF_NUM_INTEROP_THREADS", "1"),
-    // Batches of some megabytes fragment the heap of glibc, which raises this limit by itself otherwise.
-    ("MALLOC_MMAP_THRESHOLD_", "1048576"),
     // No network, no telemetry.
     ("HF_HUB_OFFLINE", "1"),
     ("HF_DATASETS_OFFLINE", "1"),
