@@ -100,6 +100,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
         seed: 42,
+        epoch: 0,
         planned: Planned {
             cases: (0..cases).map(id).collect(),
             repeats: REPEATS,

@@ -94,7 +94,7 @@ pub mod gpu {
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
 /// plain structs with public fields.
 pub mod data {
-    pub use crate::bencher::{Content, Evidence, Limits, Phase, Purpose, Ticket, Unstopped, Work};
+    pub use crate::bencher::{Content, Evidence, FileUse, Limits, Phase, Purpose, Ticket, Unstopped, Work};
     pub use crate::compare::{
         Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
         GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,

@@ -107,7 +107,7 @@ fn runs_one_pipeline_for_its_parent() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
         let mut epochs = loader.open(&spec, &data).unwrap();
         bencher
-            .stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs, &spec, &data).unwrap())
+            .stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs, 0, &spec, &data).unwrap())
             .unwrap();
         bencher.finish().unwrap().seen.peak_memory.unwrap().value().unwrap()
     };

@@ -122,6 +122,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
         seed: 42,
+        epoch: 0,
         planned: Planned {
             cases: cases.iter().map(|case| case.id.clone()).collect(),
             repeats: 7,

@@ -30,8 +30,10 @@ const FOOT: &str = "
 - **A worker's loop is part of the worker.** The harness bounds every number that a worker sends by what passed here, and holds
   its account against its own clock. That the copies are of the batches that were timed rests on the worker's loop: the Python
   worker's is this project's, and its adapters do not see it.
-- **Work that an earlier process has left on the disk.** An epoch that is written in one repeat and read in the next is not
-  told from one that is made. The folders of a run are removed with it; others are not looked at.
+- **What an earlier run has left, in some places.** Each run goes through an epoch of its own number, so that whatever draws
+  is other work in each. A pipeline that draws nothing is the same work for ever: an epoch of it that lies in a file is told by
+  `files`, and one that another process hands over through a socket is not. Nor is one of a worker's, in the files that it
+  brings the data into.
 - **A gain that is smaller than a bound.** Each rule says its bound, and a subject may stay below it.
 ";
 

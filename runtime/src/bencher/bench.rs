@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::region::{Arrays, Regions};
 use super::{
-    Content, Error, Evidence, Kept, Key, Limits, Pace, PerIteration, Phase, Purpose, Result, Spot, Ticket,
-    Work, visible_in_line,
+    Content, Error, Evidence, FileUse, Kept, Key, Limits, Pace, PerIteration, Phase, Purpose, Result, Spot,
+    Ticket, Work, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{Custom, Direction, ELSEWHERE, Entry, Ledger, Mode, Observation, Reading, Unit};
@@ -22,6 +22,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The run's seed, for the data and draws of the scenario.
     pub seed: u64,
+    /// The number of the epoch that streams go through.
+    pub epoch: u64,
     /// Hashes what is delivered: the parent's, who compares the hashes.
     pub key: Key,
     /// The directory that [`Bencher::scratch`] makes on demand.
@@ -51,6 +53,7 @@ impl Settings {
             purpose,
             limits,
             seed: 42,
+            epoch: 0,
             key: Key::draw(),
             scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
             clock: Clock::monotonic(),
@@ -117,6 +120,8 @@ pub(super) struct State {
     pub(super) content: Content,
     pub(super) spots: Vec<Spot>,
     pub(super) evidence: Evidence,
+    /// What was read and written so far.
+    pub(super) files: FileUse,
     /// Why content that was handed in is none.
     pub(super) refused: Option<Error>,
     pub(super) bodies: u32,
@@ -172,6 +177,12 @@ impl Bencher {
     /// The run's seed: the same in every repeat of a run, so that all do the same work.
     pub fn seed(&self) -> u64 {
         self.settings.seed
+    }
+
+    /// The number of the epoch that a stream goes through, again and again: the same in every repeat of a run, and drawn
+    /// anew for each run. Draws that depend on it make an epoch that was kept from an earlier run worth nothing.
+    pub fn epoch(&self) -> u64 {
+        self.settings.epoch
     }
 
     /// What the run was asked for: the host, or a device.
@@ -246,7 +257,7 @@ impl Bencher {
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.
     pub fn open<T>(&self, make: impl FnOnce() -> T) -> T {
         self.charge(Entry::Data);
-        let made = make();
+        let made = self.count_files(make);
         self.charge(Entry::Open);
         made
     }
@@ -272,7 +283,7 @@ impl Bencher {
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<Yield> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote } =
+        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote, files: _ } =
             self.state.into_inner();
         if let Some(error) = refused {
             return Err(error);

@@ -286,6 +286,11 @@ pub(super) fn draw_secret() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// The number of an epoch that nobody can foresee. It has 31 bits, which the integers of every framework hold.
+pub(crate) fn draw_epoch() -> u64 {
+    draw_secret() >> 33
+}
+
 /// A field's name, type and element shape, hashed: the seed of its elements' hashes.
 fn header_hash(field: &KeptField) -> u64 {
     xxh3_64(format!("{}\0{}\0{:?}", field.name, field.dtype.name(), field.shape).as_bytes())

@@ -59,8 +59,15 @@ mod tests {
     use super::*;
     use crate::bencher::{Dtype, Field, FieldKind, ItemBytes};
 
-    const EPOCH: Expected =
-        Expected { elements: 10, batch: 4, bytes: 40, source: 40, transforms: true, in_order: true };
+    const EPOCH: Expected = Expected {
+        elements: 10,
+        batch: 4,
+        bytes: 40,
+        source: 40,
+        transforms: true,
+        in_order: true,
+        in_memory: true,
+    };
 
     fn see(counter: &mut Counter, said: u64, rows: usize) -> Count {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::F32, shape: vec![] };

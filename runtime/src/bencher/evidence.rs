@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Audit, Kept, Key, Result, Stopped};
+use super::{Audit, FileUse, Kept, Key, Result, Stopped};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct Evidence {
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
+    /// What a subject of this process read and wrote; `None` where it is not known, and of a worker.
+    pub files: Option<FileUse>,
     /// Whether batches lie in the memory of the data set; `None` where it was not looked at.
     pub view: Option<bool>,
 }
@@ -45,6 +47,9 @@ pub struct Expected {
     pub transforms: bool,
     /// Whether batches come in the order of the epoch.
     pub in_order: bool,
+    /// Whether the data set is handed over in memory, so that no file need be read.
+    #[serde(default)]
+    pub in_memory: bool,
 }
 
 impl Expected {

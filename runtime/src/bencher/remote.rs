@@ -237,7 +237,8 @@ const SHORT: f64 = 0.05;
 const SLACK: Duration = Duration::from_millis(1);
 
 impl Bencher {
-    /// Takes over what a stream in another process measures of itself, as [`Bencher::stream`] measures one here: an epoch
+    /// Takes over what a stream in another process measures of itself going through this epoch (see [`Bencher::epoch`]), as
+    /// [`Bencher::stream`] measures one here: an epoch
     /// without a stop, then samples, counts, counters, and copies out of every pass, which are hashed here.
     ///
     /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning of an epoch
@@ -246,7 +247,7 @@ impl Bencher {
     /// # Errors
     /// What the remote says; that its epoch is empty; that its samples are not as many as asked for, or copies are missing;
     /// that it claims more time, processor time or bytes than there can be. What may be a lie and may be none is evidence.
-    pub fn stream_remote(&self, remote: &mut dyn Remote) -> Result<()> {
+    pub fn stream_remote(&self, remote: &mut dyn Remote, epoch: u64) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
@@ -259,18 +260,18 @@ impl Bencher {
         }
         self.recharge_costs(remote.costs());
         if self.settings.purpose == Purpose::Verify {
-            return self.verify_remote(remote);
+            return self.verify_remote(remote, epoch);
         }
         let limits = remote.limits(self.settings.limits);
         if limits.min_time > Duration::ZERO {
-            self.unstopped_remote(remote, limits)?;
+            self.unstopped_remote(remote, epoch, limits)?;
             self.charge(Entry::Unstopped);
         }
         let yard = Yard::begin(self.settings.purpose, limits);
         self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
-        let ran = remote.run(0, limits)?;
+        let ran = remote.run(epoch, limits)?;
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
         self.enter(Phase::TearDown);
@@ -288,11 +289,11 @@ impl Bencher {
     }
 
     /// An epoch without a stop, before anything else is asked for.
-    fn unstopped_remote(&self, remote: &mut dyn Remote, limits: Limits) -> Result<()> {
+    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, limits: Limits) -> Result<()> {
         let least = limits.warmup + limits.batches;
         let batches = remote.expected().map_or(least, |expected| expected.batches());
         let limit = Some(super::unstopped::limit(limits));
-        let whole = remote.time_epoch(0, Asked { batches, limit, least })?;
+        let whole = remote.time_epoch(epoch, Asked { batches, limit, least })?;
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
         let seen = Unstopped {
             wall: nanoseconds(whole.wall),
@@ -335,10 +336,10 @@ impl Bencher {
     }
 
     /// One whole epoch, every element hashed.
-    fn verify_remote(&self, remote: &mut dyn Remote) -> Result<()> {
+    fn verify_remote(&self, remote: &mut dyn Remote, epoch: u64) -> Result<()> {
         self.enter(Phase::Timed);
         let mut batches = 0;
-        remote.verify(0, &mut |item| {
+        remote.verify(epoch, &mut |item| {
             let state = &mut *self.state.borrow_mut();
             state.content.add(&item)?;
             state.spots.push(Spot::of(&self.settings.key, Some(batches), 0, &item)?);
@@ -632,7 +633,7 @@ mod tests {
     fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
         let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(Ticket::default());
-        bencher.stream_remote(&mut Elsewhere { change, pass: None })?;
+        bencher.stream_remote(&mut Elsewhere { change, pass: None }, 0)?;
         bencher.finish()
     }
 
@@ -679,7 +680,7 @@ mod tests {
     fn what_makes_many_batches_at_a_time_is_measured_over_more_of_them_and_the_record_says_so() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
         bencher.work(Ticket::default());
-        bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }).unwrap();
+        bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }, 0).unwrap();
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));
         assert!(seen.notes.iter().any(|note| note.contains("each pass has 29 of them")));
@@ -697,7 +698,7 @@ mod tests {
     #[test]
     fn a_planted_slowdown_is_a_skip_as_in_any_stream() {
         let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) });
-        let refused = bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: None }).unwrap_err();
+        let refused = bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: None }, 0).unwrap_err();
         assert!(refused.is_skip(), "{refused}");
     }
 

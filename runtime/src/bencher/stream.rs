@@ -44,15 +44,17 @@ impl Bencher {
         self.refuse_injection()?;
         self.state.borrow_mut().evidence.expected = source.expected();
         if self.settings.purpose == Purpose::Verify {
-            return self.go_through(source);
+            self.count_files(|| self.go_through(source))?;
+        } else {
+            self.mute_regions(true);
+            let mut run = Run::new(self, source.expected());
+            let measured = self.count_files(|| run.measure(self, source));
+            self.mute_regions(false);
+            self.enter(Phase::TearDown);
+            measured?;
+            run.hand_in(self);
         }
-        self.mute_regions(true);
-        let mut run = Run::new(self, source.expected());
-        let measured = run.measure(self, source);
-        self.mute_regions(false);
-        self.enter(Phase::TearDown);
-        measured?;
-        run.hand_in(self);
+        self.note_files(&source.input());
         Ok(())
     }
 
@@ -704,7 +706,15 @@ mod tests {
         fn expected(&self) -> Option<Expected> {
             let elements = 2 * self.batches;
             let bytes = 8 * elements;
-            let of = Expected { elements, batch: 2, bytes, source: bytes, transforms: true, in_order: true };
+            let of = Expected {
+                elements,
+                batch: 2,
+                bytes,
+                source: bytes,
+                transforms: true,
+                in_order: true,
+                in_memory: true,
+            };
             (self.batches > 0).then_some(of)
         }
 

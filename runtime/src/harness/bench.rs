@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
-use crate::bencher::INJECT;
+use crate::bencher::{INJECT, draw_epoch};
 use crate::compare::{Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
@@ -49,6 +49,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
     let task = Task {
         plan,
+        epoch: manifest.epoch,
         finished: &finished,
         scratch: &scratch,
         budget: args.budget,
@@ -235,6 +236,7 @@ fn begin(
         requested_platform: plan.platform.name().to_owned(),
         active_backend: active.name().to_owned(),
         seed: plan.seed,
+        epoch: draw_epoch(),
         planned: Planned {
             cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
             repeats: plan.repeats,

@@ -11,7 +11,7 @@ use super::bench::{build, check, lock, now, policy, run_id};
 use super::request::{Mode, request};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError};
-use crate::bencher::{INJECT, Key};
+use crate::bencher::{INJECT, Key, draw_epoch};
 use crate::compare::{
     Candidate, CaseDuel, CaseFailure, Comparison, Counts, Method, Policy, Promoted, Refusal, Row, Verdict,
     axis_changed, confirm,
@@ -71,6 +71,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         plan,
         scratch: &|case, number| scratch.path().join(format!("{}.{number}", case.file_name())),
         key: Key::draw(),
+        epoch: draw_epoch(),
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
         seed: args.seed.unwrap_or(now.as_nanos() as u64),
         interrupted: &context.interrupted,

@@ -60,6 +60,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
     let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
     let task = Task {
         plan,
+        epoch: 0,
         finished: &[],
         scratch: &scratch,
         budget: context.args.budget,

@@ -105,6 +105,9 @@ pub struct RunManifest {
     pub active_backend: String,
     /// The seed of order, data and draws.
     pub seed: u64,
+    /// The number of the epoch that its streams went through: drawn for it.
+    #[serde(default)]
+    pub epoch: u64,
     /// What was planned.
     pub planned: Planned,
     /// How it ended.

@@ -51,6 +51,8 @@ pub struct Duel<'a> {
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// Hashes what both sides deliver: drawn for this duel, and kept nowhere.
     pub key: Key,
+    /// The number of the epoch that streams go through: drawn for this duel.
+    pub epoch: u64,
     /// The fewest iterations of a block: a planted slowdown repeats a share of them.
     pub least: u64,
     /// Draws the order within pairs, the order of starts, and the padding.
@@ -234,6 +236,7 @@ impl Duel<'_> {
             purpose,
             limits: self.plan.limits,
             seed: self.plan.seed,
+            epoch: self.epoch,
             key: self.key,
             scratch: (self.scratch)(case, number),
             memory: (!self.is_resident(case)).then_some(self.plan.memory),

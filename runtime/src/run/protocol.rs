@@ -11,7 +11,7 @@ use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -43,6 +43,8 @@ pub struct Ask {
     pub limits: Limits,
     /// The run's seed.
     pub seed: u64,
+    /// The number of the epoch that streams go through.
+    pub epoch: u64,
     /// Hashes what is delivered; the parent compares.
     pub key: Key,
     /// The repeat's own directory; made on demand, removed by the parent.

@@ -133,8 +133,15 @@ mod tests {
     use super::*;
     use crate::bencher::Expected;
 
-    const EPOCH: Expected =
-        Expected { elements: 6, batch: 2, bytes: 6, source: 6, transforms: true, in_order: true };
+    const EPOCH: Expected = Expected {
+        elements: 6,
+        batch: 2,
+        bytes: 6,
+        source: 6,
+        transforms: true,
+        in_order: true,
+        in_memory: true,
+    };
 
     fn evidence(in_order: bool) -> Evidence {
         Evidence { expected: Some(Expected { in_order, ..EPOCH }), ..Evidence::default() }

@@ -19,6 +19,8 @@ use crate::plan::{CaseId, Plan, PlannedCase};
 pub struct Task<'a> {
     /// The plan.
     pub plan: &'a Plan,
+    /// The number of the epoch that streams go through.
+    pub epoch: u64,
     /// Repeats that an earlier part of the run has finished: they are not run again.
     pub finished: &'a [(CaseId, Repeat)],
     /// The scratch directory of a repeat.
@@ -116,6 +118,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
         purpose,
         limits: plan.limits,
         seed: plan.seed,
+        epoch: task.epoch,
         key,
         scratch: (task.scratch)(&case.id, number),
         memory: Some(plan.memory),

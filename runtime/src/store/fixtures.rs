@@ -35,6 +35,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
         seed: 42,
+        epoch: 0,
         planned: Planned {
             cases: (0..cases).map(case_id).collect(),
             repeats: 7,

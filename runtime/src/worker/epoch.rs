@@ -60,6 +60,7 @@ mod tests {
         source: 192_000,
         transforms: true,
         in_order: true,
+        in_memory: true,
     };
 
     #[test]

@@ -91,10 +91,12 @@ pub fn load_epochs(
         entry_point: epochs.entry_point(),
         unequal: None,
     });
+    // Epoch 0 begins with an empty cache, and no other epoch does.
+    let epoch = if spec.structure.cache { 0 } else { bencher.epoch() };
     if let Some(remote) = epochs.remote()? {
-        return bencher.stream_remote(remote);
+        return bencher.stream_remote(remote, epoch);
     }
-    bencher.stream(&mut Stream::new(epochs, spec, data)?)
+    bencher.stream(&mut Stream::new(epochs, epoch, spec, data)?)
 }
 
 /// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
@@ -167,9 +169,10 @@ pub fn keep_order(epochs: &dyn Epochs) -> Result<()> {
     )))
 }
 
-/// Epoch 0 of an open pipeline, again and again, as the harness times it.
+/// One epoch of an open pipeline, again and again, as the harness times it.
 pub struct Stream<'a> {
     epochs: &'a mut dyn Epochs,
+    epoch: u64,
     expected: Expected,
     /// Whether batches are delivered on a device, so that their bytes are not here.
     on_device: bool,
@@ -178,11 +181,11 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// The stream of the pipeline that was opened with this specification over this data.
+    /// The stream of this epoch, of the pipeline that was opened with this specification over this data.
     ///
     /// # Errors
     /// What is impossible in the pipeline.
-    pub fn new(epochs: &'a mut dyn Epochs, spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
+    pub fn new(epochs: &'a mut dyn Epochs, epoch: u64, spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
         let expected = Expected { in_order: epochs.in_order(), ..spec.expected()? };
         let on_device = spec.destination == Destination::Device;
         let fields: Vec<&[u8]> =
@@ -195,7 +198,7 @@ impl<'a> Stream<'a> {
             let of = field.as_ptr_range();
             of.start as usize..of.end as usize
         };
-        Ok(Self { epochs, expected, on_device, input: fields.iter().map(addresses).collect() })
+        Ok(Self { epochs, epoch, expected, on_device, input: fields.iter().map(addresses).collect() })
     }
 }
 
@@ -204,7 +207,7 @@ const SMALL: usize = 16 << 20;
 
 impl Source for Stream<'_> {
     fn rewind(&mut self) -> Result<()> {
-        self.epochs.begin(0)
+        self.epochs.begin(self.epoch)
     }
 
     fn next(&mut self) -> Result<bool> {
@@ -262,6 +265,11 @@ fn show_where(batch: &dyn Batch, on_device: bool, see: &mut See<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use weighbridge::{Limits, Purpose, Settings};
+
     use super::*;
     use crate::adapters::native::Reference;
     use crate::contract::changed::bencher;
@@ -307,5 +315,50 @@ mod tests {
         assert!(said.is_skip() && said.to_string().contains("in any order"), "{said}");
         let (run, data) = load_in_order(&bencher(), &mut Reference, &spec).unwrap();
         assert_eq!((run, data.elements()), (spec, 32));
+    }
+
+    /// The reference, which notes the numbers of the epochs that are begun.
+    #[derive(Default)]
+    struct Noting(Reference, Rc<RefCell<Vec<u64>>>);
+
+    struct Noted<'a>(Box<dyn Epochs + 'a>, Rc<RefCell<Vec<u64>>>);
+
+    impl Loader for Noting {
+        fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+            Ok(Box::new(Noted(self.0.open(spec, data)?, self.1.clone())))
+        }
+    }
+
+    impl Epochs for Noted<'_> {
+        fn begin(&mut self, epoch: u64) -> Result<()> {
+            self.1.borrow_mut().push(epoch);
+            self.0.begin(epoch)
+        }
+
+        fn advance(&mut self) -> Result<bool> {
+            self.0.advance()
+        }
+
+        fn batch(&self) -> &dyn Batch {
+            self.0.batch()
+        }
+
+        fn executed(&self) -> Executed {
+            self.0.executed()
+        }
+    }
+
+    #[test]
+    fn a_run_goes_through_an_epoch_of_its_own_number_and_a_cache_through_the_one_that_finds_it_empty() {
+        let begun = |spec: PipelineSpec| {
+            let limits = Limits { warmup: 0, batches: 2, min_time: Duration::ZERO };
+            let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, limits) });
+            let mut loader = Noting::default();
+            bencher.load(&mut loader, &spec).unwrap();
+            loader.1.take()
+        };
+        let spec = PipelineSpec::new(DataSpec::images(32, 8, 3), 8);
+        assert_eq!(begun(spec.clone()), [77]);
+        assert_eq!(begun(spec.cached()), [0]);
     }
 }

@@ -201,6 +201,7 @@ impl PipelineSpec {
             source: (elements * row(&source)) as u64,
             transforms: !self.work().is_empty(),
             in_order: true,
+            in_memory: self.access == Access::Memory,
         })
     }
 

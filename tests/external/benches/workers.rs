@@ -209,7 +209,7 @@ impl Feeder for Far {
         };
         worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
         bencher.work(ticket());
-        bencher.stream_remote(worker)?;
+        bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
     }
 
@@ -235,11 +235,11 @@ impl Feeder for Far {
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
         let epoch =
-            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true });
+            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true });
         let opened =
             worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
         bencher.work(Ticket { transforms: opened.executed.transforms.clone(), ..ticket() });
-        bencher.stream_remote(worker)?;
+        bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
     }
 }

@@ -87,12 +87,9 @@ impl Fate {
             (Truth::Lie(expected), false) if self.told(expected).is_none() => {
                 Some(format!("is told by {} and not by {}", self.found(), expected.join(" or ")))
             }
-            (Truth::Honest | Truth::Unseen(_), true) | (Truth::Lie(_), false) => None,
+            (Truth::Honest, true) | (Truth::Lie(_), false) => None,
             (Truth::Words, _) if self.words.starts_with("skipped: ") => None,
             (Truth::Words, _) => Some(format!("was to be skipped, and is not: {}", self.found())),
-            (Truth::Unseen(_), false) => {
-                Some(format!("is told by {}: say so in the catalogue and in docs/truth.md", self.found()))
-            }
         }
     }
 
@@ -170,13 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_twin_is_ranked_and_a_lie_that_nobody_sees_stays_unseen() {
+    fn an_honest_twin_is_ranked() {
         let honest = lie(Truth::Honest);
         assert_eq!(fate(&[], "").wrong(&honest), None);
         assert!(fate(&["outside"], "").wrong(&honest).is_some());
-        let unseen = lie(Truth::Unseen("why"));
-        assert_eq!(fate(&[], "").wrong(&unseen), None);
-        assert!(fate(&["outside"], "").wrong(&unseen).is_some_and(|wrong| wrong.contains("docs/truth.md")));
     }
 
     #[test]

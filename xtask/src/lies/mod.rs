@@ -180,7 +180,6 @@ fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Said {
         let expected = match lie.truth {
             Truth::Honest => "honest".to_owned(),
             Truth::Lie(told) => told.join(" or "),
-            Truth::Unseen(why) => format!("unseen: {why}"),
             Truth::Words => "skipped, and forges nothing".to_owned(),
         };
         let ranked = if fate.is_ranked { "yes" } else { "no" };
@@ -195,12 +194,8 @@ fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Said {
     let count = |is_meant: fn(&Tried) -> bool| tried.iter().filter(|one| is_meant(one)).count();
     let lies = count(|one| !one.lie.is_honest());
     let honest = count(|one| one.lie.is_honest());
-    let unseen = count(|one| matches!(one.lie.truth, Truth::Unseen(_)));
     let ranked = count(|one| !one.lie.is_honest() && one.fate.is_ranked);
-    text.push_str(&format!(
-        "lies: tried={lies} ranked={ranked} unseen={unseen} honest={honest} wrong={}\n",
-        wrong.len()
-    ));
+    text.push_str(&format!("lies: tried={lies} ranked={ranked} honest={honest} wrong={}\n", wrong.len()));
     let exit = if wrong.is_empty() { Exit::Fine } else { Exit::Unexpected };
     Said { text, remarks: vec![format!("files: {}", data.display())], exit }
 }
@@ -232,7 +227,7 @@ mod tests {
         let expected = "lie    class         scenario  ranked  speed  found    expected\n\
                         zeros  later-passes  CV-1      yes     3.00x  nothing  spot-check\n\n\
                         wrong: later-passes: CV-1/zeros is a lie and is ranked\n\
-                        lies: tried=1 ranked=1 unseen=0 honest=0 wrong=1\n";
+                        lies: tried=1 ranked=1 honest=0 wrong=1\n";
         assert_eq!((found.text.as_str(), found.exit), (expected, Exit::Unexpected));
     }
 }

@@ -86,6 +86,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
         seed: 42,
+        epoch: 0,
         planned,
         status: RunStatus::Complete,
         resumed: false,

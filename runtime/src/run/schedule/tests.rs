@@ -116,7 +116,7 @@ fn run(
 ) -> (Ending, Vec<(String, u32)>) {
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task { plan, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
+    let task = Task { plan, epoch: 0, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     (ending, mock.asked)
 }
@@ -124,7 +124,7 @@ fn run(
 /// A task that has no scratch and no budget.
 fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> Task<'a> {
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    Task { plan, finished, scratch, budget: None, interrupted }
+    Task { plan, epoch: 0, finished, scratch, budget: None, interrupted }
 }
 
 #[test]

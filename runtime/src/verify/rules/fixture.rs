@@ -18,6 +18,7 @@ pub(super) const EPOCH: Expected = Expected {
     source: 5_000 * 3 * 1024,
     transforms: true,
     in_order: true,
+    in_memory: true,
 };
 
 pub(super) fn work(values: &[f32]) -> Work {

@@ -2,6 +2,7 @@
 
 mod account;
 mod count;
+mod files;
 mod no_time;
 mod outside;
 mod pending;
@@ -47,6 +48,7 @@ pub const RULES: &[Rule] = &[
     count::RULE,
     unstopped::RULE,
     outside::RULE,
+    files::RULE,
     account::RULE,
     samples::RULE,
     pending::RULE,

@@ -2,7 +2,7 @@
 
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
-use crate::bencher::{Audit, Compared, Expected, Miscounted};
+use crate::bencher::{Audit, Compared, Expected, FileUse, Miscounted};
 use crate::metric::{Custom, Direction, Taken, Unit};
 use crate::registry::Equivalence;
 use crate::verify::Agreement;
@@ -350,5 +350,49 @@ fn a_view_that_calls_itself_owned_is_told() {
     passes(honest(), |case| {
         case.evidence.view = Some(true);
         case.work.ticket.delivery = crate::bencher::Delivery::View;
+    });
+}
+
+#[test]
+fn an_epoch_that_is_kept_in_a_file_is_told() {
+    let with = |change: fn(&mut FileUse)| {
+        move |case: &mut super::fixture::Case| {
+            let mut files = FileUse::default();
+            change(&mut files);
+            case.evidence.files = Some(files);
+        }
+    };
+    // An epoch has 60 MB, made from 15 MB; the repeat hands out 1.2 of them.
+    fails(honest(), with(|files| files.written = 60 << 20), "files", "it wrote 60 MiB");
+    fails(honest(), with(|files| files.mapped = 50 << 20), "files", "has mapped files of 50 MiB");
+    fails(honest(), with(|files| files.read = 72 << 20), "files", "it read 72 MiB");
+    // A form of its own for the data set, written, mapped, or read again and again.
+    passes(honest(), with(|files| (files.written, files.mapped) = (16 << 20, 16 << 20)));
+    passes(honest(), with(|files| files.read = 18 << 20));
+    // Where the data set is read from files, so much is read.
+    passes(honest(), |case| {
+        with(|files| files.read = 72 << 20)(case);
+        case.evidence.expected = Some(Expected { in_memory: false, ..EPOCH });
+    });
+    // Batches as large as what they are made from, or other processes: it may be a form of its own.
+    let caveat = |change: fn(&mut super::fixture::Case)| {
+        let (rule, fail, said) = found(honest(), change).expect("it is found");
+        assert_eq!((&*rule, fail), ("files", false), "{said}");
+    };
+    caveat(|case| {
+        case.evidence.files = Some(FileUse { read: 90 << 20, shared: true, ..FileUse::default() });
+    });
+    caveat(|case| {
+        case.evidence.files = Some(FileUse { mapped: 60 << 20, ..FileUse::default() });
+        case.evidence.expected = Some(Expected { source: EPOCH.bytes, ..EPOCH });
+    });
+    // Nothing is prepared, so that nothing is kept; and a cache is what was asked for.
+    passes(honest(), |case| {
+        with(|files| files.mapped = 60 << 20)(case);
+        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
+    });
+    passes(honest(), |case| {
+        with(|files| files.written = 60 << 20)(case);
+        case.work.ticket.transforms = vec!["cache".into()];
     });
 }

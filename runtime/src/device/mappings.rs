@@ -1,0 +1,87 @@
+//! The files that this process has mapped.
+
+use std::fs;
+use std::ops::Range;
+
+/// A file that is mapped, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where.
+    pub at: Range<usize>,
+    /// How much of it is in memory, in bytes.
+    pub resident: u64,
+}
+
+/// Files that this process has mapped and that are no program and no library: shared memory with a name is a file.
+/// `None` where the system does not say.
+pub fn file_mappings() -> Option<Vec<Mapping>> {
+    Some(of(&fs::read_to_string("/proc/self/smaps").ok()?))
+}
+
+fn of(text: &str) -> Vec<Mapping> {
+    let mut found: Vec<(&str, bool, Mapping)> = Vec::new();
+    for line in text.lines() {
+        if let Some(resident) = line.strip_prefix("Rss:") {
+            if let Some((_, _, mapping)) = found.last_mut() {
+                let kilobytes = resident.trim().strip_suffix("kB").and_then(|size| size.trim().parse().ok());
+                mapping.resident = kilobytes.map_or(0, |kilobytes: u64| kilobytes * 1024);
+            }
+        } else if let Some(mapping) = head(line) {
+            found.push(mapping);
+        }
+    }
+    let programs: Vec<&str> = found.iter().filter(|(_, runs, _)| *runs).map(|(name, _, _)| *name).collect();
+    let is_file = |name: &str| name.starts_with('/') && !programs.contains(&name);
+    found.iter().filter(|(name, _, _)| is_file(name)).map(|(_, _, mapping)| mapping.clone()).collect()
+}
+
+/// The first line of a mapping: addresses, rights, offset, device, inode, name.
+fn head(line: &str) -> Option<(&str, bool, Mapping)> {
+    let mut words = line.splitn(6, ' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    let at = address(start)?..address(end)?;
+    let rights = words.next()?;
+    let name = words.nth(3).unwrap_or_default().trim();
+    Some((name, rights.contains('x'), Mapping { at, resident: 0 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMAPS: &str = "\
+55d0c0a00000-55d0c0b00000 r--p 00000000 fe:00 131 /usr/bin/cat
+Rss:                 100 kB
+Pss:                  50 kB
+55d0c0b00000-55d0c0c00000 r-xp 00100000 fe:00 131 /usr/bin/cat
+Rss:                 200 kB
+VmFlags: rd ex mr mw me
+7f0000000000-7f0000100000 r--s 00000000 fe:00 132 /var/an epoch.bin
+Rss:                1000 kB
+7f0000200000-7f0000300000 rw-s 00000000 00:01 7 /dev/shm/kept (deleted)
+Rss:                  24 kB
+7f0000400000-7f0000500000 rw-p 00000000 00:00 0
+Rss:                9999 kB
+7ffc00000000-7ffc00100000 rw-p 00000000 00:00 0 [stack]
+Rss:                  16 kB
+";
+
+    #[test]
+    fn files_are_found_and_programs_and_nameless_memory_are_not() {
+        let mapping = |start, end, resident| Mapping { at: start..end, resident };
+        assert_eq!(
+            of(SMAPS),
+            [
+                mapping(0x7f00_0000_0000, 0x7f00_0010_0000, 1000 * 1024),
+                mapping(0x7f00_0020_0000, 0x7f00_0030_0000, 24 * 1024)
+            ]
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_is_looked_at() {
+        assert!(file_mappings().is_some());
+    }
+}

@@ -1,0 +1,80 @@
+//! An epoch that an earlier process has made is read from a file, or one is written for a later process.
+
+use super::{Accusation, Rule, each_repeat};
+use crate::bencher::{Expected, FileUse, Purpose};
+use crate::verify::Examined;
+use crate::verify::examined::One;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "files",
+    lie: "an epoch is kept in a file, or in shared memory, by the process that made it for the next one, of this run or a later one",
+    looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone through, in every repeat, \
+            the unmeasured one too: two fifths of an epoch of prepared batches, and the data set once besides. Where batches \
+            are no larger than what they are made from, or other processes take part, it is a caveat",
+    blind: "the files of workers, which bring data into their own formats; what a process of somebody else's hands over; \
+            pipelines without transforms, whose batches are in the data set's own file already",
+    remedy: "make batches when they are asked for; a cache is what IO-4 measures",
+    test: "verify::rules::tests::an_epoch_that_is_kept_in_a_file_is_told",
+    check,
+};
+
+/// The share of an epoch that must go through files to be called kept.
+const KEPT: f64 = 0.4;
+
+/// Less than this is what a system keeps for itself, in bytes.
+const LEAST: f64 = (4 << 20) as f64;
+
+/// From here on batches are larger than what they are made from, and a copy of the one is none of the other.
+const WIDER: f64 = 1.5;
+
+fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+    each_repeat(examined, |one| {
+        let (files, expected) = (one.evidence.files?, one.evidence.expected?);
+        let caches = one.work.is_some_and(|work| work.ticket.transforms.iter().any(|name| name == "cache"));
+        if caches || !expected.transforms {
+            return None;
+        }
+        let wider = expected.bytes as f64 > expected.source as f64 * WIDER;
+        let certain = wider && !files.shared;
+        let (bytes, what) = kept(one, files, expected, wider)?;
+        let severity = if certain { Severity::Fail } else { Severity::Caveat };
+        let mebibytes = |bytes: u64| bytes >> 20;
+        let detail = format!(
+            "it {what} {} MiB, and an epoch of its batches has {} MiB",
+            mebibytes(bytes),
+            mebibytes(expected.bytes)
+        );
+        Some((severity, detail))
+    })
+}
+
+/// The first thing that is as large as a good part of an epoch.
+fn kept(one: &One<'_>, files: FileUse, expected: Expected, wider: bool) -> Option<(u64, &'static str)> {
+    // Whoever keeps the data set in a form of its own has so much in files and no more.
+    let own = if wider { expected.source as f64 } else { 0.0 };
+    let is_kept = |bytes: u64, times: f64| {
+        let (bytes, epoch) = (bytes as f64, expected.bytes as f64 * times);
+        bytes >= LEAST && bytes >= own * times.max(1.0) + epoch * KEPT
+    };
+    if is_kept(files.written, 1.0) {
+        return Some((files.written, "wrote"));
+    }
+    if !expected.in_memory {
+        return None; // its data set is read from files
+    }
+    if is_kept(files.mapped, 1.0) {
+        return Some((files.mapped, "has mapped files of"));
+    }
+    is_kept(files.read, epochs(one, expected)).then_some((files.read, "read"))
+}
+
+/// How many epochs it handed out at least.
+fn epochs(one: &One<'_>, expected: Expected) -> f64 {
+    let unstopped = one.evidence.unstopped.map_or(0, |epoch| epoch.elements);
+    let elements = match one.repeat.purpose {
+        Purpose::Verify => expected.elements,
+        Purpose::Measure | Purpose::Smoke => one.seen.elements.saturating_add(unstopped),
+    };
+    elements as f64 / expected.elements.max(1) as f64
+}
