@@ -57,13 +57,13 @@ pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
 }
 
 #[test]
-fn a_body_that_says_it_is_complete_and_is_not_fails() {
+fn a_body_that_says_it_is_complete_and_is_not_is_doubted() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
-    let failed = device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap_err();
-    assert!(failed.to_string().contains("forgot to synchronise"), "{failed}");
+    device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
+    assert_eq!(names(&bencher.finish().unwrap().seen.device.unwrap()), ["forgot-to-sync"]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
 }
 
 #[test]
-pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
+pub fn work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync() {
     let _stand = stand();
     let run = |mode| {
         let bencher = bencher(LIMITS);
@@ -95,9 +95,9 @@ pub fn work_on_a_private_stream_fails_by_events_and_counts_in_mode_sync() {
         });
         (ran, bencher)
     };
-    let (failed, _) = run(Mode::Event);
-    let failed = failed.unwrap_err();
-    assert!(failed.to_string().contains("hidden stream"), "{failed}");
+    let (ran, bencher) = run(Mode::Event);
+    ran.unwrap();
+    assert!(names(&bencher.finish().unwrap().seen.device.unwrap()).contains(&"hidden-stream"));
     let (ran, bencher) = run(Mode::Sync);
     ran.unwrap();
     let on = bencher.finish().unwrap().seen.device.unwrap();

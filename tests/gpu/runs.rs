@@ -98,7 +98,7 @@ fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
     let ran = run(folder.path(), &[&ids[..], &flags[..]].concat());
     let said = text(&ran);
     assert_eq!(ran.status.code(), Some(6), "{said}");
-    assert!(said.contains("cases=3 measured=1 failed=2"), "{said}");
+    assert!(said.contains("cases=3 measured=2 failed=1 unequal=1"), "{said}");
     assert!(said.contains("lost the device") && said.contains("(code 700)"), "{said}");
     assert!(said.contains("forgot to synchronise"), "{said}");
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Exit, RULES, Rule};
+use weighbridge::gpu::Doubt;
 
 use crate::cli::Truth;
 use crate::place::Place;
@@ -57,7 +58,13 @@ fn path(place: &Place) -> PathBuf {
 
 fn page() -> String {
     let rules: String = RULES.iter().map(section).collect();
-    format!("{HEAD}{rules}{FOOT}")
+    format!("{HEAD}{rules}{}{FOOT}", doubts())
+}
+
+/// What the rule `device` may find.
+fn doubts() -> String {
+    let names: String = Doubt::NAMES.iter().map(|name| format!("- `{name}`\n")).collect();
+    format!("\n## What `device` may find\n\n[gpu.md](gpu.md) has the bound of each.\n\n{names}")
 }
 
 fn section(rule: &Rule) -> String {
@@ -81,6 +88,14 @@ mod tests {
     fn the_page_of_rules_says_what_the_list_says() {
         let there = include_str!("../../docs/truth.md");
         assert!(there == page(), "docs/truth.md is stale: `cargo xtask truth` writes it anew");
+    }
+
+    #[test]
+    fn the_page_of_devices_has_the_bound_of_every_doubt() {
+        let page = include_str!("../../docs/gpu.md");
+        for name in Doubt::NAMES {
+            assert!(page.contains(&format!("`{name}`")), "docs/gpu.md has no rule of the doubt `{name}`");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod bench;
 mod content;
+mod copy;
 mod count;
 mod error;
 mod evidence;

@@ -279,6 +279,7 @@ impl Bencher {
         self.take_spots(&ran.held)?;
         self.hand_in_costs(remote.costs(), &ran);
         self.hand_in_remote(ran, limits, watch, yard);
+        self.note_copy();
         Ok(())
     }
 

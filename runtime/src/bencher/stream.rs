@@ -53,6 +53,7 @@ impl Bencher {
             self.enter(Phase::TearDown);
             measured?;
             run.hand_in(self);
+            self.note_copy();
         }
         self.note_files(&source.input());
         Ok(())

@@ -1,7 +1,7 @@
 //! From the repeats of a case to its record.
 
 use super::derive::{Measured, metrics};
-use super::warning::{Warning, doubts, memory, missing, notes, sampled_memory, stability};
+use super::warning::{Warning, memory, missing, notes, sampled_memory, stability, stand_in};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
 use crate::metric::{Course, DEVICE_METRICS, METRICS};
@@ -87,7 +87,7 @@ pub fn assemble(
     warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     warnings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     warnings.extend(metrics.iter().filter_map(missing));
-    warnings.extend(doubts(&measured.iter().map(|one| (one.repeat.number, one.seen)).collect::<Vec<_>>()));
+    warnings.extend(stand_in(&measured));
     warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     let mut record = CaseRecord {

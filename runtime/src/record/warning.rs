@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::MetricRecord;
-use crate::metric::{Course, Doubt, ELSEWHERE, Observation, Reading};
+use super::derive::Measured;
+use crate::metric::{Course, ELSEWHERE, Reading};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -37,13 +38,6 @@ pub(super) enum Warning {
     },
     /// A figure of a device is from a stand-in that computes nothing.
     FakeDevice(String),
-    /// A reason to doubt a figure of a device: with the evidence of the first repeat that has it.
-    Doubt {
-        /// The doubt.
-        doubt: Doubt,
-        /// Numbers of the repeats; none when all have it.
-        repeats: Vec<u32>,
-    },
     /// Too few repeats for an interval.
     FewRepeats(usize),
     /// The repeats differ widely.
@@ -111,7 +105,6 @@ impl fmt::Display for Warning {
         match self {
             Self::Note { text, repeats } => write!(f, "{text}{}", within(repeats)),
             Self::FakeDevice(name) => f.write_str(&fake_device(name)),
-            Self::Doubt { doubt, repeats } => write!(f, "{doubt}{}", within(repeats)),
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
                 write!(f, "n < {FEW}: {count} {repeats} a median without an interval")
@@ -183,28 +176,11 @@ fn within(repeats: &[u32]) -> String {
     if numbers.is_empty() { String::new() } else { format!(" (in repeat {})", numbers.join(", ")) }
 }
 
-/// What is to be doubted of figures of a device: each kind of doubt once, with the evidence of the first repeat that has
-/// it. `measured` are the repeats by their numbers.
-pub(super) fn doubts(measured: &[(u32, &Observation)]) -> Vec<Warning> {
-    let mut found: Vec<(&Doubt, Vec<u32>)> = Vec::new();
-    let mut fake = None;
-    for (number, device) in measured.iter().filter_map(|(number, seen)| Some((number, seen.device.as_ref()?)))
-    {
-        fake = fake.or(device.info.stand_in.then_some(&device.info.name));
-        for doubt in &device.doubts {
-            match found.iter_mut().find(|(known, _)| known.name() == doubt.name()) {
-                Some((_, repeats)) if repeats.contains(number) => {}
-                Some((_, repeats)) => repeats.push(*number),
-                None => found.push((doubt, vec![*number])),
-            }
-        }
-    }
-    let warn = |(doubt, repeats): (&Doubt, Vec<u32>)| {
-        let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
-        Warning::Doubt { doubt: doubt.clone(), repeats }
-    };
-    let fake = fake.map(|name| Warning::FakeDevice(name.clone()));
-    fake.into_iter().chain(found.into_iter().map(warn)).collect()
+/// That a figure is of a stand-in.
+pub(super) fn stand_in(measured: &[Measured<'_>]) -> Option<Warning> {
+    let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
+    let device = devices.map(|device| &device.info).find(|info| info.stand_in)?;
+    Some(Warning::FakeDevice(device.name.clone()))
 }
 
 /// Notes of the repeats, each once.

@@ -4,7 +4,8 @@ use crate::compare::Comparison;
 use crate::record::{CaseRecord, CaseStatus, RunRecord};
 use crate::verify::Agreement;
 
-/// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`.
+/// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`. Those
+/// are `unequal` of which a rule says that their work or their clock does not verify.
 pub fn summary(run: &RunRecord, exit: u8) -> String {
     let count = |takes: fn(&CaseRecord) -> bool| run.cases.iter().filter(|case| takes(case)).count();
     let resumed = if run.manifest.resumed { " resumed=yes" } else { "" };
@@ -15,7 +16,7 @@ pub fn summary(run: &RunRecord, exit: u8) -> String {
         run.cases.len(),
         count(|case| case.status == CaseStatus::Measured),
         count(|case| matches!(case.status, CaseStatus::Failed(_))),
-        count(|case| matches!(case.agreement, Agreement::Differs(_))),
+        count(|case| case.failed_rules().next().is_some()),
         count(
             |case| case.status == CaseStatus::Measured && matches!(case.agreement, Agreement::Unverified(_))
         ),

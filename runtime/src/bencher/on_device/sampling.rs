@@ -124,7 +124,7 @@ impl<'a> Sampling<'a> {
     /// Runs it.
     ///
     /// # Errors
-    /// What the body or the device failed with; doubts that fail the case.
+    /// What the body or the device failed with; in a duel and in a smoke run doubts that fail the case.
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
         let (device, limits) = (self.device, self.bencher.settings.limits);
         let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
@@ -405,7 +405,7 @@ impl<'a> Sampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation; doubts that fail the case become its error.
+    /// What was seen becomes the observation. What is doubted of it fails the case in the stage `verify`, or stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
         self.seen.overlap = (!overlaps.is_empty()).then(|| stats::median(&overlaps));
@@ -415,7 +415,9 @@ impl<'a> Sampling<'a> {
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
         let kept = leave_out_low_clocks(&mut self.seen);
         self.seen.doubts = doubts(&self.seen);
-        self.refuse(&self.seen.doubts)?;
+        if self.bencher.settings.purpose == Purpose::Smoke {
+            self.refuse(&self.seen.doubts)?; // nobody judges it
+        }
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);

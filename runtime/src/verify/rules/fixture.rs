@@ -36,6 +36,8 @@ pub(super) struct Case {
     pub(super) seen: Observation,
     pub(super) evidence: Evidence,
     pub(super) work: Work,
+    /// Nanoseconds of the whole repeat.
+    pub(super) slot: u64,
 }
 
 pub(super) fn honest() -> Case {
@@ -76,6 +78,7 @@ pub(super) fn honest() -> Case {
         seen,
         evidence,
         work: work(&[1.0, 2.0, 3.0]),
+        slot: 1,
     }
 }
 
@@ -105,8 +108,14 @@ impl Case {
             work: Some(self.work.clone()),
             evidence: Box::new(self.evidence.clone()),
         };
-        let repeat =
-            Repeat { number: 1, purpose: Purpose::Measure, slot: 1, start: None, tree: None, outcome };
+        let repeat = Repeat {
+            number: 1,
+            purpose: Purpose::Measure,
+            slot: self.slot,
+            start: None,
+            tree: None,
+            outcome,
+        };
         judge(&Examined {
             equivalence: self.equivalence,
             agreement: &self.agreement,

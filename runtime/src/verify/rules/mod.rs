@@ -1,7 +1,9 @@
 //! The list of rules, in the order in which findings are told.
 
 mod account;
+mod copy;
 mod count;
+mod device;
 mod files;
 mod no_time;
 mod outside;
@@ -33,7 +35,7 @@ pub struct Rule {
     check: fn(&Examined<'_>) -> Vec<Accusation>,
 }
 
-/// What a rule says of a case: one for each severity at most.
+/// What a rule says of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Accusation {
     severity: Severity,
@@ -54,6 +56,8 @@ pub const RULES: &[Rule] = &[
     pending::RULE,
     no_time::RULE,
     view::RULE,
+    copy::RULE,
+    device::RULE,
 ];
 
 /// Judges a case by every rule.

@@ -2,10 +2,10 @@
 
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
-use crate::bencher::{Audit, Compared, Expected, FileUse, Miscounted};
-use crate::metric::{Custom, Direction, Taken, Unit};
+use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted};
+use crate::metric::{Audit as DeviceAudit, Custom, Direction, OnDevice, Returns, Taken, Unit};
 use crate::registry::Equivalence;
-use crate::verify::Agreement;
+use crate::verify::{Agreement, Severity};
 
 #[test]
 fn every_rule_has_a_name_of_its_own_and_a_test_that_is_there() {
@@ -395,4 +395,64 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
         with(|files| files.written = 60 << 20)(case);
         case.work.ticket.transforms = vec!["cache".into()];
     });
+}
+
+#[test]
+fn a_batch_that_comes_faster_than_it_is_copied_is_told() {
+    // A batch of 50 elements takes a millisecond.
+    let copied = |microseconds: f64| {
+        move |case: &mut super::fixture::Case| case.evidence.copy = Some(microseconds * 1e3)
+    };
+    passes(honest(), copied(999.0));
+    let (rule, fail, said) = found(honest(), copied(1_500.0)).expect("it is found");
+    assert_eq!((&*rule, fail), ("copy", false), "{said}");
+    assert!(said.contains("a batch takes 1ms") && said.contains("in 1.5ms"), "{said}");
+    passes(honest(), |case| {
+        copied(1_500.0)(case);
+        case.seen.usage.cpu = std::time::Duration::from_millis(40); // two processors in 20 ms
+    });
+    passes(honest(), |case| {
+        copied(1_500.0)(case);
+        case.work.ticket.delivery = Delivery::View;
+    });
+}
+
+#[test]
+fn time_that_nobody_explains_is_told() {
+    let with = |told: u64, slot: u64| {
+        move |case: &mut super::fixture::Case| {
+            (case.seen.ledger.measured, case.slot) = (told * 1_000_000, slot * 1_000_000);
+        }
+    };
+    passes(honest(), with(20, 215)); // a process ends late on a busy machine
+    passes(honest(), with(1_500, 1_800));
+    let (rule, fail, said) = found(honest(), with(500, 1_000)).expect("it is found");
+    assert_eq!((&*rule, fail), ("outside", false), "{said}");
+    fails(honest(), with(500, 3_000), "outside", "2.5s of a repeat are in no part of its ledger");
+}
+
+#[test]
+fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
+    let doubted = |known: Vec<String>| {
+        move |case: &mut super::fixture::Case| {
+            let audit = DeviceAudit { returned: 2_000, complete: 2_000_000, ..DeviceAudit::default() };
+            let mut device =
+                OnDevice { returns: Returns::Complete, audits: vec![audit; 3], known, ..OnDevice::default() };
+            device.info.partitioned = Some(true);
+            case.seen.device = Some(Box::new(device));
+        }
+    };
+    let mut case = honest();
+    doubted(Vec::new())(&mut case);
+    let told = |case: &super::fixture::Case| {
+        let findings = case.judged().into_iter();
+        findings.map(|finding| (finding.rule, finding.severity, finding.detail)).collect::<Vec<_>>()
+    };
+    let found = told(&case);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!((&*found[0].0, found[0].1), ("device", Severity::Fail));
+    assert!(found[0].2.contains("forgot to synchronise") && found[0].2.contains("knows_of"), "{found:?}");
+    assert_eq!(found[1].1, Severity::Caveat);
+    doubted(vec!["forgot-to-sync".to_owned()])(&mut case);
+    assert!(told(&case).iter().all(|(_, severity, _)| *severity == Severity::Caveat));
 }
