@@ -2,6 +2,7 @@
 //! what was decided about it and by which clock, and what would decide it.
 
 mod decision;
+mod ledger;
 mod samples;
 
 use std::fs;
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     }
     said.text.push('\n');
     said.text.push_str(&samples::story(&samples::processes(&case), args.ascii));
+    said.text.push_str(&ledger::story(&case));
     match last_duel(place, &case.id, &mut said.remarks)? {
         Some(comparison) => {
             let row = comparison.rows.iter().find(|row| row.case == case.id);

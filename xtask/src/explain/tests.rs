@@ -1,6 +1,6 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Counts, Course, Effect, Exit, Mark, Method, Observation, Outcome, Promoted,
-    Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Verdict,
+    Basis, Cause, Comparison, Counts, Course, Effect, Exit, Ledger, Mark, Method, Observation, Outcome,
+    Promoted, Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Verdict,
 };
 
 use super::*;
@@ -22,6 +22,7 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
             wall: samples.iter().sum(),
             samples,
             iterations_per_sample: 10,
+            ledger: Ledger { start: 2_000_000, measured: 3_000_000, ..Ledger::default() },
             ..Observation::default()
         };
         repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
@@ -89,6 +90,7 @@ fn samples_distribution_processes_and_disturbances_are_told() {
         "p5 1.00 µs, p50 1.01 µs, p95 1.01 µs\n",
         "preempted          7   0.5 %  5.00 µs\n",
         "undisturbed     1393  99.5 %  1.01 µs\n",
+        "repeat    start  measured  unexplained      all\n     1  2.00 ms   3.00 ms          0 s  5.00 ms\n",
         "no duel of it is stored",
         "no baseline of this suite and machine is stored",
     ] {

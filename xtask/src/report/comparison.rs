@@ -8,7 +8,7 @@ use weighbridge::data::{Class, Ratio, RunRecord, STRONGER, Unit, WEAKER, quantit
 use super::advice::advice;
 use super::field::{Duel, Field, name};
 use super::label::label;
-use super::{curves, sections, spent};
+use super::{curves, ledger, sections, spent};
 use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
@@ -62,6 +62,7 @@ pub(super) fn page(
         sections::workers(&field),
         curves::section(&field),
         sections::costs(&field),
+        ledger::section(&field),
         sections::work(&field),
         sections::unequal(&field),
         sections::rankings(&field),

@@ -71,6 +71,9 @@ impl Measured<'_> {
             metric("peak_memory", Unit::BYTES, Direction::Lower, fixtures::around(64.0 * 1024.0 * 1024.0)),
             count("minor_faults", Unit::COUNT, 10.0),
             count("run_queue_share", Unit::RATIO, 0.01),
+            count("time/start", Unit::SECONDS, 0.02),
+            count("time/measured", Unit::SECONDS, 0.5),
+            count("time/unexplained", Unit::SECONDS, 0.005),
         ];
         if peer.is_some() {
             case.metrics.push(metric("import", Unit::SECONDS, Direction::Lower, fixtures::around(1.5)));

@@ -5,6 +5,7 @@ mod comparison;
 mod curves;
 mod field;
 mod label;
+mod ledger;
 mod sections;
 mod spent;
 

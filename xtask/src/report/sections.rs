@@ -449,7 +449,7 @@ pub(super) fn place(field: &Field<'_>) -> String {
 }
 
 /// The measured cases of an adapter.
-fn of_adapter<'b>(field: &'b Field<'_>, adapter: &'b str) -> impl Iterator<Item = &'b CaseRecord> {
+pub(super) fn of_adapter<'b>(field: &'b Field<'_>, adapter: &'b str) -> impl Iterator<Item = &'b CaseRecord> {
     field.run.cases.iter().filter(move |case| case.status == CaseStatus::Measured && name(case) == adapter)
 }
 
