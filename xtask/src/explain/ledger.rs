@@ -39,7 +39,24 @@ pub(super) fn story(case: &CaseRecord) -> String {
         table.row(std::iter::once(number.to_string()).chain(entries).chain(rest));
     }
     format!(
-        "where the time of each repeat went; the clock of the samples ran in `measured` alone\n{}\n",
-        table.text()
+        "where the time of each repeat went; the clock of the samples ran in `measured` alone\n{}{}\n",
+        table.text(),
+        unstopped(case)
     )
+}
+
+/// The epoch without a stop that each repeat begins with; nothing where there is none.
+fn unstopped(case: &CaseRecord) -> String {
+    let epochs = case.repeats.iter().filter_map(|repeat| match &repeat.outcome {
+        Outcome::Measured { evidence, .. } => evidence.unstopped,
+        _ => None,
+    });
+    let time = |nanoseconds: u64| quantity::show(nanoseconds as f64 * 1e-9, &Unit::SECONDS);
+    let said: Vec<String> = epochs
+        .map(|epoch| {
+            let (wall, copied) = (time(epoch.wall), time(epoch.copied));
+            format!("{wall} for {} elements, {copied} of it for copies", epoch.elements)
+        })
+        .collect();
+    if said.is_empty() { String::new() } else { format!("epochs without a stop: {}\n", said.join("; ")) }
 }

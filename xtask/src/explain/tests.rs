@@ -1,6 +1,6 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Counts, Course, Effect, Exit, Ledger, Mark, Method, Observation, Outcome,
-    Promoted, Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Verdict,
+    Basis, Cause, Comparison, Counts, Course, Effect, Evidence, Exit, Ledger, Mark, Method, Observation,
+    Outcome, Promoted, Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Unstopped, Verdict,
 };
 
 use super::*;
@@ -25,7 +25,9 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
             ledger: Ledger { start: 2_000_000, measured: 3_000_000, ..Ledger::default() },
             ..Observation::default()
         };
-        repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
+        let epoch = Unstopped { wall: 4_000_000, copied: 1_000, elements: 2_000, ..Unstopped::default() };
+        let evidence = Evidence { unstopped: (number == 1).then_some(epoch), ..Evidence::default() };
+        repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::new(evidence) };
     }
     home.store(&run);
     run
@@ -91,6 +93,7 @@ fn samples_distribution_processes_and_disturbances_are_told() {
         "preempted          7   0.5 %  5.00 µs\n",
         "undisturbed     1393  99.5 %  1.01 µs\n",
         "repeat    start  measured  unexplained      all\n     1  2.00 ms   3.00 ms          0 s  5.00 ms\n",
+        "epochs without a stop: 4.00 ms for 2000 elements, 1.00 µs of it for copies\n",
         "no duel of it is stored",
         "no baseline of this suite and machine is stored",
     ] {
