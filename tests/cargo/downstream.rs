@@ -61,10 +61,20 @@ fn misspelt_names_get_the_nearest_one_and_exit_2() {
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.all());
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.all());
     }
-    let nothing = bench.run(&["no such case"]);
-    assert_eq!(nothing.code, Some(4), "{}", nothing.all());
     let absent = bench.run(&["--platform", "gpu"]);
     assert_eq!(absent.code, Some(4), "{}", absent.all());
+}
+
+#[test]
+fn a_filter_that_takes_nothing_of_one_bench_target_ends_no_cargo_command_and_in_a_gate_it_does() {
+    let bench = Bench::new("sorting");
+    let nothing = bench.run(&["SORTS-1"]);
+    assert_eq!(nothing.code, Some(0), "{}", nothing.all());
+    let said = "nothing to measure in the bench target `sorting`: no case matches `SORTS-1` (the nearest scenario is `SORT-1`)";
+    assert!(nothing.stderr.contains(said), "{}", nothing.all());
+    assert!(bench.runs().is_empty());
+    let gate = bench.run(&["SORTS-1", "--baseline", "main"]);
+    assert!(gate.code == Some(4) && gate.stderr.contains("nothing selected"), "{}", gate.all());
 }
 
 #[test]

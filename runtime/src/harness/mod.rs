@@ -11,6 +11,7 @@ mod list;
 mod python;
 mod request;
 mod resume;
+mod siblings;
 mod smoke;
 mod suite;
 
@@ -102,6 +103,10 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     let context = Context { suite, args, terminal, settings, interrupted: interrupted.clone() };
     if mode == Mode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
+        return Ok(Exit::Fine);
+    }
+    if let Some(said) = siblings::passed_over(&context, &registry, &plan, mode) {
+        context.terminal.remark(&said);
         return Ok(Exit::Fine);
     }
     // The first Ctrl-C ends the run in order; a second one, in a body that nobody can stop, ends it at once.
