@@ -92,6 +92,21 @@ fn a_baseline_changed_by_hand_is_exit_1_and_an_unknown_one_exit_4() {
 }
 
 #[test]
+fn a_comparison_is_written_where_a_baseline_is_compared_with_and_refused_where_nothing_is() {
+    let bench = Bench::new("sorting");
+    let file = bench.data().join("comparison.json");
+    let name = file.to_string_lossy().into_owned();
+    let refused = bench.run(&[ARGS, &["--comparison", &name]].concat());
+    assert_eq!(refused.code, Some(2), "{}", refused.all());
+    assert!(refused.stderr.contains("add --baseline, --versus or --versus-adapter"), "{}", refused.all());
+    assert!(bench.runs().is_empty(), "it costs no run");
+    assert_eq!(bench.run(&[ARGS, &["--save-baseline", "main"]].concat()).code, Some(0));
+    let ran = bench.run(&[ARGS, &["--baseline", "main", "--comparison", &name]].concat());
+    let comparison: serde_json::Value = serde_json::from_slice(&fs::read(&file).expect(&ran.all())).unwrap();
+    assert_eq!(comparison["baseline"]["name"], "main", "{comparison:#}");
+}
+
+#[test]
 fn a_run_id_with_dots_and_slashes_is_exit_2() {
     let bench = Bench::new("sorting");
     let ran = bench.run(&["--resume", "../../../etc"]);

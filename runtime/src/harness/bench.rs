@@ -1,6 +1,7 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
@@ -16,7 +17,7 @@ use crate::record::{
 use crate::registry::Registry;
 use crate::report::{self, Progress};
 use crate::run::{Ending, Event, Task, run};
-use crate::store::{BaselineName, Baselines, Layout, MachineLock, Runs, Stream};
+use crate::store::{BaselineName, Baselines, Duels, Layout, MachineLock, Runs, Stream};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
 pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
@@ -95,6 +96,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
         exit = exit.or(comparison.outcome(&policy).into());
+        if let Some(wanted) = &args.comparison {
+            Duels::new(layout.clone()).write_to(Path::new(wanted), &comparison)?;
+        }
     }
     if let Some(name) = save_as {
         baselines.set(&name, &record)?;
@@ -119,6 +123,10 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Er
              down by the variable {INJECT}"
         ))
         .into());
+    }
+    if args.comparison.is_some() && !duel && args.baseline.is_none() && args.baseline_lenient.is_none() {
+        let why = "--comparison writes what is compared, and nothing is: add --baseline, --versus or --versus-adapter";
+        return Err(super::args::UsageError(why.to_owned()).into());
     }
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(Error::DebugAssertions);
