@@ -85,6 +85,27 @@ pub(crate) fn case_of_any<'a>(
     Err(stop::unknown("case", typed, known.iter().map(String::as_str)))
 }
 
+/// The cases whose names for people begin with `typed`, part by part, of the first of these runs that has some.
+pub(crate) fn cases_below<'a>(
+    place: &Place,
+    runs: &'a [RunManifest],
+    typed: &str,
+) -> Result<Option<(&'a RunManifest, Vec<CaseRecord>)>> {
+    let is_below = |case: &CaseRecord| {
+        let name = case.id.to_string();
+        name.get(..typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(typed))
+            && name.as_bytes().get(typed.len()) == Some(&b'/')
+    };
+    for manifest in runs {
+        let mut run = place.runs().load(&manifest.id)?;
+        run.cases.retain(is_below);
+        if !run.cases.is_empty() {
+            return Ok(Some((manifest, run.cases)));
+        }
+    }
+    Ok(None)
+}
+
 /// The case of a run that `typed` names: as people, as programs, or as files call it.
 pub(crate) fn case<'a>(run: &'a RunRecord, typed: &str) -> Result<&'a CaseRecord> {
     let named = |id: &CaseId| [id.to_string(), id.slug(), id.file_name()].iter().any(|name| name == typed);

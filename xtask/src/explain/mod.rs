@@ -14,6 +14,7 @@ use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fak
 use crate::cli::Explain;
 use crate::place::Place;
 use crate::said::Said;
+use crate::table::Table;
 use crate::{compare_baseline, pick, show, stop};
 
 const FITS: &str = "a String takes all that is written";
@@ -23,7 +24,14 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     if picked.runs.is_empty() {
         return Err(stop::nothing("there is no complete run to explain: make one with `cargo bench`"));
     }
-    let (manifest, mut case) = pick::case_of_any(place, &picked.runs, &args.case)?;
+    let below = pick::cases_below(place, &picked.runs, &args.case)?;
+    let (manifest, mut case) = match below {
+        Some((manifest, cases)) if cases.len() > 1 => {
+            return Ok(Said { remarks: picked.remarks, ..Said::fine(several(manifest, &args.case, &cases)) });
+        }
+        Some((manifest, mut cases)) => (manifest, cases.remove(0)),
+        None => pick::case_of_any(place, &picked.runs, &args.case)?,
+    };
     case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
     let mut said = Said { remarks: picked.remarks, ..Said::fine(heading(manifest, &case)) };
     if let Some(trouble) = show::trouble(&case) {
@@ -63,6 +71,16 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     said.text.truncate(said.text.trim_end().len());
     said.text.push('\n');
     Ok(said)
+}
+
+/// The cases that a short name may mean.
+fn several(manifest: &RunManifest, typed: &str, cases: &[CaseRecord]) -> String {
+    let mut table = Table::new(["case", "metric", "median>"]);
+    for case in cases {
+        let leading = case.leading().map_or("-", |metric| &metric.name);
+        table.row([case.id.to_string(), leading.to_owned(), show::median(case.leading())]);
+    }
+    format!("`{typed}` is several cases of run {}: name the one to explain\n\n{}", manifest.id, table.text())
 }
 
 /// Which case of which run, what it came to, and on which clock.

@@ -161,6 +161,21 @@ fn a_misspelt_case_gets_the_nearest_and_no_run_is_nothing_to_explain() {
 }
 
 #[test]
+fn a_scenarios_name_lists_its_cases_and_explains_the_only_one() {
+    let home = home();
+    let mut stored = plain(1_000, 8.0e6, 12.0e6);
+    home.store(&stored);
+    let text = run(&args("cv-1"), &home.place).expect("there is a run").text;
+    assert!(text.starts_with("`cv-1` is several cases of run"), "{text}");
+    assert!(text.contains("CV-1/small/Reference          throughput  8.00 M elem/s\n"), "{text}");
+    stored.cases.truncate(1);
+    let home = crate::fixtures::home();
+    home.store(&stored);
+    assert!(run(&args("CV-1"), &home.place).expect("one").text.starts_with("CV-1/small/Reference: "));
+    assert!(run(&args("CV"), &home.place).is_err(), "a part of an id is no id");
+}
+
+#[test]
 fn a_case_that_was_not_measured_says_why() {
     let home = home();
     let mut run_record = plain(1_000, 8.0e6, 12.0e6);
