@@ -290,7 +290,7 @@ impl Sampling {
             self.step = Step::Done;
         }
         if let (Step::Measure, Some(yard)) = (self.step, &mut self.yard) {
-            yard.between(self.spent);
+            yard.between(self.spent, self.watch.as_mut());
         }
         if let (Step::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
             if !std::mem::replace(&mut self.ready, true) {

@@ -428,7 +428,8 @@ impl Bencher {
         seen.samples = ran.samples;
         watch.end(seen);
         // Of the processes that did the work, and not of this one, which waited.
-        (seen.around.ran, seen.around.waited, seen.around.helpers) = (cpu, wait, None);
+        let around = &mut seen.around;
+        (around.span, around.ran, around.waited, around.helpers) = (Some(ran.wall), cpu, wait, None);
         if let Some(yard) = yard {
             yard.end(seen);
         }

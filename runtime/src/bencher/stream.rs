@@ -267,7 +267,7 @@ impl Run {
                 return Ok(());
             }
             if let Some(yard) = &mut self.yard {
-                yard.between(self.windows.wall);
+                yard.between(self.windows.wall, self.watch.as_mut());
                 bencher.charge(Entry::Stopped);
             }
         }

@@ -11,7 +11,7 @@ use super::stream::{Copied, draw, unshown};
 use super::window::Windows;
 use super::{Bencher, Limits, Result, Source, Unstopped};
 use crate::device::NoiseReader;
-use crate::metric::Surroundings;
+use crate::metric::{Apart, Surroundings};
 use crate::stats::SplitMix64;
 
 /// The longest that it goes on, once it has had as many items as a pass.
@@ -138,7 +138,8 @@ pub(super) fn unstopped(
     seen.begin = nanoseconds(begun - start);
     seen.first = nanoseconds(first - begun);
     seen.cpu = Some(windows.last.cpu);
-    seen.wait = Surroundings::between(&before, &noise.read()).waited;
+    let after = noise.read();
+    seen.wait = Surroundings::between(&before, &after, end - start, Apart::default()).waited;
     seen.faults = windows.last.faults;
     if let (Some(before), Some(after)) = (elsewhere, source.used_elsewhere()?) {
         let used = after.since(before);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, Lost, Noise, NoiseReader, frequency, load_average};
-use crate::metric::{Block, Cause, Observation, Surroundings, Tagged};
+use crate::device::{Clock, Lost, Noise, NoiseReader, frequency, load_average, own_schedule};
+use crate::metric::{Apart, Block, Cause, Observation, Surroundings, Tagged};
 use crate::stats;
 
 /// The kernel counts stolen time in ticks, mostly of this length: looking more often would see nothing more.
@@ -18,6 +18,9 @@ pub(super) struct Watch {
     clock: Clock,
     reader: NoiseReader,
     before: Noise,
+    /// When that was read.
+    since: Duration,
+    apart: Apart,
     frequency: Option<u64>,
     load: Option<f64>,
     /// The last look at what is taken away, when it was, and how many samples there were.
@@ -40,6 +43,8 @@ impl Watch {
         let before = reader.read();
         Self {
             looked: (before.lost, clock.now(), 0),
+            since: clock.now(),
+            apart: Apart::default(),
             clock: clock.clone(),
             reader,
             before,
@@ -70,6 +75,18 @@ impl Watch {
         }
     }
 
+    /// Does something of the harness's own on the measuring thread, between two windows: what it runs and waits meanwhile is
+    /// none of the subject's.
+    pub(super) fn apart(&mut self, work: impl FnOnce()) {
+        let (start, before) = (self.clock.now(), own_schedule());
+        work();
+        self.apart.wall += self.clock.now() - start;
+        if let (Some((ran, waited)), Some(after)) = (before, own_schedule()) {
+            self.apart.ran += after.0.saturating_sub(ran);
+            self.apart.waited += after.1.saturating_sub(waited);
+        }
+    }
+
     /// Tags all samples since the last look with what has grown.
     fn look(&mut self, lost: Lost) {
         let (before, _, from) = self.looked;
@@ -88,7 +105,7 @@ impl Watch {
         seen.around = Surroundings {
             frequency: [self.frequency, frequency()],
             load: [self.load, load_average()],
-            ..Surroundings::between(&self.before, &after)
+            ..Surroundings::between(&self.before, &after, self.clock.now() - self.since, self.apart)
         };
         let faulted = faulted(&self.windows);
         let tags = [
@@ -160,6 +177,17 @@ mod tests {
         assert_eq!(run(&[256, 256, 256, 300, 256]), [(Cause::Faulted, vec![3])], "a body that allocates");
         assert_eq!(run(&[0; 5]), []);
         assert_eq!(run(&[]), []);
+    }
+
+    #[test]
+    fn what_is_done_apart_is_no_time_of_the_subject() {
+        let hand = ManualClock::default();
+        let mut watch = Watch::begin(&hand.clock());
+        hand.advance(Duration::from_secs(1));
+        watch.apart(|| hand.advance(Duration::from_secs(5)));
+        let mut seen = Observation::default();
+        watch.end(&mut seen);
+        assert_eq!(seen.around.span, Some(1_000_000_000));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use super::watch::Watch;
 use super::{Limits, Purpose};
 use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
@@ -65,14 +66,18 @@ impl Yard {
         Some(yard)
     }
 
-    /// Takes a round, or a few, if so much has been measured since the last that one is due. Never within a window.
-    pub(super) fn between(&mut self, measured: Duration) {
+    /// Takes a round, or a few, if so much has been measured since the last that one is due. Never within a window. Whoever
+    /// watches the subject is told that this is none of it.
+    pub(super) fn between(&mut self, measured: Duration, watch: Option<&mut Watch>) {
         let due = measured.saturating_sub(self.last).as_nanos() / PAUSE.as_nanos();
-        if due > 0 {
-            self.last = measured;
-            for _ in 0..due.min(u128::from(MOST_ROUNDS)) {
-                self.round();
-            }
+        if due == 0 {
+            return;
+        }
+        self.last = measured;
+        let mut rounds = || (0..due.min(u128::from(MOST_ROUNDS))).for_each(|_| self.round());
+        match watch {
+            Some(watch) => watch.apart(rounds),
+            None => rounds(),
         }
     }
 
@@ -150,7 +155,7 @@ mod tests {
     fn a_round_is_due_for_every_so_much_measuring_and_at_both_ends() {
         let mut yard = Yard::begin(Purpose::Measure, LIMITS).unwrap();
         for (measured, rounds) in [(24, 1), (25, 2), (49, 2), (50, 3), (100, 5), (10_000, 9)] {
-            yard.between(Duration::from_millis(measured));
+            yard.between(Duration::from_millis(measured), None);
             assert_eq!(yard.seen.chain.len(), rounds, "{measured} ms");
         }
         let mut seen = Observation::default();

@@ -6,7 +6,7 @@
 
 use super::history::{Past, PastRun};
 use crate::metric::{Direction, Reading, Unit, Yardsticks};
-use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, waiting};
+use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, on_cpu, waiting};
 use crate::stats;
 
 /// Stored runs from which on their spread is believed.
@@ -91,17 +91,9 @@ impl Values {
                 return Some(Self { by_cpu: true, of_blocks: true, ..values });
             }
             if waiting(&sides.before.metrics).or(waiting(&sides.after.metrics)).is_some() {
-                let on_cpu = if name == "wall_time" { "cpu_time" } else { "throughput_cpu" };
-                let find = |metrics: &'_ [MetricRecord]| {
-                    metrics.iter().position(|metric| metric.name == on_cpu && metric.estimate.is_some())
-                };
-                if let (Some(old), Some(new)) = (find(&sides.before.metrics), find(&sides.after.metrics)) {
-                    let found = of_metric(
-                        sides,
-                        Some(&sides.before.metrics[old]),
-                        Some(&sides.after.metrics[new]),
-                        direction,
-                    );
+                let (old, new) = (on_cpu(name, &sides.before.metrics), on_cpu(name, &sides.after.metrics));
+                if old.is_some() && new.is_some() {
+                    let found = of_metric(sides, old, new, direction);
                     return Some(Self { by_cpu: true, ..found?.choose(true)? });
                 }
             }

@@ -117,12 +117,22 @@ fn scheduled() -> Vec<Scheduled> {
     for entry in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let thread = entry.file_name().to_str().and_then(|id| id.parse().ok());
         let text = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
-        let mut times = text.split_ascii_whitespace().filter_map(|time| time.parse().ok());
-        if let (Some(thread), Some(ran), Some(waited)) = (thread, times.next(), times.next()) {
+        if let (Some(thread), Some((ran, waited))) = (thread, ran_and_waited(&text)) {
             threads.push(Scheduled { thread, ran, waited });
         }
     }
     threads
+}
+
+/// How long the calling thread has been on a processor, and how long it was ready and waited for one, in nanoseconds; `None`
+/// where the kernel does not say.
+pub fn own_schedule() -> Option<(u64, u64)> {
+    ran_and_waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+fn ran_and_waited(schedstat: &str) -> Option<(u64, u64)> {
+    let mut times = schedstat.split_ascii_whitespace().filter_map(|time| time.parse().ok());
+    times.next().zip(times.next())
 }
 
 /// The counters of the control group that this process is in (version 2).

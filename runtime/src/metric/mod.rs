@@ -38,7 +38,7 @@ pub use on_device::{
     Audit, Calibration, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
 };
 pub use quantity::{Direction, Quantity, Reading, Unit};
-pub use surroundings::{Cause, Surroundings, Tagged};
+pub use surroundings::{Apart, Cause, Surroundings, Tagged};
 pub use yardstick::Yardsticks;
 
 /// One thing that is measured, and how it is read off a repeat.

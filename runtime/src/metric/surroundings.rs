@@ -1,5 +1,7 @@
 //! What went on around the measured samples of a repeat.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::device::{Lost, Noise, Scheduled};
@@ -8,6 +10,10 @@ use crate::device::{Lost, Noise, Scheduled};
 /// `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
+    /// Wall time from the first window to the end of the last, in nanoseconds, without that of yardsticks; `None` in a record
+    /// of an earlier version.
+    #[serde(default)]
+    pub span: Option<u64>,
     /// Time that the threads of the process that were there at the end were on a processor, in nanoseconds.
     pub ran: Option<u64>,
     /// Time that they were ready and waited for one, in nanoseconds.
@@ -25,11 +31,13 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What the counters say between two readings.
-    pub fn between(before: &Noise, after: &Noise) -> Self {
+    /// What the counters say between two readings that lie `span` apart, less what was `apart` from the subject.
+    pub fn between(before: &Noise, after: &Noise, span: Duration, apart: Apart) -> Self {
+        let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
         Self {
-            ran: scheduled(before, after, |thread| thread.ran),
-            waited: scheduled(before, after, |thread| thread.waited),
+            span: Some(span.saturating_sub(apart.wall).as_nanos() as u64),
+            ran: less(scheduled(before, after, |thread| thread.ran), apart.ran),
+            waited: less(scheduled(before, after, |thread| thread.waited), apart.waited),
             stolen: grown(before.lost.stolen, after.lost.stolen),
             throttled: grown(before.lost.throttled, after.lost.throttled),
             helpers: grown(before.helpers, after.helpers),
@@ -38,11 +46,24 @@ impl Surroundings {
         }
     }
 
-    /// The share of the time in which threads wanted to run that they spent waiting, from 0 to 1.
+    /// The share of the wall time in which threads were ready and waited, from 0 to 1. Where several threads together wanted
+    /// to run for longer than that, it is the share of what they wanted.
     pub fn waiting_share(&self) -> Option<f64> {
         let (ran, waited) = (self.ran?, self.waited?);
-        (ran + waited > 0).then(|| waited as f64 / (ran + waited) as f64)
+        let of = (ran + waited).max(self.span.unwrap_or(0));
+        (of > 0).then(|| waited as f64 / of as f64)
     }
+}
+
+/// What the measuring thread did between two readings that is nothing of the subject's: yardsticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// How long it took.
+    pub wall: Duration,
+    /// How long the thread was on a processor, in nanoseconds.
+    pub ran: u64,
+    /// How long it waited for one, in nanoseconds.
+    pub waited: u64,
 }
 
 /// Over the threads that are there at the end: those that have ended took their counters with them.
@@ -125,15 +146,39 @@ mod tests {
     fn waiting_is_counted_over_the_threads_that_are_there_at_the_end() {
         let before = Noise { threads: vec![thread(1, 100, 10), thread(2, 5000, 5000)], ..Noise::default() };
         let after = Noise { threads: vec![thread(1, 160, 30), thread(3, 20, 0)], ..Noise::default() };
-        let around = Surroundings::between(&before, &after);
+        let around = between(&before, &after, 100, Apart::default());
         assert_eq!((around.ran, around.waited), (Some(80), Some(20)));
         assert_eq!(around.waiting_share(), Some(0.2));
     }
 
+    fn between(before: &Noise, after: &Noise, span: u64, apart: Apart) -> Surroundings {
+        Surroundings::between(before, after, Duration::from_nanos(span), apart)
+    }
+
+    #[test]
+    fn a_body_that_sleeps_waited_for_a_share_of_the_wall_time_and_not_of_the_little_that_it_ran() {
+        // Three seconds asleep, ten microseconds at work, four of waiting.
+        let after = Noise { threads: vec![thread(1, 10_000, 4_000)], ..Noise::default() };
+        let around = between(&Noise::default(), &after, 3_000_000_000, Apart::default());
+        assert!(around.waiting_share().unwrap() < 1e-5, "{around:?}");
+        // Eight threads that wanted two processors waited for three quarters of what they wanted.
+        let after = Noise { threads: vec![thread(1, 200, 600)], ..Noise::default() };
+        assert_eq!(between(&Noise::default(), &after, 100, Apart::default()).waiting_share(), Some(0.75));
+    }
+
+    #[test]
+    fn what_yardsticks_ran_and_waited_is_nothing_of_the_bodys() {
+        let after = Noise { threads: vec![thread(1, 5_010, 3_004)], ..Noise::default() };
+        let apart = Apart { wall: Duration::from_micros(8), ran: 5_000, waited: 3_000 };
+        let around = between(&Noise::default(), &after, 9_000, apart);
+        assert_eq!((around.span, around.ran, around.waited), (Some(1_000), Some(10), Some(4)));
+        assert_eq!(around.waiting_share(), Some(0.004));
+    }
+
     #[test]
     fn what_the_system_does_not_say_is_not_known_and_never_nothing() {
-        let around = Surroundings::between(&Noise::default(), &Noise::default());
-        assert_eq!(around, Surroundings::default());
+        let around = between(&Noise::default(), &Noise::default(), 7, Apart::default());
+        assert_eq!(around, Surroundings { span: Some(7), ..Surroundings::default() });
         assert_eq!(around.waiting_share(), None);
         assert_eq!(Cause::between(Lost::default(), Lost { stolen: Some(7), throttled: Some(1) }), []);
     }

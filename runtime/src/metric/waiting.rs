@@ -9,16 +9,16 @@ pub(super) const WAIT: Metric = Metric {
     name: "run_queue_wait",
     unit: Unit::SECONDS,
     direction: Direction::Information,
-    description: "time that threads were ready to run and waited for a processor, from first to last window",
+    description: "time that threads were ready to run and waited for a processor, from first to last window, yardsticks aside",
     read: |seen| nanoseconds(seen.around.waited, NO_SCHEDSTAT),
 };
 
-/// The same as a share of the time in which threads wanted to run.
+/// The same as a share of the wall time.
 pub(super) const SHARE: Metric = Metric {
     name: "run_queue_share",
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "run_queue_wait as a share of the time on a processor and the wait together",
+    description: "run_queue_wait as a share of the wall time; of all that threads wanted to run, where that is more",
     read: |seen| seen.around.waiting_share().map_or_else(|| Reading::absent(NO_SCHEDSTAT), Reading::Value),
 };
 

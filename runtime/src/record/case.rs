@@ -60,9 +60,6 @@ pub struct CaseRecord {
     pub repeats: Vec<Repeat>,
 }
 
-/// From this share of waiting on, wall times say more of the machine than of the case.
-const WAITING: f64 = 0.10;
-
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -119,12 +116,6 @@ impl MetricRecord {
     }
 }
 
-/// The share of its time that the process waited for a processor, in the median repeat, where it is over 10 %.
-pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
-    let share = metrics.iter().find(|metric| metric.name == "run_queue_share")?.estimate?.median;
-    (share > WAITING).then_some(share)
-}
-
 impl CaseRecord {
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&MetricRecord> {
@@ -134,24 +125,6 @@ impl CaseRecord {
     /// The headline metric.
     pub fn headline(&self) -> Option<&MetricRecord> {
         self.metric(&self.headline)
-    }
-
-    /// The metric that tables lead with: the headline, or what stands for it on the CPU clock where the process waited
-    /// so long for a processor that wall times say more of the machine than of the case.
-    pub fn leading(&self) -> Option<&MetricRecord> {
-        let on_cpu = match self.headline.as_str() {
-            _ if self.waiting().is_none() => None,
-            "wall_time" => self.metric("cpu_time"),
-            "throughput" => self.metric("throughput_cpu"),
-            _ => None,
-        };
-        on_cpu.filter(|metric| metric.estimate.is_some()).or_else(|| self.headline())
-    }
-
-    /// The share of its time that the process waited for a processor, in the median repeat, where it is over
-    /// 10 %: wall times are not to be relied on.
-    pub fn waiting(&self) -> Option<f64> {
-        waiting(&self.metrics)
     }
 
     /// The record without its repeats: what a case's own file holds.

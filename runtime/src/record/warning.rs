@@ -91,9 +91,9 @@ pub(super) enum Warning {
     },
     /// The process waited so long for a processor that its wall times are not to be relied on.
     Waited {
-        /// For which share of the time in which it wanted to run.
+        /// For which share of the wall time.
         share: f64,
-        /// The metric that leads instead.
+        /// The metric that leads instead; `None` where it does not keep a processor busy.
         instead: Option<String>,
     },
     /// The scenario wants another metric to stand for the case, and that has no value.
@@ -155,8 +155,16 @@ impl fmt::Display for Warning {
             }
             Self::Waited { share, instead } => {
                 let share = share * 100.0;
-                write!(f, "waited for a processor in {share:.0} % of the time: wall times are unreliable")?;
-                instead.as_ref().map_or(Ok(()), |metric| write!(f, "; {metric} leads instead"))
+                write!(
+                    f,
+                    "waited for a processor in {share:.0} % of the wall time: wall times are unreliable; "
+                )?;
+                match instead {
+                    Some(metric) => write!(f, "{metric} leads instead"),
+                    None => f.write_str(
+                        "measure on a quieter machine, since CPU time does not tell what it takes",
+                    ),
+                }
             }
             Self::NoHeadline(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")

@@ -69,14 +69,14 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
 }
 
 /// What the cases of a group are ranked by: one clock for all. Where one of them waited so long that it leads with the
-/// processor's, all do, or, if one of them has no such time, none.
+/// processor's, all do, or, if one of them does not keep a processor busy, none.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
     let ranked = || group.iter().filter(|case| case.ranked());
     let on_cpu = ranked()
         .filter_map(|case| Some((case.leading()?, &case.headline)))
         .find(|(leading, headline)| leading.name != **headline);
     let Some((on_cpu, _)) = on_cpu else { return case.leading() };
-    let has = |case: &CaseRecord| case.metric(&on_cpu.name).is_some_and(|metric| metric.estimate.is_some());
+    let has = |case: &CaseRecord| case.on_cpu().is_some_and(|metric| metric.name == on_cpu.name);
     if ranked().all(|case| has(case)) { case.metric(&on_cpu.name) } else { case.headline() }
 }
 
@@ -97,12 +97,17 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 
         );
         return [name, shown, String::new(), String::new(), String::new()];
     };
+    let wall = case.headline().and_then(|wall| Some((wall, wall.estimate?)));
     let clock = if metric.name == "cpu_time" && case.headline != metric.name { " cpu" } else { "" };
     let median = quantity::show(estimate.median, &metric.unit) + clock;
-    let interval = match estimate.interval {
+    let mut interval = match estimate.interval {
         Some((low, high)) => format!("[{}]", quantity::range(low, high, &metric.unit)),
         None => format!("n={} < 6", estimate.n),
     };
+    // A figure of the processor's clock does not hide what the clock on the wall said.
+    if let Some((wall, of)) = wall.filter(|(wall, _)| wall.name != metric.name) {
+        write!(interval, ", wall {}", quantity::show(of.median, &wall.unit)).expect(FITS);
+    }
     let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
     [name, median, interval, standing(case, metric, estimate.median, group), change]
 }
@@ -351,18 +356,19 @@ PC-1/depth=1  A chain of cheap transforms.
             (time.name, time.estimate) = ("cpu_time".into(), crate::record::Estimate::of(&values));
             let mut share = time.clone();
             share.name = "run_queue_share".into();
-            share.estimate = crate::record::Estimate::of(&[if cpu < 0.9 { 0.6 } else { 0.0 }; 7]);
+            share.estimate = crate::record::Estimate::of(&[if cpu < 0.9 { 0.8 } else { 0.0 }; 7]);
             case.metrics.extend([time, share]);
         }
         let expected = "
 PC-1/depth=1  A chain of cheap transforms.
-  waits  515 ms cpu  [500 .. 530 ms]  best
-  calm   927 ms cpu  [900 .. 954 ms]  1.80x slower
+  waits  515 ms cpu  [500 .. 530 ms], wall 3.09 s  best
+  calm   927 ms cpu  [900 .. 954 ms], wall 1.03 s  1.80x slower
 ";
         assert_eq!(shown(&run), expected);
-        run.cases[0].metrics.retain(|metric| metric.name != "cpu_time");
+        let sleeps = Some(crate::record::Estimate { median: 0.01, interval: None, n: 7 });
+        run.cases[0].metrics.iter_mut().find(|metric| metric.name == "cpu_time").unwrap().estimate = sleeps;
         let shown = shown(&run);
-        assert!(!shown.contains(" cpu ") && shown.contains("3.00x slower"), "one of them has none: {shown}");
+        assert!(!shown.contains(" cpu ") && shown.contains("3.00x slower"), "one of them sleeps: {shown}");
     }
 
     #[test]

@@ -107,8 +107,12 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
             },
         );
         let clock = match case.waiting() {
+            Some(share) if leading.name != case.headline => format!(
+                "; it leads with CPU time, since the process waited {} of the wall time for a processor",
+                samples::percent(share)
+            ),
             Some(share) => format!(
-                "; it leads with CPU time, since the process waited {} of its time for a processor",
+                "; the process waited {} of the wall time for a processor, which is in that figure",
                 samples::percent(share)
             ),
             None => String::new(),

@@ -196,13 +196,15 @@ fn groups(run: &RunRecord) -> Vec<Group<'_>> {
 }
 
 /// What the cases of a scenario are compared by: the end-to-end rate, but the rate by processor time where one of them waited
-/// so long for a processor that wall times say more of the machine, and all of them have it.
+/// so long for a processor that wall times say more of the machine, and all of them keep one busy.
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));
     let (wall, cpu) =
         if has("throughput") { ("throughput", "throughput_cpu") } else { ("wall_time", "cpu_time") };
-    if ranked().any(|case| case.waiting().is_some()) && has(cpu) { cpu } else { wall }
+    let by_cpu = |case: &CaseRecord| case.on_cpu().is_some_and(|metric| metric.name == cpu);
+    let waited = ranked().any(|case| case.waiting().is_some());
+    if waited && ranked().all(|case| by_cpu(case)) { cpu } else { wall }
 }
 
 #[cfg(test)]

@@ -275,32 +275,41 @@ fn the_same_repeats_make_the_same_record_again_from_the_journal_too() {
     assert_eq!(record(serde_json::from_str(&journal).unwrap()), first);
 }
 
-/// Repeats of 10 ms of wall and 4 ms of CPU time, in which the process waited for this share of its time.
-fn waiting(share: f64) -> CaseRecord {
+/// Repeats of 10 ms of wall and so many of CPU time an iteration, in which the process waited for this share of the time.
+fn waiting(cpu: u64, share: f64) -> CaseRecord {
     let around = Surroundings {
-        ran: Some(1_000_000),
-        waited: Some((1_000_000.0 * share / (1.0 - share)) as u64),
+        span: Some(1_000_000),
+        ran: Some(100_000 * cpu),
+        waited: Some((1_000_000.0 * share) as u64),
         ..Surroundings::default()
     };
-    let usage = Usage { cpu: Duration::from_millis(12), ..Usage::NONE };
+    let usage = Usage { cpu: Duration::from_millis(3 * cpu), ..Usage::NONE };
     let with = Observation { usage, around, ..seen(10) };
     record((1..=7).map(|number| repeat(number, with.clone())).collect())
 }
 
 #[test]
 fn a_case_that_waited_for_a_processor_leads_with_the_cpu_clock_and_says_so() {
-    let waited = waiting(0.25);
+    let waited = waiting(7, 0.25);
     assert_eq!(waited.headline, "wall_time", "what is judged stays what it was");
     assert_eq!(waited.leading().unwrap().name, "cpu_time");
-    assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.004));
+    assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.007));
     let said =
-        "waited for a processor in 25 % of the time: wall times are unreliable; cpu_time leads instead";
+        "waited for a processor in 25 % of the wall time: wall times are unreliable; cpu_time leads instead";
     assert_eq!(waited.warnings[0], said);
 }
 
 #[test]
+fn a_case_that_waited_and_does_not_keep_a_processor_busy_leads_with_its_headline_and_says_so() {
+    let waited = waiting(1, 0.25);
+    assert_eq!(waited.leading().unwrap().name, "wall_time");
+    let said = &waited.warnings[0];
+    assert!(said.contains("25 % of the wall time") && said.contains("a quieter machine"), "{said}");
+}
+
+#[test]
 fn a_case_that_hardly_waited_leads_with_its_headline() {
-    let quiet = waiting(0.05);
+    let quiet = waiting(9, 0.05);
     assert_eq!(quiet.leading().unwrap().name, "wall_time");
     assert!(!quiet.warnings.iter().any(|warning| warning.contains("waited")), "{:?}", quiet.warnings);
 }

@@ -1,0 +1,106 @@
+//! Which clock a case leads with: the one on the wall, or the processor's where others had the processor.
+
+use super::{CaseRecord, MetricRecord};
+
+/// From this share of waiting on, wall times say more of the machine than of the case.
+const WAITING: f64 = 0.10;
+
+/// The processor's clock tells what a case does if the case keeps a processor busy: if it ran, or waited to run, for this
+/// share of the wall time at least. What sleeps has no time by that clock.
+const BUSY: f64 = 0.80;
+
+/// Nor does it tell the time of one iteration where several threads ran: from this many processors on it is their sum.
+const ALONE: f64 = 1.25;
+
+/// The share of the wall time that the process waited for a processor, in the median repeat, where it is over 10 %.
+pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
+    median(metrics, "run_queue_share").filter(|share| *share > WAITING)
+}
+
+/// The metric by the processor's clock that tells the same as this headline; `None` where there is none, or where the case does
+/// not keep a processor busy.
+pub(crate) fn on_cpu<'a>(headline: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
+    let (name, busy) = match headline {
+        "wall_time" => ("cpu_time", median(metrics, "cpu_time")? / median(metrics, "wall_time")?),
+        "throughput" => {
+            ("throughput_cpu", median(metrics, "throughput")? / median(metrics, "throughput_cpu")?)
+        }
+        _ => return None,
+    };
+    let is_sum = headline == "wall_time" && busy > ALONE;
+    let keeps_busy = busy + median(metrics, "run_queue_share").unwrap_or(0.0) >= BUSY;
+    (keeps_busy && !is_sum).then(|| find(metrics, name)).flatten()
+}
+
+fn median(metrics: &[MetricRecord], name: &str) -> Option<f64> {
+    Some(find(metrics, name)?.estimate?.median)
+}
+
+fn find<'a>(metrics: &'a [MetricRecord], name: &str) -> Option<&'a MetricRecord> {
+    metrics.iter().find(|metric| metric.name == name)
+}
+
+impl CaseRecord {
+    /// The share of the wall time that the process waited for a processor, in the median repeat, where it is over 10 %: wall
+    /// times are not to be relied on.
+    pub fn waiting(&self) -> Option<f64> {
+        waiting(&self.metrics)
+    }
+
+    /// What stands for the case by the processor's clock, if it keeps a processor busy; `None` for one that sleeps or waits.
+    pub fn on_cpu(&self) -> Option<&MetricRecord> {
+        on_cpu(&self.headline, &self.metrics)
+    }
+
+    /// The metric that tables lead with: the headline, or what stands for it on the CPU clock where the process keeps a
+    /// processor busy and waited so long for one that wall times say more of the machine than of the case.
+    pub fn leading(&self) -> Option<&MetricRecord> {
+        let on_cpu = self.waiting().and_then(|_| self.on_cpu());
+        on_cpu.or_else(|| self.headline())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Direction, Unit};
+    use crate::record::Estimate;
+
+    fn metrics(values: &[(&str, f64)]) -> Vec<MetricRecord> {
+        let metric = |(name, value): &(&str, f64)| MetricRecord {
+            name: (*name).to_owned(),
+            unit: Unit::SECONDS,
+            direction: Direction::Lower,
+            values: Vec::new(),
+            estimate: Estimate::of(&[*value; 7]),
+        };
+        values.iter().map(metric).collect()
+    }
+
+    fn leads(wall: f64, cpu: f64, share: f64) -> bool {
+        let metrics = metrics(&[("wall_time", wall), ("cpu_time", cpu), ("run_queue_share", share)]);
+        on_cpu("wall_time", &metrics).is_some()
+    }
+
+    #[test]
+    fn the_processors_clock_stands_for_what_keeps_a_processor_busy_and_for_nothing_that_sleeps() {
+        assert!(leads(1.0, 1.0, 0.0), "alone");
+        assert!(leads(3.0, 1.0, 0.66), "it had a third of a processor");
+        assert!(leads(1.0, 1.0, 0.6), "few of its blocks were hit, and the median is of none of them");
+        assert!(!leads(5.06e-3, 30e-6, 0.0013), "a sleep of 5 ms");
+        assert!(!leads(9e-3, 30e-6, 0.4), "a sleep whose end came late");
+        assert!(!leads(1.0, 2.0, 0.5), "two threads: their sum is no time of an iteration");
+    }
+
+    #[test]
+    fn a_rate_is_told_by_the_processors_clock_whatever_the_number_of_threads() {
+        let with = |rate, by_cpu, share| {
+            let metrics =
+                metrics(&[("throughput", rate), ("throughput_cpu", by_cpu), ("run_queue_share", share)]);
+            on_cpu("throughput", &metrics).map(|metric| metric.name.clone())
+        };
+        assert_eq!(with(100.0, 50.0, 0.3).as_deref(), Some("throughput_cpu"), "two processors");
+        assert_eq!(with(100.0, 900.0, 0.3), None, "a ninth of one, and it reads from a slow disk");
+        assert_eq!(on_cpu("region/save/wall_time", &metrics(&[])), None);
+    }
+}
