@@ -10,6 +10,7 @@ use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Limits, PerIteration, Phase, Purpose};
+use crate::device::thread_time;
 use crate::metric::{Block, Taken};
 
 /// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks at
@@ -186,6 +187,7 @@ impl Bencher {
             samples: Vec::new(),
             cpu: Vec::new(),
             empty: Vec::new(),
+            empty_cpu: Vec::new(),
             watch: None,
             yard: None,
             measured: Duration::ZERO,
@@ -214,7 +216,7 @@ impl Bencher {
         seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
-        seen.empty = plan.empty;
+        (seen.empty, seen.empty_cpu) = (plan.empty, plan.empty_cpu);
         if let Some(watch) = plan.watch {
             watch.end(seen);
         }
@@ -253,6 +255,8 @@ struct Sampling {
     cpu: Vec<u64>,
     /// Blocks of nothing, interleaved with the samples.
     empty: Vec<u64>,
+    /// CPU time of each.
+    empty_cpu: Vec<u64>,
     watch: Option<Watch>,
     yard: Option<Yard>,
     measured: Duration,
@@ -356,7 +360,9 @@ impl Sampling {
     fn run_empty(&mut self) {
         let due = self.step == Step::Measure && self.samples.len() % EMPTY_EVERY == 1;
         if due && self.iterations > 1 {
+            let before = thread_time();
             self.empty.push(empty_block(&self.clock, self.iterations).as_nanos() as u64);
+            self.empty_cpu.push(thread_time().saturating_sub(before).as_nanos() as u64);
         }
     }
 

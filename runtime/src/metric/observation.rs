@@ -22,6 +22,9 @@ pub struct Observation {
     /// `iter`, and only where a sample has more than one iteration.
     #[serde(default)]
     pub empty: Vec<u64>,
+    /// CPU time of each of them, in nanoseconds.
+    #[serde(default)]
+    pub empty_cpu: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
     #[serde(default)]
     pub tags: Vec<Tagged>,

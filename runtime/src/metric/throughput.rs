@@ -39,6 +39,9 @@ pub(super) const CPU: Metric = Metric {
         if seen.elements == 0 {
             return Reading::absent("the scenario stated no elements");
         }
+        if overhead::below(seen).is_some() {
+            return Reading::absent(NOTHING);
+        }
         let seconds = seen.usage.cpu.as_secs_f64() + seen.around.helpers.unwrap_or(0) as f64 * 1e-9;
         if seconds == 0.0 {
             return Reading::absent("no processor time passed by its clock");
@@ -47,12 +50,14 @@ pub(super) const CPU: Metric = Metric {
     },
 };
 
+const NOTHING: &str = "the body cannot be told from the empty loop";
+
 fn rate(seen: &Observation, amount: u64, what: &str) -> Reading {
     if amount == 0 {
         return Reading::absent(format!("the scenario stated no {what}"));
     }
     if overhead::below(seen).is_some() {
-        return Reading::absent("the body cannot be told from the empty loop");
+        return Reading::absent(NOTHING);
     }
     if seen.wall == 0 {
         return Reading::absent("no time passed by the clock");

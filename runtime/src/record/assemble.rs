@@ -83,6 +83,8 @@ pub fn assemble(
     warnings.extend(
         case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
     );
+    let is_nothing = standing.is_some_and(|metric| metric.below().is_some());
+    warnings.extend(is_nothing.then_some(Warning::Nothing));
     warnings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
     warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     warnings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
@@ -188,6 +190,7 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);
     let listed = |name: &str| METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name);
+    let bound = || metrics.iter().find(|metric| metric.name == "wall_time" && metric.below().is_some());
     let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
     let custom = || {
         let own = |metric: &&MetricRecord| {
@@ -201,6 +204,7 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
         .or_else(|| named("device_time"))
         .or_else(|| named("throughput"))
         .or_else(|| named("wall_time"))
+        .or_else(bound)
         .or_else(block)
         .or_else(custom);
     found.map_or(wanted.unwrap_or("wall_time"), |metric| &metric.name).to_owned()

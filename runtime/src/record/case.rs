@@ -101,13 +101,25 @@ pub struct MetricRecord {
     pub estimate: Option<Estimate>,
 }
 
+/// Whether these readings have no fewer bounds than values, and a bound: a few repeats in which something was told from
+/// nothing by luck are no figure.
+pub(super) fn is_bounded(readings: &[Reading]) -> bool {
+    let bounds = readings.iter().filter(|reading| matches!(reading, Reading::Below(_))).count();
+    let values = readings.iter().filter(|reading| reading.value().is_some()).count();
+    bounds > 0 && bounds >= values
+}
+
 impl MetricRecord {
-    /// The largest bound of its repeats, where none has a value and some have a bound: what it measures is below it.
+    /// What it measures is below this, where no fewer repeats have a bound than a value: the largest of them all. Then it has
+    /// no estimate.
     pub fn below(&self) -> Option<f64> {
+        if !is_bounded(&self.values) {
+            return None;
+        }
         let mut most = None;
         for reading in &self.values {
             match reading {
-                Reading::Value(_) => return None,
+                Reading::Value(value) => most = Some(value.max(most.unwrap_or(0.0))),
                 Reading::Below(bound) => most = Some(bound.max(most.unwrap_or(0.0))),
                 Reading::Absent(_) => {}
             }

@@ -1,6 +1,7 @@
 //! Metrics of a case, derived from its repeats: the listed ones, those of `measure` blocks, those that the
 //! author hands in.
 
+use super::case::is_bounded;
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
 use crate::metric::{
@@ -71,7 +72,8 @@ fn record(
             reading => reading,
         })
         .collect();
-    let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
+    let known: Vec<f64> = values.iter().filter_map(Reading::value).collect();
+    let estimate = if is_bounded(&values) { None } else { Estimate::of(&known) };
     MetricRecord { name: name.to_owned(), unit: unit.clone(), direction, values, estimate }
 }
 

@@ -96,6 +96,8 @@ pub(super) enum Warning {
         /// The metric that leads instead; `None` where it does not keep a processor busy.
         instead: Option<String>,
     },
+    /// The body cannot be told from the empty loop.
+    Nothing,
     /// The scenario wants another metric to stand for the case, and that has no value.
     NoHeadline(String),
 }
@@ -166,6 +168,10 @@ impl fmt::Display for Warning {
                     ),
                 }
             }
+            Self::Nothing => f.write_str(
+                "as fast as an empty loop: is the input a constant? use `std::hint::black_box` on the input, and return the \
+                 result",
+            ),
             Self::NoHeadline(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")
             }

@@ -321,3 +321,38 @@ fn throughput_per_cpu_second_counts_the_processes_below_as_well() {
     let with = Observation { elements: 300, usage, around, ..seen(10) };
     assert!(close(value(&record(vec![repeat(1, with)]), "throughput_cpu"), 30_000.0));
 }
+
+/// A repeat of a body that the compiler took away, or of one that takes 5 ns.
+fn beside_the_loop(number: u32, is_nothing: bool) -> Repeat {
+    let blocks = |each: u64| (0..50).map(|at| each + at * 7 % 30).collect::<Vec<u64>>();
+    let samples = blocks(if is_nothing { 300_010 } else { 5_000_000 });
+    let own = Custom { name: "loss".into(), value: 1.0, unit: Unit::COUNT, direction: Direction::Lower };
+    let with = Observation {
+        wall: samples.iter().sum(),
+        samples,
+        empty: blocks(300_000),
+        iterations_per_sample: 1_000_000,
+        custom: vec![own],
+        ..seen(1)
+    };
+    repeat(number, with)
+}
+
+#[test]
+fn a_body_that_was_optimised_away_is_below_a_bound_whatever_else_was_handed_in_and_its_warning_says_why() {
+    let record = record((1..=7).map(|number| beside_the_loop(number, true)).collect());
+    assert_eq!(record.leading().unwrap().name, "wall_time");
+    assert!(record.headline().unwrap().below().unwrap() < 1e-9);
+    assert!(record.warnings.iter().any(|warning| warning.contains("black_box")), "{:?}", record.warnings);
+}
+
+#[test]
+fn a_few_repeats_in_which_nothing_looked_like_something_are_no_figure() {
+    let mostly = record((1..=5).map(|number| beside_the_loop(number, number > 2)).collect());
+    let wall = mostly.metric("wall_time").unwrap();
+    assert_eq!((wall.estimate, wall.below().is_some()), (None, true));
+    assert!(wall.below().unwrap() >= 5e-9, "what some repeats took is within the bound");
+    let hardly = record((1..=5).map(|number| beside_the_loop(number, number < 2)).collect());
+    let wall = hardly.metric("wall_time").unwrap();
+    assert_eq!((wall.estimate.unwrap().n, wall.below()), (4, None));
+}
