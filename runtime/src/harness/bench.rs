@@ -89,7 +89,11 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         terminal.result(&report::metrics(&record));
     }
     if args.bencher_lines {
-        terminal.answer(&report::bencher_lines(&record));
+        let (lines, told) = report::bencher_lines(&record);
+        terminal.answer(&lines);
+        for line in &told {
+            terminal.error(line);
+        }
     }
     let mut exit = measured_exit(&record, ending, &policy);
     if let Some(baseline) = baseline {

@@ -2,6 +2,7 @@
 //!
 //! Takes plans, events, records and comparisons; hands on text, or writes it to the terminal.
 
+mod bencher_lines;
 mod change;
 mod machine;
 mod plan;
@@ -11,10 +12,11 @@ mod summary;
 mod table;
 mod terminal;
 
+pub use bencher_lines::bencher_lines;
 pub use change::{changes, row, verdicts};
 pub use machine::{fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;
 pub use summary::{duel_summary, summary};
-pub use table::{bencher_lines, metrics, table};
+pub use table::{metrics, table};
 pub use terminal::{Style, Terminal};

@@ -293,24 +293,6 @@ fn disturbed(repeats: &[Repeat]) -> String {
     text
 }
 
-/// One line a case in the form of libtest's benches, which other tools read: always nanoseconds, plain ASCII.
-pub fn bencher_lines(run: &RunRecord) -> String {
-    let mut text = String::new();
-    for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
-        let Some(estimate) = case.metric("wall_time").and_then(|metric| metric.estimate) else { continue };
-        let nanoseconds = estimate.median * 1e9;
-        let spread = estimate.interval.map_or(0.0, |(low, high)| (high - low) * 0.5e9);
-        let decimals = if nanoseconds < 100.0 { 2 } else { 0 };
-        let name = case.id.slug();
-        writeln!(
-            text,
-            "test {name} ... bench: {nanoseconds:>11.decimals$} ns/iter (+/- {spread:.decimals$})"
-        )
-        .expect(FITS);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
