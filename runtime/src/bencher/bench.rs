@@ -20,6 +20,8 @@ pub struct Settings {
     pub purpose: Purpose,
     /// How much it measures.
     pub limits: Limits,
+    /// The longest that the repeat may take, if somebody ends it then.
+    pub timeout: Option<Duration>,
     /// The run's seed, for the data and draws of the scenario.
     pub seed: u64,
     /// The number of the epoch that streams go through.
@@ -52,6 +54,7 @@ impl Settings {
         Self {
             purpose,
             limits,
+            timeout: None,
             seed: 42,
             epoch: 0,
             key: Key::draw(),
@@ -87,6 +90,8 @@ pub struct Bencher {
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
     phase: Cell<Option<Phase>>,
+    /// When the repeat began.
+    pub(super) begun: Duration,
     /// Where the time of the repeat went so far, and until when that is known.
     books: Cell<(Ledger, Duration)>,
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where the host's
@@ -155,6 +160,7 @@ impl Bencher {
             regions: RefCell::default(),
             per_iteration: Cell::default(),
             phase: Cell::default(),
+            begun: now,
             books: Cell::new((Ledger::default(), now)),
             collecting: Cell::default(),
             collecting_by_device: Cell::default(),

@@ -1,10 +1,11 @@
 //! Timing one body: calibrated blocks of iterations. The timed regions here are sacred.
 
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::time::Duration;
 
 use super::bench::Paced;
+use super::calibrate::Calibrator;
+use super::fit::{Fit, fit, is_misjudged};
 use super::inject::Inject;
 use super::watch::Watch;
 use super::window::Windows;
@@ -84,34 +85,15 @@ impl Bencher {
     }
 
     /// Times bodies on `threads` threads at once, one body per thread made by `make(thread)`. A sample runs from the
-    /// common start to the end of the last thread; its iterations are those of one thread.
+    /// common start to the end of the last thread; its iterations are those of one thread. Neither starting threads nor making
+    /// bodies is timed, and the CPU time is that of the bodies alone. The time to make and drop a body's result is in it.
     ///
     /// # Panics
-    /// If `threads` is 0.
-    pub fn iter_threads<F: FnMut() + Send>(&self, threads: usize, make: impl Fn(usize) -> F + Sync) {
+    /// If `threads` is 0, and if a body panics.
+    pub fn iter_threads<T, F: FnMut() -> T + Send>(&self, threads: usize, make: impl Fn(usize) -> F + Sync) {
         assert!(threads > 0, "iter_threads needs at least one thread");
         self.run_body(u64::MAX, |windows, clock, iterations| {
-            let (ready, done) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
-            std::thread::scope(|scope| {
-                for thread in 0..threads {
-                    let (ready, done, make) = (&ready, &done, &make);
-                    scope.spawn(move || {
-                        let mut body = make(thread);
-                        ready.wait();
-                        for _ in 0..iterations {
-                            body();
-                        }
-                        done.wait();
-                    });
-                }
-                windows.open();
-                ready.wait();
-                let start = clock.now();
-                done.wait();
-                let end = clock.now();
-                windows.close();
-                end - start
-            })
+            super::threads::run(threads, iterations, windows, clock, &make)
         });
     }
 
@@ -169,15 +151,19 @@ impl Bencher {
         let block = BLOCK.max(clock.resolution() * RESOLUTIONS);
         let once = self.settings.purpose == Purpose::Verify;
         let pace = self.pace.borrow_mut().take().filter(|_| first && !once);
+        let inject = if once { Inject::default() } else { Inject::new(self.settings.inject) };
         Sampling {
             limits: self.settings.limits,
             step: if first { Step::First } else { Step::Done },
             once,
             pace,
             ready: false,
-            inject: if once { Inject::default() } else { Inject::new(self.settings.inject) },
-            block,
+            calibration: Calibrator::new(block, (inject.least().min(most), most)),
+            inject,
             most,
+            asked: None,
+            note: None,
+            least: Duration::MAX,
             repeated: (0, 0),
             iterations: 1,
             windows: Windows::new(clock.clone()),
@@ -206,6 +192,7 @@ impl Bencher {
             seen.notes
                 .push(format!("a slowdown was planted: {more} of {of} iterations ran twice, {share:.2} %"));
         }
+        seen.notes.extend(plan.note);
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = plan.iterations;
         seen.passes = plan.samples.len() as u64 / plan.limits.batches.max(1);
@@ -219,6 +206,9 @@ impl Bencher {
         (seen.empty, seen.empty_cpu) = (plan.empty, plan.empty_cpu);
         if let Some(watch) = plan.watch {
             watch.end(seen);
+            let (ran, waited) = plan.windows.ended_threads();
+            seen.around.ran = seen.around.ran.map(|time| time + ran);
+            seen.around.waited = seen.around.waited.map(|time| time + waited);
         }
         if let Some(yard) = plan.yard {
             yard.end(seen);
@@ -239,10 +229,16 @@ struct Sampling {
     pace: Option<Paced>,
     /// Whether the pace has been told that blocks can start.
     ready: bool,
+    calibration: Calibrator,
+    /// What was asked for, where it does not fit.
+    asked: Option<Limits>,
+    /// Why there are fewer samples than were asked for.
+    note: Option<String>,
+    /// The least of the samples of warm-up.
+    least: Duration,
     inject: Inject,
     /// Iterations that the planted slowdown repeated, and of how many.
     repeated: (u64, u64),
-    block: Duration,
     most: u64,
     /// Iterations that the next sample counts for.
     iterations: u64,
@@ -277,7 +273,14 @@ enum Step {
 impl Sampling {
     /// The number of iterations of the next sample; `None` when enough has been measured.
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
-        if self.step == Step::WarmUp && self.warmup >= self.limits.warmup {
+        if let (Step::Measure, Some(_)) = (self.step, self.asked) {
+            self.reconsider(bencher);
+        }
+        if self.step == Step::First && self.first.is_some() {
+            let passed = self.clock.now() - bencher.begun;
+            self.after_first(passed, bencher.settings.timeout);
+        }
+        if self.step == Step::WarmUp && self.warmup >= self.limits.warmup && self.is_calibrated() {
             self.step = Step::Measure;
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
@@ -324,17 +327,13 @@ impl Sampling {
         match self.step {
             Step::First => {
                 self.first = Some(time);
-                // A smoke run asks for no time: it needs no blocks either.
-                let blocks = self.limits.min_time > Duration::ZERO;
-                self.step = match (self.once, blocks) {
-                    (true, _) => Step::Done,
-                    _ if self.pace.is_some() => Step::Paced,
-                    (false, true) => Step::Calibrate,
-                    (false, false) => Step::WarmUp,
-                };
+                self.least = spent;
             }
             Step::Calibrate => self.calibrate(spent),
-            Step::WarmUp => self.warmup += 1,
+            Step::WarmUp => {
+                self.warmup += 1;
+                self.least = self.least.min(spent);
+            }
             Step::Measure => {
                 self.samples.push(time.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
@@ -355,6 +354,34 @@ impl Sampling {
         }
     }
 
+    /// What comes after the first iteration.
+    fn after_first(&mut self, passed: Duration, deadline: Option<Duration>) {
+        let first = std::mem::replace(&mut self.least, Duration::MAX);
+        // A smoke run asks for no time: it needs no blocks either.
+        let blocks = self.limits.min_time > Duration::ZERO;
+        self.step = match (self.once, blocks) {
+            (true, _) => Step::Done,
+            _ if self.pace.is_some() => Step::Paced,
+            (false, true) => Step::Calibrate,
+            (false, false) => Step::WarmUp,
+        };
+        if matches!(self.step, Step::Calibrate | Step::WarmUp) {
+            self.fit(first, passed, deadline);
+        }
+    }
+
+    /// Whether the samples of warm-up came out as long as they should; else the number of iterations is found again.
+    fn is_calibrated(&mut self) -> bool {
+        let least = std::mem::replace(&mut self.least, Duration::MAX);
+        let has_blocks = self.limits.min_time > Duration::ZERO && self.asked.is_none();
+        if !has_blocks || least == Duration::MAX || self.calibration.holds(least) {
+            return true;
+        }
+        (self.step, self.warmup) = (Step::Calibrate, 0);
+        self.iterations = self.calibration.iterations();
+        false
+    }
+
     /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
     /// has no loop.
     fn run_empty(&mut self) {
@@ -367,10 +394,42 @@ impl Sampling {
     }
 
     fn calibrate(&mut self, time: Duration) {
-        let (iterations, settled) = grow(self.iterations, time, self.block);
-        self.iterations = iterations.max(self.inject.least()).min(self.most);
-        if settled || iterations >= self.most {
+        if self.calibration.took(time) {
             self.step = Step::WarmUp;
+        }
+        self.iterations = self.calibration.iterations();
+    }
+
+    /// Looks at what the first iteration took: a slow body is measured as often as its time allows.
+    fn fit(&mut self, first: Duration, passed: Duration, deadline: Option<Duration>) {
+        match fit(self.limits, first, passed, deadline) {
+            Fit::All => {}
+            Fit::Less(limits, why) => {
+                self.asked = Some(std::mem::replace(&mut self.limits, limits));
+                self.note = Some(why);
+                self.step = Step::WarmUp;
+            }
+            Fit::First(why) => {
+                self.note = Some(why);
+                self.samples.push(first.as_nanos() as u64);
+                self.cpu.push(self.windows.last.cpu);
+                (self.measured, self.step) = (first, Step::Done);
+            }
+        }
+    }
+
+    /// Goes back to where all that was asked for is still to come, if only the first iteration was slow.
+    fn reconsider(&mut self, bencher: &Bencher) {
+        let [only] = self.samples[..] else { return };
+        let misjudged = |asked: &mut Limits| is_misjudged(*asked, Duration::from_nanos(only));
+        if let Some(asked) = self.asked.take_if(misjudged) {
+            (self.limits, self.note, self.step) = (asked, None, Step::Calibrate);
+            (self.measured, self.spent, self.warmup) = (Duration::ZERO, Duration::ZERO, 0);
+            self.samples.clear();
+            self.cpu.clear();
+            bencher.mute_regions(true);
+            bencher.regions.borrow_mut().forget();
+            bencher.enter(Phase::WarmUp);
         }
     }
 }
@@ -384,14 +443,6 @@ fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
     }
     let end = clock.now();
     end - start
-}
-
-/// How many iterations to try after a block of so many took this long, and whether that settles it: the number grows
-/// at most tenfold a step until a block fills half of what it should, then it is scaled to fill it.
-pub(crate) fn grow(iterations: u64, took: Duration, block: Duration) -> (u64, bool) {
-    let share = block.as_nanos() as f64 / took.as_nanos().max(1) as f64;
-    let scaled = (iterations as f64 * share.min(10.0)).round().max(1.0) as u64;
-    (scaled, share <= 2.0)
 }
 
 #[cfg(test)]
@@ -429,7 +480,7 @@ mod tests {
         let (result, calls) = measure(LIMITS, Duration::from_millis(30));
         assert_eq!(result.seen.iterations_per_sample, 1);
         assert_eq!(result.seen.samples.len(), 20);
-        assert_eq!(calls, 20 + 3 + 2, "twenty samples, three of warm-up, the first, one of calibration");
+        assert_eq!(calls, 20 + 3 + 4, "twenty samples, three of warm-up, the first, three of calibration");
     }
 
     #[test]
@@ -487,13 +538,119 @@ mod tests {
     #[test]
     fn threads_run_their_bodies_at_once() {
         let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
-        let together = Barrier::new(3); // would hang if one ran after the other
+        let together = std::sync::Barrier::new(3); // would hang if one ran after the other
         bencher.iter_threads(3, |_| {
             || {
                 together.wait();
             }
         });
         assert_eq!(bencher.finish().unwrap().seen.samples.len(), 2);
+    }
+
+    #[test]
+    fn threads_are_calibrated_on_their_bodies_and_what_starting_them_takes_is_in_no_sample() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+        bencher.iter_threads(1, |_| {
+            hand.advance(Duration::from_millis(20)); // to start a thread and make its body
+            || {
+                hand.advance(Duration::from_nanos(50));
+                17 // bodies may return values
+            }
+        });
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.iterations_per_sample, 20_000);
+        assert!(seen.samples.iter().all(|sample| *sample == 1_000_000), "{:?}", seen.samples);
+        assert_eq!(seen.usage.cpu.as_nanos() as u64, seen.cpu.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn a_body_that_panics_on_a_thread_is_a_panic_and_no_hang() {
+        let panics = |of: fn(bool)| {
+            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+            let ran = std::panic::AssertUnwindSafe(|| {
+                bencher.iter_threads(2, |thread| {
+                    of(false);
+                    move || of(thread == 1)
+                });
+            });
+            std::panic::catch_unwind(ran).is_err()
+        };
+        assert!(panics(|in_body| assert!(!in_body, "planted")));
+        assert!(panics(|in_body| assert!(in_body, "planted")));
+    }
+
+    #[test]
+    fn one_disturbed_sample_does_not_decide_how_many_iterations_a_sample_has() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+        let mut calls = 0;
+        bencher.iter(|| {
+            calls += 1;
+            // The second call is the first sample of calibration.
+            hand.advance(if calls == 2 { Duration::from_millis(7) } else { Duration::from_nanos(100) });
+        });
+        assert_eq!(bencher.finish().unwrap().seen.iterations_per_sample, 10_000);
+    }
+
+    #[test]
+    fn blocks_of_warm_up_that_come_out_ten_times_too_short_are_calibrated_again() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+        let mut calls = 0;
+        bencher.iter(|| {
+            calls += 1;
+            // Slow while it is calibrated, and settled by then: 1, 3 of 1, of 10, of 100.
+            hand.advance(Duration::from_nanos(if calls < 100 { 10_000 } else { 500 }));
+        });
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.iterations_per_sample, 2_000);
+        assert!(seen.samples.iter().all(|sample| *sample == 1_000_000), "{:?}", seen.samples);
+    }
+
+    #[test]
+    fn a_slow_body_is_measured_as_often_as_its_time_allows_and_says_so() {
+        let (result, calls) = measure(LIMITS, Duration::from_secs(3));
+        assert_eq!((result.seen.samples.len(), calls), (1, 2), "the first, and one sample");
+        assert_eq!((result.seen.passes, result.seen.iterations_per_sample), (1, 1));
+        assert!(result.seen.notes[0].contains("fewer than 20 samples"), "{:?}", result.seen.notes);
+        let (result, calls) = measure(LIMITS, Duration::from_secs(1));
+        assert_eq!((result.seen.samples.len(), calls), (4, 5));
+    }
+
+    #[test]
+    fn a_body_that_is_slow_only_at_first_gets_all_its_samples() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+        let mut calls = 0;
+        bencher.iter(|| {
+            calls += 1;
+            bencher.measure_with("inner", &[], || ());
+            hand.advance(if calls == 1 { Duration::from_secs(3) } else { Duration::from_millis(1) });
+        });
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!((seen.samples.len(), seen.notes.len()), (60, 0));
+        assert_eq!(
+            seen.regions.len() as u64,
+            seen.iterations(),
+            "of the sample that did not count there is none"
+        );
+    }
+
+    #[test]
+    fn where_a_second_iteration_runs_into_the_deadline_the_first_is_kept() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let timeout = Some(Duration::from_mins(5));
+        let bencher = Bencher::new(Settings { clock: hand.clock(), timeout, ..settings });
+        bencher.iter(|| hand.advance(Duration::from_secs(200)));
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!((&seen.samples[..], seen.wall), (&[200_000_000_000][..], 200_000_000_000));
+        assert!(seen.notes[0].contains("--timeout"), "{:?}", seen.notes);
     }
 
     /// Asks for these blocks, one after the other, and keeps what it is told.

@@ -5,12 +5,14 @@
 //! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
 
 mod bench;
+mod calibrate;
 mod content;
 mod copy;
 mod count;
 mod error;
 mod evidence;
 mod files;
+mod fit;
 mod inject;
 mod iterate;
 mod limits;
@@ -20,6 +22,7 @@ mod region;
 mod remote;
 mod source;
 mod stream;
+mod threads;
 mod unstopped;
 mod visible;
 mod watch;
@@ -29,12 +32,13 @@ mod yardstick;
 
 pub use bench::{Bencher, Settings, Yield};
 pub(crate) use content::draw_epoch;
+pub(crate) use calibrate::Calibrator;
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
 pub use error::{Error, ErrorKind, Result, skip};
 pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unstopped};
 pub use files::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
-pub(crate) use iterate::{BLOCK, grow};
+pub(crate) use iterate::BLOCK;
 pub use limits::{Limits, Phase, Purpose};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};

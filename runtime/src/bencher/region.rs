@@ -16,6 +16,11 @@ pub(super) struct Regions {
 }
 
 impl Regions {
+    /// Forgets the blocks of a sample that does not count.
+    pub(super) fn forget(&mut self) {
+        self.finished.clear();
+    }
+
     pub(super) fn into_finished(self) -> Vec<Region> {
         self.finished
     }

@@ -16,6 +16,8 @@ pub(super) struct Windows {
     stands: Stands,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
+    /// Nanoseconds that threads which have ended were on a processor, and waited for one.
+    ended: (u64, u64),
     /// What the last window saw, its iterations aside.
     pub(super) last: Block,
     /// What the processor counted in windows that do not count.
@@ -60,6 +62,7 @@ impl Windows {
             stands,
             wall: Duration::ZERO,
             usage: Usage::NONE,
+            ended: (0, 0),
             last: Block::default(),
             forgotten: [0; 3],
         }
@@ -111,6 +114,21 @@ impl Windows {
     pub(super) fn stood(&self) -> (Duration, bool) {
         let stood = self.clock.now() - self.stands.since;
         (stood, self.clock.others().saturating_sub(self.stands.others) > stood / IDLE)
+    }
+
+    /// Narrows the window that has just been closed to what was measured in it: so much wall time, and so much processor time
+    /// of threads that have ended, with what the scheduler counted for them.
+    pub(super) fn narrow(&mut self, wall: Duration, cpu: Duration, scheduled: (u64, u64)) {
+        let last = |nanoseconds| Duration::from_nanos(nanoseconds);
+        self.wall = self.wall.saturating_sub(last(self.last.wall)) + wall;
+        self.usage.cpu = self.usage.cpu.saturating_sub(last(self.last.cpu)) + cpu;
+        (self.last.wall, self.last.cpu) = (wall.as_nanos() as u64, cpu.as_nanos() as u64);
+        self.ended = (self.ended.0 + scheduled.0, self.ended.1 + scheduled.1);
+    }
+
+    /// Nanoseconds that threads which have ended were on a processor in the windows, and waited for one.
+    pub(super) fn ended_threads(&self) -> (u64, u64) {
+        self.ended
     }
 
     /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the window's start and

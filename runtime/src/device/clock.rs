@@ -1,7 +1,10 @@
 //! The clock that is handed in, so that no stage reads time by itself and tests need no sleeping.
 
 #[cfg(test)]
-use std::{cell::Cell, rc::Rc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +21,12 @@ enum Source {
     Manual(ManualClock),
 }
 
-/// The hand that turns a manual clock. Only for tests, so that a real clock is read without asking what it is.
+/// The hand that turns a manual clock, from any thread. Only for tests, so that a real clock is read without asking what it is.
 #[cfg(test)]
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
-    now: Rc<Cell<Duration>>,
-    others: Rc<Cell<Duration>>,
+    now: Arc<AtomicU64>,
+    others: Arc<AtomicU64>,
 }
 
 #[cfg(test)]
@@ -35,12 +38,12 @@ impl ManualClock {
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        self.now.set(self.now.get() + by);
+        self.now.fetch_add(by.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Lets other threads have been on a processor for so much longer.
     pub fn work(&self, by: Duration) {
-        self.others.set(self.others.get() + by);
+        self.others.fetch_add(by.as_nanos() as u64, Ordering::Relaxed);
     }
 }
 
@@ -56,7 +59,7 @@ impl Clock {
         match &self.0 {
             Source::Monotonic(base) => base.elapsed(),
             #[cfg(test)]
-            Source::Manual(hand) => hand.now.get(),
+            Source::Manual(hand) => Duration::from_nanos(hand.now.load(Ordering::Relaxed)),
         }
     }
 
@@ -65,7 +68,7 @@ impl Clock {
         match &self.0 {
             Source::Monotonic(_) => processor_time().saturating_sub(thread_time()),
             #[cfg(test)]
-            Source::Manual(hand) => hand.others.get(),
+            Source::Manual(hand) => Duration::from_nanos(hand.others.load(Ordering::Relaxed)),
         }
     }
 

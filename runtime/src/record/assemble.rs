@@ -1,7 +1,7 @@
 //! From the repeats of a case to its record.
 
 use super::derive::{Measured, metrics};
-use super::warning::{Warning, memory, missing, notes, sampled_memory, stability, stand_in};
+use super::warning::{Warning, memory, missing, notes, sampled_memory, stability, stand_in, uneven};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
 use crate::metric::{Course, DEVICE_METRICS, METRICS};
@@ -84,6 +84,7 @@ pub fn assemble(
         case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
     );
     let is_nothing = standing.is_some_and(|metric| metric.below().is_some());
+    warnings.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
     warnings.extend(is_nothing.then_some(Warning::Nothing));
     warnings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
     warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));

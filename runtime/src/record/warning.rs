@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::MetricRecord;
 use super::derive::Measured;
-use crate::metric::{Course, ELSEWHERE, Reading};
+use crate::metric::{Course, ELSEWHERE, Observation, Reading, Taken};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 
@@ -96,6 +96,13 @@ pub(super) enum Warning {
         /// The metric that leads instead; `None` where it does not keep a processor busy.
         instead: Option<String>,
     },
+    /// The repeats have numbers of iterations a sample that differ tenfold.
+    Uneven {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
     /// The body cannot be told from the empty loop.
     Nothing,
     /// The scenario wants another metric to stand for the case, and that has no value.
@@ -168,6 +175,11 @@ impl fmt::Display for Warning {
                     ),
                 }
             }
+            Self::Uneven { least, most } => write!(
+                f,
+                "repeats have {least} to {most} iterations a sample: something disturbed their calibration, and what they \
+                 measured is not alike; rerun on a quieter machine"
+            ),
             Self::Nothing => f.write_str(
                 "as fast as an empty loop: is the input a constant? use `std::hint::black_box` on the input, and return the \
                  result",
@@ -242,6 +254,17 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning
         }
     }
     found
+}
+
+/// From this factor on repeats of one body have no comparable samples.
+const UNEVEN: u64 = 10;
+
+/// Whether the repeats of a body have numbers of iterations a sample that differ tenfold.
+pub(super) fn uneven(measured: &[&Observation]) -> Option<Warning> {
+    let bodies = || measured.iter().filter(|seen| seen.taken == Some(Taken::Iterations));
+    let iterations = || bodies().map(|seen| seen.iterations_per_sample);
+    let (least, most) = (iterations().min()?, iterations().max()?);
+    (most >= least.saturating_mul(UNEVEN) && most > least).then_some(Warning::Uneven { least, most })
 }
 
 /// Whether the measured peak is above what the plan expected. (A peak below it, of an adapter that needs less, is no

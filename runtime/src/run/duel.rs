@@ -8,7 +8,7 @@ use super::process::{Ended, Opened, Process, Program, Watch};
 use super::protocol::Ask;
 use super::reference::Known;
 use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, Key, PerIteration, Phase, Purpose, Spot, Work, grow};
+use crate::bencher::{BLOCK, Calibrator, Key, PerIteration, Phase, Purpose, Spot, Work};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan};
 use crate::stats::SplitMix64;
@@ -216,15 +216,15 @@ impl Duel<'_> {
     /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
     /// (`iter_batched` prepares so many inputs at most), that counts.
     fn calibrate(&self, turn: &mut Turn<'_>) -> Result<u64, Broken> {
-        let mut asked = 1;
+        let mut calibration = Calibrator::new(BLOCK, (self.least, u64::MAX));
         loop {
+            let asked = calibration.iterations();
             let (block, _) = turn(0, asked)?;
-            let (next, settled) = grow(block.iterations, Duration::from_nanos(block.wall), BLOCK);
+            let settled = calibration.took(Duration::from_nanos(block.wall));
             if settled || block.iterations < asked {
-                let wanted = next.max(self.least);
+                let wanted = if settled { calibration.iterations() } else { block.iterations };
                 return Ok(turn(0, wanted)?.0.iterations.min(turn(1, wanted)?.0.iterations));
             }
-            asked = next;
         }
     }
 
@@ -235,6 +235,7 @@ impl Duel<'_> {
             adapter: case.adapter.clone(),
             purpose,
             limits: self.plan.limits,
+            timeout: Some(self.plan.timeout),
             seed: self.plan.seed,
             epoch: self.epoch,
             key: self.key,

@@ -1,6 +1,7 @@
 //! What parent and child say to each other: frames of JSON on a private socket. Both ends are written against this file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,9 @@ pub struct Ask {
     pub purpose: Purpose,
     /// How much it measures.
     pub limits: Limits,
+    /// The longest that it may take; a parent that is too old to say so watches it all the same.
+    #[serde(default)]
+    pub timeout: Option<Duration>,
     /// The run's seed.
     pub seed: u64,
     /// The number of the epoch that streams go through.

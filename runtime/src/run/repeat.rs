@@ -68,6 +68,7 @@ fn attempt(
     let mut bencher = Bencher::new(Settings {
         purpose: ask.purpose,
         limits: ask.limits,
+        timeout: ask.timeout,
         seed: ask.seed,
         epoch: ask.epoch,
         key: ask.key,
@@ -179,6 +180,7 @@ mod tests {
                 adapter: None,
                 purpose: Purpose::Smoke,
                 limits: Limits::SMOKE,
+                timeout: None,
                 seed: 42,
                 epoch: 0,
                 key: crate::bencher::Key::draw(),

@@ -117,6 +117,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
         adapter: case.id.adapter.clone(),
         purpose,
         limits: plan.limits,
+        timeout: Some(plan.timeout),
         seed: plan.seed,
         epoch: task.epoch,
         key,

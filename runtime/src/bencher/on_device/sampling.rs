@@ -11,11 +11,12 @@ use super::sample::{Body, Sides, sample};
 use super::stop::{LEAST, Stop};
 use super::warm::{Warmed, warm_up};
 use crate::bencher::bench::Paced;
+use crate::bencher::calibrate::Calibrator;
 use crate::bencher::inject::Inject;
 use crate::bencher::iterate::BLOCK;
 use crate::bencher::watch::Watch;
 use crate::bencher::window::Windows;
-use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, grow, skip};
+use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
     Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
@@ -204,22 +205,21 @@ impl<'a> Sampling<'a> {
             }
             Mode::Hot => BATCH,
         };
-        let mut bodies = 1;
+        let mut calibration = Calibrator::new(wanted, (1, u64::MAX));
         if warmed.each < wanted.as_nanos() as u64 {
             loop {
+                let bodies = calibration.iterations();
                 let (took, sides) = sample(self.device, self.seen.mode, self.hold, bodies, body)?;
                 if self.expired(&sides) {
                     continue;
                 }
                 let took = took.device.map_or(took.wall, |device| device as u64);
-                let (more, settled) = grow(bodies, Duration::from_nanos(took), wanted);
-                bodies = more;
-                if settled {
+                if calibration.took(Duration::from_nanos(took)) {
                     break;
                 }
             }
         }
-        self.seen.bodies = bodies;
+        self.seen.bodies = calibration.iterations();
         Ok(())
     }
 

@@ -356,3 +356,26 @@ fn a_few_repeats_in_which_nothing_looked_like_something_are_no_figure() {
     let wall = hardly.metric("wall_time").unwrap();
     assert_eq!((wall.estimate.unwrap().n, wall.below()), (4, None));
 }
+
+#[test]
+fn repeats_whose_iterations_a_sample_differ_tenfold_warn() {
+    let with = |iterations: &[u64]| {
+        let of = |(number, iterations): (u32, &u64)| {
+            repeat(number, Observation { iterations_per_sample: *iterations, ..seen(10) })
+        };
+        record((1..).zip(iterations).map(of).collect())
+    };
+    let warns = |record: &CaseRecord| {
+        record
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with("repeats have 13 to 239226 iterations a sample"))
+    };
+    assert!(warns(&with(&[239_226, 13, 236_746])));
+    let even = with(&[239_226, 100_000, 236_746]);
+    assert!(
+        !even.warnings.iter().any(|warning| warning.contains("iterations a sample")),
+        "{:?}",
+        even.warnings
+    );
+}

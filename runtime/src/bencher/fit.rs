@@ -1,0 +1,134 @@
+//! What fits the time of a repeat: a slow body gets fewer samples than were asked for, and says so.
+
+use std::time::Duration;
+
+use super::Limits;
+
+/// A repeat may take so long for its samples where the profile asks for less. (Criterion's target for a body, too.)
+const LEAST: Duration = Duration::from_secs(5);
+
+/// The part of what is left until the deadline that samples may take: an iteration may be slower than the first, and there is a
+/// tear-down to come.
+const BEFORE_THE_DEADLINE: f64 = 0.8;
+
+/// Warm-up is one in so many of the samples that fit.
+const WARM_UP: u64 = 5;
+
+/// What a repeat can measure, by what its first iteration took.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fit {
+    /// All that was asked for.
+    All,
+    /// Less: this much, and why.
+    Less(Limits, String),
+    /// Nothing beside the first iteration itself, and why.
+    First(String),
+}
+
+/// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the longest that it may.
+pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: Option<Duration>) -> Fit {
+    let asked = limits.warmup + limits.batches + 1; // one more calibrates
+    let time = limits.min_time.max(LEAST);
+    let left = deadline.map(|deadline| deadline.saturating_sub(passed).mul_f64(BEFORE_THE_DEADLINE));
+    let room = time.saturating_sub(first).min(left.unwrap_or(time));
+    if takes(first, asked) <= room {
+        return Fit::All;
+    }
+    if let (Some(left), Some(deadline)) = (left, deadline)
+        && first > left
+    {
+        return Fit::First(format!(
+            "one iteration takes so long that a second does not fit the timeout of {deadline:?}: the first, which is cold, is \
+             the only sample; --timeout allows for more"
+        ));
+    }
+    let fits = (room.as_nanos() / first.as_nanos().max(1)) as u64;
+    let warmup = limits.warmup.min(fits / WARM_UP);
+    let batches = (fits - warmup).clamp(1, limits.batches);
+    let wanted = round_up(takes(first, asked + 1).as_secs_f64());
+    let timeout = match deadline {
+        Some(deadline) if wanted >= deadline.as_secs_f64() => format!(" --timeout {}", 2.0 * wanted),
+        _ => String::new(),
+    };
+    let why = format!(
+        "one iteration takes so long that fewer than {} samples fit into {time:?} a repeat: --measurement-time \
+         {wanted}{timeout} takes them all",
+        limits.batches
+    );
+    // A pass fills the time: there is no second one.
+    Fit::Less(Limits { warmup, batches, min_time: limits.min_time.min(first) }, why)
+}
+
+/// Whether all that was asked for fits after all: the first iteration was slow, and this one is not.
+pub(super) fn is_misjudged(limits: Limits, time: Duration) -> bool {
+    takes(time, limits.warmup + limits.batches + 1) <= limits.min_time.max(LEAST) / 2
+}
+
+fn takes(one: Duration, count: u64) -> Duration {
+    one.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// To one digit, so that repeats that differ a little say the same.
+fn round_up(seconds: f64) -> f64 {
+    let step = 10f64.powf(seconds.log10().floor());
+    (seconds / step).ceil() * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100) };
+    const DEADLINE: Option<Duration> = Some(Duration::from_mins(5));
+
+    fn fits(limits: Limits, first: Duration) -> (u64, u64) {
+        match fit(limits, first, first, DEADLINE) {
+            Fit::All => (limits.warmup, limits.batches),
+            Fit::Less(limits, _) => (limits.warmup, limits.batches),
+            Fit::First(_) => (0, 0),
+        }
+    }
+
+    #[test]
+    fn a_slow_body_gets_what_fits_its_time_and_one_sample_at_least() {
+        for (milliseconds, expected) in
+            [(1, (3, 20)), (190, (3, 20)), (300, (3, 12)), (1_000, (0, 4)), (3_000, (0, 1)), (30_000, (0, 1))]
+        {
+            assert_eq!(fits(ASKED, Duration::from_millis(milliseconds)), expected, "{milliseconds} ms");
+        }
+    }
+
+    #[test]
+    fn whoever_asks_for_more_time_gets_all_samples_and_the_words_say_how() {
+        let Fit::Less(_, why) = fit(ASKED, Duration::from_secs(3), Duration::from_secs(3), DEADLINE) else {
+            panic!("a body of 3 s does not fit")
+        };
+        assert!(
+            why.contains("fewer than 20 samples fit into 5s") && why.contains("--measurement-time 80 takes")
+        );
+        assert_eq!(
+            fits(Limits { min_time: Duration::from_secs(80), ..ASKED }, Duration::from_secs(3)),
+            (3, 20)
+        );
+        let Fit::Less(_, why) = fit(ASKED, Duration::from_secs(30), Duration::from_secs(30), DEADLINE) else {
+            panic!("a body of 30 s does not fit")
+        };
+        assert!(why.contains("--measurement-time 800 --timeout 1600 takes"), "{why}");
+    }
+
+    #[test]
+    fn where_a_second_iteration_would_run_into_the_deadline_the_first_is_the_sample() {
+        assert!(matches!(
+            fit(ASKED, Duration::from_secs(100), Duration::from_secs(101), DEADLINE),
+            Fit::Less(Limits { batches: 1, .. }, _)
+        ));
+        let first = fit(ASKED, Duration::from_secs(160), Duration::from_secs(161), DEADLINE);
+        assert!(matches!(first, Fit::First(why) if why.contains("the timeout of 300s")));
+    }
+
+    #[test]
+    fn a_body_that_was_slow_only_at_first_is_misjudged() {
+        assert!(is_misjudged(ASKED, Duration::from_millis(100)));
+        assert!(!is_misjudged(ASKED, Duration::from_millis(900)));
+    }
+}
