@@ -1,4 +1,5 @@
-//! The live line: which case, which repeat, how long still. Drawn before a repeat starts, never while one is timed.
+//! The live line: which case, which repeat, how long still. Drawn before a repeat starts; while one runs once a second at most,
+//! by another process than the one that is timed, so that a body of minutes does not look as if it hung.
 
 use std::time::{Duration, Instant};
 
@@ -35,22 +36,24 @@ impl Progress {
         match event {
             Event::Started { plan, repeats } => (self.repeats, self.of) = (*repeats, plan.repeats),
             Event::RepeatStarted { case, number, finished, remaining } => {
-                let what = match number {
-                    0 => "verifying".to_owned(),
-                    number => format!("repeat {number}/{}", self.of),
-                };
-                let left = clock(*remaining);
-                let is_due = |least| self.drawn.is_none_or(|drawn: Instant| drawn.elapsed() >= least);
+                let (what, left) = (self.what(*number), clock(*remaining));
                 if self.terminal.live {
-                    if is_due(LEAST) {
-                        let line = format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats);
-                        self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
-                        self.drawn = Some(Instant::now());
+                    if self.is_due(LEAST) {
+                        self.draw(&format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats));
                     }
-                } else if self.round != Some(*number) || is_due(LEAST_IN_A_LOG) {
-                    (self.round, self.drawn) = (Some(*number), Some(Instant::now()));
-                    self.terminal
-                        .remark(&format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
+                } else if self.round != Some(*number) || self.is_due(LEAST_IN_A_LOG) {
+                    self.log(*number, &format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
+                }
+            }
+            Event::RepeatGoesOn { case, number, finished, passed, remaining } => {
+                let (what, left, passed) = (self.what(*number), clock(*remaining), clock(*passed));
+                let all = self.repeats;
+                if self.terminal.live {
+                    self.draw(&format!("[{finished:>4}/{all}] {left} left  {what} for {passed}  {case}"));
+                } else if self.is_due(LEAST_IN_A_LOG) {
+                    let line =
+                        format!("[{finished:>4}/{all}] {what} of {case} for {passed}, about {left} left");
+                    self.log(*number, &line);
                 }
             }
             Event::RepeatEnded { case, repeat, .. } => {
@@ -71,6 +74,30 @@ impl Progress {
                 }
             }
         }
+    }
+}
+
+impl Progress {
+    /// What a repeat of this number is.
+    fn what(&self, number: u32) -> String {
+        match number {
+            0 => "verifying".to_owned(),
+            number => format!("repeat {number}/{}", self.of),
+        }
+    }
+
+    fn is_due(&self, least: Duration) -> bool {
+        self.drawn.is_none_or(|drawn| drawn.elapsed() >= least)
+    }
+
+    fn draw(&mut self, line: &str) {
+        self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
+        self.drawn = Some(Instant::now());
+    }
+
+    fn log(&mut self, round: u32, line: &str) {
+        (self.round, self.drawn) = (Some(round), Some(Instant::now()));
+        self.terminal.remark(line);
     }
 }
 

@@ -118,7 +118,8 @@ impl Duel<'_> {
         let mut verified = Verified::default();
         for side in [0, 1] {
             let ask = self.ask(cases[side], 0, Purpose::Verify);
-            let ended = self.start(side, 0)?.run(&ask, self.watch(self.is_resident(cases[side])), true);
+            let ended =
+                self.start(side, 0)?.run(&ask, self.watch(self.is_resident(cases[side])), true, &mut |_| {});
             let (repeat, spots) = Self::repeat(side, ended, &ask)?;
             let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
             verified.works[side] = work;

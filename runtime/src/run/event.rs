@@ -26,6 +26,19 @@ pub enum Event<'a> {
         /// About how long the rest will take, this one included.
         remaining: Duration,
     },
+    /// A repeat has been running for some seconds, and still is.
+    RepeatGoesOn {
+        /// Of which case.
+        case: &'a CaseId,
+        /// Its number; 0 is the verifying one.
+        number: u32,
+        /// Repeats that have ended so far.
+        finished: usize,
+        /// For how long it has been running.
+        passed: Duration,
+        /// About how long the rest will take, what is left of this one included.
+        remaining: Duration,
+    },
     /// A repeat has ended.
     RepeatEnded {
         /// Of which case.

@@ -13,8 +13,8 @@ use crate::plan::{Isolation, Plan};
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
-    /// Runs one repeat.
-    fn run(&mut self, turn: Turn, ask: &Ask) -> Ended;
+    /// Runs one repeat, and tells now and then for how long it has been running.
+    fn run(&mut self, turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended;
 }
 
 /// Whose turn it is.
@@ -63,7 +63,7 @@ impl<'a> Processes<'a> {
 }
 
 impl Executor for Processes<'_> {
-    fn run(&mut self, turn: Turn, ask: &Ask) -> Ended {
+    fn run(&mut self, turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended {
         let (key, last) = match self.isolation {
             Isolation::Run | Isolation::None => (Key::Run, false),
             _ if turn.resident => (Key::Resident, !ask.keep),
@@ -85,7 +85,7 @@ impl Executor for Processes<'_> {
             memory: self.memory,
             interrupted: self.interrupted,
         };
-        let ended = process.run(ask, watch, last);
+        let ended = process.run(ask, watch, last, tick);
         if ended.alive {
             self.shared.insert(key, process);
         }
@@ -115,7 +115,7 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
 pub(super) struct InProcess(Resident);
 
 impl Executor for InProcess {
-    fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &Ask, _tick: &mut dyn FnMut(Duration)) -> Ended {
         let begun = Instant::now();
         let (outcome, spots) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
         ended(outcome, spots, begun.elapsed())

@@ -13,6 +13,7 @@ mod outcome;
 mod process;
 mod protocol;
 mod reference;
+mod remaining;
 mod repeat;
 mod schedule;
 mod stop;

@@ -25,6 +25,9 @@ use crate::worker::Place;
 /// How often the parent looks at the memory and the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How often it is told that a child still runs.
+const TICK: Duration = Duration::from_secs(1);
+
 /// To look at the memory of many processes takes the system tens of milliseconds, and whoever asks for memory meanwhile
 /// waits. So a look is followed by so many times what it took, but by no more than [`LONGEST_GAP`].
 const REST: u32 = 50;
@@ -151,14 +154,20 @@ impl Process {
         })
     }
 
-    /// Asks for one repeat and waits for its end. If `last`, the process is ended too, and its output collected.
-    pub(super) fn run(&mut self, ask: &Ask, watch: Watch<'_>, last: bool) -> Ended {
+    /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the process is ended too, and its output collected.
+    pub(super) fn run(
+        &mut self,
+        ask: &Ask,
+        watch: Watch<'_>,
+        last: bool,
+        tick: &mut dyn FnMut(Duration),
+    ) -> Ended {
         // The first repeat of a process has its start as well.
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
         let mut seen = Seen::since(begun);
         self.ask(ask);
-        let end = self.answer(watch, &mut seen);
+        let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
     }
 
@@ -167,7 +176,7 @@ impl Process {
     pub(super) fn open(mut self, ask: &Ask, watch: Watch<'_>) -> Result<Opened, Box<Ended>> {
         let mut seen = Seen::since(self.started);
         self.ask(ask);
-        match self.answer(watch, &mut seen) {
+        match self.answer(watch, &mut seen, &mut |_| {}) {
             End::Ready(work) => Ok(Opened { process: self, seen, work }),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
@@ -176,7 +185,7 @@ impl Process {
     /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
     pub(super) fn greeting(mut self, watch: Watch<'_>) -> Result<bool, Box<Ended>> {
         let mut seen = Seen::since(self.started);
-        match self.listen(watch, &mut seen) {
+        match self.listen(watch, &mut seen, &mut |_| {}) {
             End::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
@@ -204,9 +213,9 @@ impl Process {
     }
 
     /// Listens past the greeting.
-    fn answer(&mut self, watch: Watch<'_>, seen: &mut Seen) -> End {
+    fn answer(&mut self, watch: Watch<'_>, seen: &mut Seen, tick: &mut dyn FnMut(Duration)) -> End {
         loop {
-            match self.listen(watch, seen) {
+            match self.listen(watch, seen, tick) {
                 End::Greeted { .. } => {}
                 end => return end,
             }
@@ -214,9 +223,10 @@ impl Process {
     }
 
     /// Listens until the child has greeted, answered, died, broken the protocol or run into a limit.
-    fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen) -> End {
+    fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen, tick: &mut dyn FnMut(Duration)) -> End {
         let tree = ProcessTree::below(self.child.id());
         let mut next_look = Instant::now() + LOOK;
+        let mut next_tick = Instant::now() + TICK;
         let mut buffer = vec![0; 64 << 10];
         loop {
             loop {
@@ -250,6 +260,10 @@ impl Process {
                 return End::Interrupted;
             }
             let now = Instant::now();
+            if now >= next_tick {
+                next_tick = now + TICK;
+                tick(seen.begun.elapsed());
+            }
             if now >= next_look {
                 let memory = tree.memory();
                 next_look = Instant::now() + gap(now.elapsed());
@@ -402,7 +416,7 @@ impl Opened {
     ) -> Result<(Block, Duration), Box<Ended>> {
         let begun = Instant::now();
         let _ = send(&mut self.process.socket, &Tell::Block(iterations)); // a death is noticed right below
-        let end = match self.process.listen(watch, &mut self.seen) {
+        let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             End::Block(block) => {
                 let passed = begun.elapsed();
                 // A stand-in's clock is spared, as in whole repeats.

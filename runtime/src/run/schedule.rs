@@ -10,6 +10,7 @@ use super::executor::{Executor, Turn};
 use super::process::Ended;
 use super::protocol::Ask;
 use super::reference::References;
+use super::remaining::{Remaining, Running};
 use super::stop::Seen;
 use super::{Outcome, Repeat};
 use crate::bencher::{Key, Purpose};
@@ -61,7 +62,7 @@ pub(super) fn go<E>(
             break;
         }
         let case = &plan.cases[index];
-        let remaining = progress.remaining();
+        let remaining = progress.remaining(None);
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
         let mut ask = ask(task, case, number, references.key());
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
@@ -75,7 +76,15 @@ pub(super) fn go<E>(
             ask.memory = None;
         }
         let turn = Turn { case: index, resident, last: progress.is_last(index) };
-        let ended = executor.run(turn, &ask);
+        let mut told = Ok(());
+        let ended = executor.run(turn, &ask, &mut |passed| {
+            let (finished, remaining) =
+                (progress.finished(), progress.remaining(Some((index, number, passed))));
+            if told.is_ok() {
+                told = sink(Event::RepeatGoesOn { case: &case.id, number, finished, passed, remaining });
+            }
+        });
+        told?;
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let Ended { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
         let Some((mut outcome, spots)) = outcome else {
@@ -141,16 +150,7 @@ struct Progress {
     round: u32,
     /// What each case has shown, where there is a target.
     seen: Vec<Seen>,
-    /// The slots of repeats that verify, and of those that measure: the first go through everything, the others do not.
-    slots: [Slots; 2],
-    guess: Duration,
-}
-
-/// What repeats of one kind have taken.
-#[derive(Clone, Copy, Default)]
-struct Slots {
-    finished: u32,
-    spent: Duration,
+    remaining: Remaining,
 }
 
 impl Progress {
@@ -186,7 +186,8 @@ impl Progress {
         let again: Vec<(usize, u32)> = (0..plan.cases.len()).filter(again).map(|index| (index, 0)).collect();
         left.splice(0..0, again);
         let guess = plan.estimate() / rounds.iter().map(Vec::len).sum::<usize>().max(1) as u32;
-        Self { left, at: 0, given_up, done, round, seen, slots: [Slots::default(); 2], guess }
+        let remaining = Remaining::new(plan.cases.len(), guess);
+        Self { left, at: 0, given_up, done, round, seen, remaining }
     }
 
     fn next(&mut self, plan: &Plan) -> Option<(usize, u32)> {
@@ -238,23 +239,18 @@ impl Progress {
 
     /// Repeats that have ended.
     fn finished(&self) -> usize {
-        self.slots.iter().map(|slots| slots.finished as usize).sum()
+        self.remaining.finished()
     }
 
-    fn remaining(&self) -> Duration {
-        let of_one = |(_, number): &(usize, u32)| {
-            let Slots { finished, spent } = self.slots[usize::from(*number > 0)];
-            spent.checked_div(finished).unwrap_or(self.guess)
-        };
-        let left = &self.left[self.at - 1..];
-        left.iter().filter(|(index, _)| !self.given_up.contains(index)).map(of_one).sum()
+    /// About how long the rest takes, with the repeat that comes next or is running.
+    fn remaining(&self, running: Option<Running>) -> Duration {
+        let left = self.left[self.at - 1..].iter().filter(|(index, _)| !self.given_up.contains(index));
+        self.remaining.of(left, running)
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
         self.seen[index].add(repeat);
-        let slots = &mut self.slots[usize::from(repeat.number > 0)];
-        slots.finished += 1;
-        slots.spent += slot;
+        self.remaining.ended(index, repeat.number, slot);
         if !matches!(repeat.outcome, Outcome::Measured { .. }) {
             self.given_up.insert(index);
         }

@@ -27,7 +27,8 @@ impl<'a> Mock<'a> {
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _turn: Turn, ask: &Ask) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended {
+        tick(Duration::from_secs(3));
         let number = match ask.purpose {
             Purpose::Verify => 0,
             _ => {
@@ -153,6 +154,22 @@ fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
     let guess = plan.estimate() / 6;
     let (verify, measure) = (Duration::from_secs(15), Duration::from_millis(1));
     assert_eq!(left, [guess * 6, verify + guess * 4, guess * 4, measure * 3, measure * 2, measure]);
+}
+
+#[test]
+fn a_repeat_that_goes_on_moves_the_estimate() {
+    let plan = plan(&["a"], 2, Order::Declared);
+    let mut mock = Mock::new(&|_, _| Some(measured()));
+    let mut left = Vec::new();
+    let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
+        if let Event::RepeatGoesOn { passed, remaining, finished, .. } = event {
+            left.push((passed.as_secs(), remaining, finished));
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(Ending::Complete));
+    let (rest, repeat) = (Duration::from_millis(1500), Duration::from_millis(4500));
+    assert_eq!(left, [(3, rest + repeat, 0), (3, rest, 1)]);
 }
 
 #[test]

@@ -1,0 +1,120 @@
+//! About how long what is left of a run takes: each case by its own repeats, as soon as there is one.
+
+use std::time::Duration;
+
+/// From so many cases on, or from half of them, those that have run tell of those that have not.
+const ENOUGH: usize = 3;
+
+/// What is known of a repeat that runs while this is asked: it takes this much longer than it has taken, where it has taken
+/// longer than was thought.
+const LONGER: f64 = 1.5;
+
+/// What repeats of one kind of one case have taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slots {
+    finished: u32,
+    spent: Duration,
+}
+
+impl Slots {
+    fn each(&self) -> Option<Duration> {
+        self.spent.checked_div(self.finished)
+    }
+}
+
+/// What repeats have taken: those that verify go through everything, those that measure do not.
+#[derive(Debug)]
+pub(super) struct Remaining {
+    cases: Vec<[Slots; 2]>,
+    /// What a repeat takes of which nothing is known.
+    guess: Duration,
+}
+
+/// A repeat that runs: its case, its number, and for how long it has.
+pub(super) type Running = (usize, u32, Duration);
+
+impl Remaining {
+    pub(super) fn new(cases: usize, guess: Duration) -> Self {
+        Self { cases: vec![[Slots::default(); 2]; cases], guess }
+    }
+
+    /// Takes in what a repeat of that number took.
+    pub(super) fn ended(&mut self, case: usize, number: u32, slot: Duration) {
+        let slots = &mut self.cases[case][kind(number)];
+        slots.finished += 1;
+        slots.spent += slot;
+    }
+
+    /// Repeats that have ended.
+    pub(super) fn finished(&self) -> usize {
+        self.cases.iter().flatten().map(|slots| slots.finished as usize).sum()
+    }
+
+    /// About how long these repeats take, in the order of cases and numbers. One of them may be running.
+    pub(super) fn of<'a>(
+        &self,
+        left: impl Iterator<Item = &'a (usize, u32)>,
+        running: Option<Running>,
+    ) -> Duration {
+        let unknown = [0, 1].map(|number| self.unknown(number));
+        let mut sum = Duration::ZERO;
+        for (case, number) in left {
+            let each = self.cases[*case][kind(*number)].each().unwrap_or(unknown[kind(*number)]);
+            sum += match running {
+                Some((of, now, passed)) if of == *case && kind(now) == kind(*number) => {
+                    let each = if passed > each { passed.mul_f64(LONGER) } else { each };
+                    if now == *number { each - passed } else { each }
+                }
+                _ => each,
+            };
+        }
+        sum
+    }
+
+    /// What a repeat of a case takes that has had none: the median of the others, once there are some. One alone may be a
+    /// hundred times slower than all the rest.
+    fn unknown(&self, number: u32) -> Duration {
+        let mut known: Vec<Duration> =
+            self.cases.iter().filter_map(|slots| slots[kind(number)].each()).collect();
+        if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {
+            return self.guess;
+        }
+        known.sort_unstable();
+        known.get(known.len() / 2).copied().unwrap_or(self.guess)
+    }
+}
+
+/// Verifying is 0, measuring 1.
+fn kind(number: u32) -> usize {
+    usize::from(number > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUESS: Duration = Duration::from_millis(300);
+    const SLOW: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn a_slow_case_tells_of_itself_and_not_of_the_others() {
+        let mut remaining = Remaining::new(10, GUESS);
+        remaining.ended(0, 1, SLOW);
+        let left: Vec<(usize, u32)> = (0..10).map(|case| (case, 2)).collect();
+        assert_eq!(remaining.of(left.iter(), None), SLOW + GUESS * 9);
+        for case in 1..4 {
+            remaining.ended(case, 1, Duration::from_secs(2));
+        }
+        assert_eq!(remaining.of(left.iter(), None), SLOW + Duration::from_secs(2) * 9);
+    }
+
+    #[test]
+    fn a_repeat_that_takes_longer_than_was_thought_corrects_what_is_left_while_it_runs() {
+        let remaining = Remaining::new(2, GUESS);
+        let left = [(0, 1), (1, 1), (0, 2)];
+        let of = |passed| remaining.of(left.iter(), Some((0, 1, passed)));
+        assert_eq!(of(Duration::from_millis(100)), GUESS * 3 - Duration::from_millis(100));
+        let passed = Duration::from_secs(20);
+        assert_eq!(of(passed), Duration::from_secs(10) + GUESS + Duration::from_secs(30));
+    }
+}
