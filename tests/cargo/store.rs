@@ -102,7 +102,8 @@ fn a_comparison_is_written_where_a_baseline_is_compared_with_and_refused_where_n
     assert!(bench.runs().is_empty(), "it costs no run");
     assert_eq!(bench.run(&[ARGS, &["--save-baseline", "main"]].concat()).code, Some(0));
     let ran = bench.run(&[ARGS, &["--baseline", "main", "--comparison", &name]].concat());
-    let comparison: serde_json::Value = serde_json::from_slice(&fs::read(&file).expect(&ran.all())).unwrap();
+    let comparison: serde_json::Value =
+        serde_json::from_slice(&fs::read(&file).unwrap_or_else(|_| panic!("{}", ran.all()))).unwrap();
     assert_eq!(comparison["baseline"]["name"], "main", "{comparison:#}");
 }
 

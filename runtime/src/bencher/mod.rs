@@ -31,8 +31,8 @@ mod work;
 mod yardstick;
 
 pub use bench::{Bencher, Settings, Yield};
-pub(crate) use content::draw_epoch;
 pub(crate) use calibrate::Calibrator;
+pub(crate) use content::draw_epoch;
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
 pub use error::{Error, ErrorKind, Result, skip};
 pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unstopped};
