@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process;
 
 /// How a worker is started.
 ///
@@ -33,10 +34,27 @@ impl Command {
         self.variables.push((name.into(), value.into()));
         self
     }
+
+    /// The same program with the arguments and the environment of a worker on the host, and without a socket: for what a
+    /// worker's figures are held against.
+    pub fn to_process(&self) -> process::Command {
+        self.process(HOST_ALONE)
+    }
+
+    /// With what every worker finds and these, under the variables of its own.
+    pub(super) fn process(&self, also: &[(&str, &str)]) -> process::Command {
+        let mut process = process::Command::new(&self.program);
+        for name in HIDDEN {
+            process.env_remove(name);
+        }
+        process.args(&self.arguments).envs(VARIABLES.iter().chain(also).copied());
+        process.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        process
+    }
 }
 
 /// What every worker finds in its environment, whatever the harness was started with.
-pub(super) const VARIABLES: &[(&str, &str)] = &[
+const VARIABLES: &[(&str, &str)] = &[
     ("WEIGHBRIDGE_WORKER", "1"),
     // One thread for each library: teams of threads that spin while they wait cost a small machine 40 times the time.
     ("OMP_NUM_THREADS", "1"),
@@ -62,5 +80,4 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
 pub(super) const HOST_ALONE: &[(&str, &str)] = &[("CUDA_VISIBLE_DEVICES", ""), ("JAX_PLATFORMS", "cpu")];
 
 /// What no worker finds.
-pub(super) const HIDDEN: &[&str] =
-    &["RAY_ADDRESS", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONPATH", "VIRTUAL_ENV"];
+const HIDDEN: &[&str] = &["RAY_ADDRESS", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONPATH", "VIRTUAL_ENV"];

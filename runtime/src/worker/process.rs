@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::command::{Command, HIDDEN, HOST_ALONE, VARIABLES};
+use super::command::{Command, HOST_ALONE};
 use super::place::Place;
 use super::protocol::{Ask, LONGEST, Say};
 use crate::bencher::{Error, ErrorKind, Result};
@@ -70,18 +70,12 @@ impl Process {
         ours.set_read_timeout(Some(LOOK.min(place.silence()))).map_err(failed)?;
         ours.set_write_timeout(Some(place.silence())).map_err(failed)?;
         let (mark, marked) = place.marking();
-        let mut start = std::process::Command::new(&command.program);
-        for name in HIDDEN {
-            start.env_remove(name);
-        }
         let host_alone = if place.platform() == Platform::Cpu { HOST_ALONE } else { &[] };
-        let mut child = start
-            .args(&command.arguments)
-            .envs(VARIABLES.iter().chain(host_alone).copied())
+        let mut child = command
+            .process(host_alone)
             .env("TMPDIR", &temporary)
             .env("XDG_CACHE_HOME", temporary.join("cache"))
             .env(mark, marked)
-            .envs(command.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
