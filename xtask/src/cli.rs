@@ -405,6 +405,15 @@ pub(crate) enum PeersAction {
         #[arg(long, value_name = "ID")]
         scenario: Vec<String>,
     },
+    /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that nothing explains;
+    /// 4: not installed; 6: a case or a script failed.
+    Calibrate {
+        #[command(flatten)]
+        which: Which,
+        /// How often each side is measured, in turns.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+        rounds: u32,
+    },
     /// Remove the environments of these.
     Remove {
         #[command(flatten)]

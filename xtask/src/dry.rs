@@ -77,8 +77,6 @@ pub(crate) fn run(place: &Place, what: Asked<'_>) -> Result<Coverage> {
     let mut coverage = Coverage::new();
     for program in programs::build(&place.root, None, &[])? {
         let listing = listed(&program, set)?;
-        let listing: Value = serde_json::from_str(&listing)
-            .with_context(|| format!("failed to read what {} lists", program.suite))?;
         let tiers = tiers(&listing);
         if tiers.is_empty() || !adapters.iter().all(|name| tiers.contains_key(*name)) {
             continue;
@@ -132,7 +130,16 @@ fn data(place: &Place) -> PathBuf {
     place.layout.data().join("check")
 }
 
-fn listed(program: &Program, set: &str) -> Result<String> {
+/// The adapters that a bench program has, with their tiers.
+///
+/// # Errors
+/// When it does not list them.
+pub(crate) fn adapters(program: &Program) -> Result<BTreeMap<String, u8>> {
+    Ok(tiers(&listed(program, "all")?))
+}
+
+/// What a bench program lists of a set.
+fn listed(program: &Program, set: &str) -> Result<Value> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.directory).args(["--list", "--format", "json", "--set", set]);
     command.stdin(Stdio::null());
@@ -140,10 +147,10 @@ fn listed(program: &Program, set: &str) -> Result<String> {
     if !asked.status.success() {
         bail!("failed to list {}: {}", program.suite, String::from_utf8_lossy(&asked.stderr).trim());
     }
-    Ok(String::from_utf8_lossy(&asked.stdout).into_owned())
+    serde_json::from_slice(&asked.stdout)
+        .with_context(|| format!("failed to read what {} lists", program.suite))
 }
 
-/// The adapters that a bench program has, with their tiers.
 fn tiers(listing: &Value) -> BTreeMap<String, u8> {
     let adapters = listing["adapters"].as_array().into_iter().flatten();
     let tier = |adapter: &Value| {

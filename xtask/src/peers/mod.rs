@@ -1,5 +1,6 @@
 //! `peers`: the Python frameworks that are compared: which there are, and what is installed of them.
 
+mod calibrate;
 mod check;
 mod install;
 mod light;
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
         PeersAction::Check { which, scenario } => {
             check::run(&chosen(which)?, scenario, "all", &home()?, place)
         }
+        PeersAction::Calibrate { which, rounds } => calibrate::run(&chosen(which)?, *rounds, &home()?, place),
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
         PeersAction::Lock { names, upgrade } => {
             let named: Vec<String> = names.iter().filter(|name| *name != light::TOOLS).cloned().collect();

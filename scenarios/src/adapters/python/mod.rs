@@ -2,6 +2,7 @@
 //! `frameworks.rs` registers them, and `worker.rs` starts all of them alike. What is theirs alone is written in Python, in the
 //! package `weighbridge_worker`.
 
+mod by_hand;
 #[cfg(test)]
 pub(crate) mod fake;
 mod frameworks;
@@ -11,6 +12,7 @@ mod parts;
 mod peer;
 mod worker;
 
+pub use by_hand::{by_hand, script};
 pub use frameworks::{
     Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
     NumPy, Ray, Spdl, TfData, Torch, WebDataset,

@@ -150,13 +150,17 @@ fn command(peer: &Peer) -> Result<Command> {
                 Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
             })?),
         };
+    Ok(module(python, "weighbridge_worker").arg(peer.short))
+}
+
+/// A module of the folder of the worker's package, under this Python, as every worker of a framework is run.
+pub(super) fn module(python: PathBuf, module: &str) -> Command {
     let command = Command::new(python)
         .arg("-P") // nothing is imported from the current directory
         .arg("-m")
-        .arg("weighbridge_worker")
-        .arg(peer.short)
+        .arg(module)
         .env("PYTHONPATH", package());
-    Ok(VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value)))
+    VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
 /// Opens a pipeline in a worker.
@@ -169,7 +173,7 @@ fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) ->
 
 /// Where the package of the worker lies: where it is named, else in the sources that this was built from; where those are
 /// not, since the program was carried elsewhere, in a folder `python` beside the program.
-fn package() -> PathBuf {
+pub(super) fn package() -> PathBuf {
     if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
         return named.into();
     }

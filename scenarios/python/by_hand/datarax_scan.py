@@ -1,0 +1,35 @@
+"""Datarax in scan mode: many batches of a compiled pipeline in one call, whose step gives the batch as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import datarax
+import jax
+import numpy as np
+from datarax.sources import MemorySource, MemorySourceConfig
+from flax import nnx
+
+from .case import Array, Case
+from .datarax import Steps
+from .timed import measure
+
+case = Case.from_arguments()
+LENGTH = 16
+
+
+def epoch() -> Iterator[Array]:
+    iterator, left = iter(pipeline), len(case.rows)
+    iterator.set_state({**iterator.get_state(), "position": np.int64(0)})
+    while left > 0:
+        batches = min(LENGTH, -(-left // case.batch_size))
+        stacked = jax.block_until_ready(pipeline.scan(lambda batch: batch, length=batches))
+        for rows in np.asarray(stacked["rows"]):
+            yield rows[:left]  # the last batch is filled up
+            left -= case.batch_size
+
+
+if __name__ == "__main__":
+    source = MemorySource(MemorySourceConfig(), {"rows": case.rows})
+    pipeline = datarax.Pipeline(source=source, stages=[Steps()], batch_size=case.batch_size, rngs=nnx.Rngs(0))
+    measure(case, epoch)

@@ -1,0 +1,48 @@
+//! What a batch costs, as either side tells it.
+
+/// What a whole batch costs, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    /// By the clock on the wall.
+    pub(super) wall: f64,
+    /// Of all processors, of the process and of all below it.
+    pub(super) cpu: f64,
+}
+
+impl Cost {
+    /// The median of each clock over rounds. `None` where there was none.
+    pub(super) fn median(rounds: &[Self]) -> Option<Self> {
+        let of = |clock: fn(&Self) -> f64| {
+            weighbridge::data::median(&rounds.iter().map(clock).collect::<Vec<_>>())
+        };
+        (!rounds.is_empty()).then(|| Self { wall: of(|cost| cost.wall), cpu: of(|cost| cost.cpu) })
+    }
+
+    /// By one of the clocks.
+    pub(super) fn by(self, clock: Clock) -> f64 {
+        match clock {
+            Clock::Wall => self.wall,
+            Clock::Cpu => self.cpu,
+        }
+    }
+}
+
+/// Which clock a difference is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    Wall,
+    Cpu,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_taken_of_each_clock() {
+        let round = |wall: f64, cpu: f64| Cost { wall, cpu };
+        let median = Cost::median(&[round(1.0, 9.0), round(5.0, 2.0), round(3.0, 4.0)]);
+        assert_eq!(median, Some(round(3.0, 4.0)));
+        assert_eq!(Cost::median(&[]), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! `peers calibrate`: holds what the harness says of each framework against a loop that its users would write by hand.
+//!
+//! The two take turns, so that both see the same machine: the bench program with one repeat of each case, and the script
+//! `scenarios/python/by_hand/<framework>.py` for each. Of all rounds the medians are compared.
+
+mod by_hand;
+mod cases;
+mod cost;
+mod explained;
+mod harness;
+mod others;
+mod page;
+mod verdict;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use weighbridge::data::Exit;
+use weighbridge_scenarios::adapters::python::{self, Peer};
+use weighbridge_scenarios::data::Cache;
+
+use self::cases::{Cell, SCENARIOS};
+use self::cost::Cost;
+use self::harness::Told;
+use self::others::Others;
+use self::page::Compared;
+use crate::dry;
+use crate::place::Place;
+use crate::programs::{self, Program};
+use crate::said::Said;
+use crate::stop;
+
+pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<Said> {
+    let mut said = Said::fine("");
+    let mut ready = Vec::new();
+    for peer in peers {
+        let script = python::script(peer);
+        if let Some(why) = peer.missing(home) {
+            said.remarks.push(format!("{}: {why}", peer.name));
+            said.exit = said.exit.or(Exit::NothingToJudge);
+        } else if script.is_file() {
+            ready.push(*peer);
+        } else {
+            said.remarks.push(format!("error: {}: there is no script `{}`", peer.name, script.display()));
+            said.exit = Exit::Failed;
+        }
+    }
+    if ready.is_empty() {
+        return Ok(said);
+    }
+    let mut bench = Bench::prepare(place, home, &ready)?;
+    let mut compared = Vec::new();
+    for (at, peer) in ready.iter().enumerate() {
+        eprintln!("[{}/{}] {}: {rounds} rounds", at + 1, ready.len(), peer.name);
+        let of = bench.rounds(peer, rounds)?;
+        compared.extend(of.compared(peer));
+        if of.costs.is_empty() && of.wrong.is_empty() {
+            said.remarks.push(format!("error: {}: the harness measured no case of it", peer.name));
+            said.exit = Exit::Failed;
+        }
+        for what in of.wrong {
+            said.remarks.push(format!("error: {}: {what}", peer.name));
+            said.exit = Exit::Failed;
+        }
+    }
+    let (text, is_open) = page::page(&compared, rounds, bench.others);
+    said.text = text;
+    if is_open {
+        said.exit = said.exit.or(Exit::Regressed);
+    }
+    Ok(said)
+}
+
+/// What both sides need.
+struct Bench {
+    program: Program,
+    home: PathBuf,
+    /// Where the harness's runs lie.
+    runs: PathBuf,
+    /// The folder of each scenario's data.
+    data: Vec<PathBuf>,
+    others: Others,
+}
+
+impl Bench {
+    /// Builds the bench program, and makes the data where they are not there.
+    fn prepare(place: &Place, home: &Path, peers: &[&Peer]) -> Result<Self> {
+        let mut found = None;
+        for program in programs::build(&place.root, None, &[])? {
+            let adapters = dry::adapters(&program)?;
+            if peers.iter().all(|peer| adapters.contains_key(peer.name)) {
+                found = Some(program);
+                break;
+            }
+        }
+        let program =
+            found.ok_or_else(|| stop::nothing("no bench target of this workspace has the adapters"))?;
+        let runs = place.layout.data().join("calibrate");
+        match fs::remove_dir_all(&runs) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("failed to empty `{}`", runs.display()));
+            }
+            _ => {}
+        }
+        let mut data = Vec::new();
+        for scenario in SCENARIOS {
+            let set = Cache::from_env().open(&scenario.spec().source).map_err(anyhow::Error::msg)?;
+            data.push(set.path(0).parent().context("a file lies in a folder")?.to_owned());
+        }
+        Ok(Self { program, home: home.to_owned(), runs, data, others: Others::default() })
+    }
+
+    /// Both sides in turns. Who begins a round changes, so that neither has always the processor that the other left warm.
+    fn rounds(&mut self, peer: &Peer, rounds: u32) -> Result<Rounds> {
+        let mut of = Rounds::default();
+        for round in 0..rounds {
+            self.others.look();
+            // The harness says which cells there are.
+            if round % 2 == 0 {
+                of.add(harness::run(&self.program, peer, &self.home, &self.runs)?);
+                self.hand(peer, &mut of)?;
+            } else {
+                self.hand(peer, &mut of)?;
+                of.add(harness::run(&self.program, peer, &self.home, &self.runs)?);
+            }
+        }
+        Ok(of)
+    }
+
+    /// The script once for each cell.
+    fn hand(&self, peer: &Peer, of: &mut Rounds) -> Result<()> {
+        for cell in of.costs.keys().copied().collect::<Vec<_>>() {
+            match by_hand::run(peer, cell, &self.home, &self.data[cell.scenario])? {
+                Ok(cost) => of.costs.entry(cell).or_default().hand.push(cost),
+                Err(why) => of.give_up(cell, format!("{cell}: its script: {why}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a cell cost in each round.
+#[derive(Debug, Default)]
+struct Costs {
+    harness: Vec<Cost>,
+    hand: Vec<Cost>,
+    waited: bool,
+}
+
+/// What all rounds of a peer told.
+#[derive(Debug, Default)]
+struct Rounds {
+    costs: BTreeMap<Cell, Costs>,
+    /// Cells that are not tried again: a side failed.
+    given_up: BTreeSet<Cell>,
+    wrong: Vec<String>,
+}
+
+impl Rounds {
+    /// Adds a round of the harness.
+    fn add(&mut self, told: BTreeMap<Cell, Told>) {
+        for (cell, told) in told {
+            match told {
+                _ if self.given_up.contains(&cell) => {}
+                Told::Measured { cost, waited } => {
+                    let costs = self.costs.entry(cell).or_default();
+                    costs.harness.push(cost);
+                    costs.waited |= waited;
+                }
+                Told::Declined => {}
+                Told::Failed(why) => self.give_up(cell, format!("{cell}: the harness: {why}")),
+            }
+        }
+    }
+
+    fn give_up(&mut self, cell: Cell, why: String) {
+        self.costs.remove(&cell);
+        self.given_up.insert(cell);
+        self.wrong.push(why);
+    }
+
+    fn compared(&self, peer: &Peer) -> Vec<Compared> {
+        let (name, short) = (peer.name, peer.short);
+        let of = |(cell, costs): (&Cell, &Costs)| {
+            let (harness, hand) = (Cost::median(&costs.harness)?, Cost::median(&costs.hand)?);
+            Some(Compared { name, short, cell: *cell, harness, hand, waited: costs.waited })
+        };
+        self.costs.iter().filter_map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::home;
+
+    const CELL: Cell = Cell { scenario: 0, workers: 0 };
+
+    fn measured(cpu: f64) -> BTreeMap<Cell, Told> {
+        BTreeMap::from([(CELL, Told::Measured { cost: Cost { wall: cpu, cpu }, waited: false })])
+    }
+
+    #[test]
+    fn what_is_not_installed_is_named_with_its_command_and_nothing_is_built() {
+        let (peers, home) = (tempfile::tempdir().expect("a folder"), home());
+        let grain = python::find("grain").expect("known");
+        let said = run(&[grain], 5, peers.path(), &home.place).expect("said");
+        assert_eq!(said.exit, Exit::NothingToJudge);
+        assert_eq!(said.remarks, ["Google Grain: not installed: cargo xtask peers install grain"]);
+        assert_eq!(said.text, "");
+    }
+
+    #[test]
+    fn a_cell_whose_side_failed_is_told_once_and_the_others_go_on() {
+        let mut of = Rounds::default();
+        of.add(measured(1.0));
+        let other = Cell { workers: 2, ..CELL };
+        of.add(BTreeMap::from([(other, Told::Failed("no room".to_owned()))]));
+        of.give_up(CELL, "its script".to_owned());
+        of.add(measured(2.0));
+        assert!(of.costs.is_empty());
+        assert_eq!(of.wrong, ["CV-1, 2 workers: the harness: no room", "its script"]);
+    }
+
+    #[test]
+    fn both_sides_are_compared_by_the_median_of_their_rounds() {
+        let mut of = Rounds::default();
+        for cpu in [1.0, 9.0, 2.0] {
+            of.add(measured(cpu));
+            of.costs.entry(CELL).or_default().hand.push(Cost { wall: 4.0, cpu: 4.0 });
+        }
+        let compared = of.compared(python::find("numpy").expect("known"));
+        assert_eq!(compared.len(), 1);
+        assert_eq!((compared[0].harness.cpu, compared[0].hand.cpu), (2.0, 4.0));
+    }
+}

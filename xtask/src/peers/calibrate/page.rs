@@ -1,0 +1,140 @@
+//! What is printed: a Markdown table with a row for each cell, and the mechanisms that it refers to.
+
+use super::cases::Cell;
+use super::cost::{Clock, Cost};
+use super::explained;
+use super::others::Others;
+use super::verdict::Verdict;
+use crate::table::Table;
+
+/// Both sides of one cell of a peer.
+#[derive(Clone, Debug)]
+pub(super) struct Compared {
+    pub(super) name: &'static str,
+    pub(super) short: &'static str,
+    pub(super) cell: Cell,
+    pub(super) harness: Cost,
+    pub(super) hand: Cost,
+    /// Whether the harness waited so long for a processor in any round that its wall times do not hold.
+    pub(super) waited: bool,
+}
+
+/// The page, and whether a difference on it is neither within its bound nor explained.
+pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (String, bool) {
+    let mut table = Table::new([
+        "framework",
+        "case",
+        "workers>",
+        "wall, harness>",
+        "wall, hand>",
+        "CPU, harness>",
+        "CPU, hand>",
+        "difference>",
+        "bound>",
+        "verdict",
+    ]);
+    let (mut notes, mut is_open) = (Vec::new(), false);
+    for one in compared {
+        let clock = if others.are_many() || one.waited { Clock::Cpu } else { Clock::Wall };
+        let verdict = Verdict::of(one.harness, one.hand, clock);
+        let word = if verdict.is_within() {
+            "within".to_owned()
+        } else if let Some(mechanism) = explained::find(one.short, one.cell, verdict.difference) {
+            format!("explained: {}", number(&mut notes, mechanism))
+        } else {
+            is_open = true;
+            "over".to_owned()
+        };
+        let by = if clock == Clock::Cpu { "CPU" } else { "wall" };
+        table.row([
+            one.name.to_owned(),
+            one.cell.scenario().id.to_owned(),
+            one.cell.workers.to_string(),
+            us(one.harness.wall),
+            us(one.hand.wall),
+            us(one.harness.cpu),
+            us(one.hand.cpu),
+            format!(
+                "{}{} {by}",
+                if verdict.difference < 0.0 { "-" } else { "+" },
+                us(verdict.difference.abs())
+            ),
+            us(verdict.bound),
+            word,
+        ]);
+    }
+    if table.is_empty() {
+        return (String::new(), false);
+    }
+    let mut text = format!(
+        "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch. Other programs used \
+         up to {:.0} % of the processors. A difference is judged by the wall clock, and by CPU time where that share is over \
+         10 % or threads waited for a processor in over 10 % of the time.\n\n{}",
+        others.share() * 100.0,
+        table.markdown()
+    );
+    for (at, mechanism) in notes.iter().enumerate() {
+        text.push_str(&format!("{}{}. {mechanism}\n", if at == 0 { "\n" } else { "" }, at + 1));
+    }
+    (text, is_open)
+}
+
+/// The number of a note, which is added where it is new.
+fn number(notes: &mut Vec<&'static str>, note: &'static str) -> usize {
+    let at = notes.iter().position(|known| *known == note).unwrap_or_else(|| {
+        notes.push(note);
+        notes.len() - 1
+    });
+    at + 1
+}
+
+/// Seconds as microseconds, with one digit behind the point, or none where there are four before it.
+fn us(seconds: f64) -> String {
+    let us = seconds * 1e6;
+    if us < 1000.0 { format!("{us:.1}") } else { format!("{us:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(harness: f64, hand: f64, waited: bool) -> Compared {
+        let cost = |cpu: f64| Cost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu };
+        Compared {
+            name: "NumPy",
+            short: "numpy",
+            cell: Cell { scenario: 0, workers: 0 },
+            harness: cost(harness),
+            hand: cost(hand),
+            waited,
+        }
+    }
+
+    #[test]
+    fn a_row_shows_both_clocks_and_what_it_is_judged_by() {
+        let (text, is_open) = page(&[compared(103.0, 100.0, true)], 5, Others::default());
+        let row = "| NumPy | CV-1 | 0 | 206.0 | 200.0 | 103.0 | 100.0 | +3.0 CPU | 5.0 | within |\n";
+        assert!(text.contains(row) && text.contains("medians of 5 rounds"), "{text}");
+        assert!(!is_open);
+    }
+
+    #[test]
+    fn a_difference_over_its_bound_that_nothing_explains_is_open_whichever_side_is_slower() {
+        for (harness, difference) in [(107.0, "+14.0 wall"), (93.0, "-14.0 wall")] {
+            let (text, is_open) = page(&[compared(harness, 100.0, false)], 5, Others::default());
+            assert!(is_open && text.contains(&format!("| {difference} | 10.0 | over |")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mechanism_is_a_note_that_is_told_once() {
+        let mut notes = Vec::new();
+        assert_eq!([number(&mut notes, "a"), number(&mut notes, "b"), number(&mut notes, "a")], [1, 2, 1]);
+        assert_eq!(notes, ["a", "b"]);
+    }
+
+    #[test]
+    fn where_nothing_was_compared_nothing_is_printed() {
+        assert_eq!(page(&[], 5, Others::default()), (String::new(), false));
+    }
+}
