@@ -177,3 +177,41 @@ def test_steps_that_deliver_something_else_than_what_is_asked_for_are_refused(im
     said["output"][0]["shape"] = [8, 8, 1]
     with pytest.raises(Refused, match="is asked for"):
         Program(type(images.pipeline()).from_dict(said), images.data.sources)
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("Normalize",), ("Normalize", "CastToFloat32", "Scale", "Clip", "Add", "Multiply")]
+)
+@pytest.mark.parametrize("first", [0, 5])
+def test_plain_steps_make_as_a_list_of_calls_what_they_make_step_by_step(mixed, names, first):
+    pipeline = mixed.pipeline(*names, first=first)
+    plain, general = (Program(pipeline, mixed.data.sources) for _ in range(2))
+    assert plain.straight is not None
+    general.straight = None
+    fields = {name: array[first:] for name, array in mixed.fields.items()}
+    given = {name: array.copy() for name, array in fields.items()}
+    indices = np.arange(first, mixed.elements)
+    made, expected = (program.batch(fields, indices, 0, first) for program in (plain, general))
+    assert list(made) == list(expected)
+    for name, array in made.items():
+        assert array.dtype == expected[name].dtype and np.array_equal(array, expected[name])
+        assert array.flags.c_contiguous and array.flags.writeable and not np.shares_memory(array, fields[name])
+    assert all(np.array_equal(fields[name], given[name]) for name in fields)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"transforms": ("Normalize", "RandomBrightness")},
+        {"transforms": ("CreateAttentionMask",)},
+        {"transforms": ("DynamicPad",)},
+        {"transforms": ("Normalize",), "branches": [["Clip"], ["Scale"]]},
+        {
+            "transforms": ("Normalize", "Scale"),
+            "gates": [{"position": 1, "decided_at": 1, "from": 0.0, "below": 0.5}],
+        },
+    ],
+)
+def test_steps_that_draw_choose_or_share_are_no_list_of_calls(mixed, other):
+    pipeline = mixed.pipeline(*other.pop("transforms"), **other)
+    assert Program(pipeline, mixed.data.sources).straight is None

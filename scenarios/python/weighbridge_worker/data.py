@@ -67,7 +67,7 @@ class Data:
         return flat.reshape(count, *source.kind.shape)
 
 
-@dataclass
+@dataclass(slots=True)
 class Rows:
     """Some elements before any step: their fields, their indices in the data set, and the place of the first one."""
 
@@ -82,7 +82,13 @@ class Reader:
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline, self.data = pipeline, data
         self._held = data.arrays() if pipeline.access == "memory" else None
+        # Plain names, since a batch of the smallest case takes two microseconds and each look-up is felt.
+        self._first, self._end, self._size = pipeline.first, pipeline.end, pipeline.batch_size
+        self._streams, self._mixes = pipeline.access == "file-streaming", bool(pipeline.mixture)
         self._order: tuple[int, Indices | None] = (-1, None)
+        # Of which each batch has a part: to count anew is dearer than a small batch.
+        self._places = np.arange(pipeline.end)
+        self._places.flags.writeable = False
 
     def __len__(self) -> int:
         return self.pipeline.batches
@@ -94,14 +100,18 @@ class Reader:
 
     def batch(self, number: int, epoch: int) -> Rows:
         """Batch `number` of an epoch."""
-        start = self.pipeline.first + number * self.pipeline.batch_size
-        return self.rows(start, min(start + self.pipeline.batch_size, self.pipeline.end), epoch)
+        start = self._first + number * self._size
+        end = min(start + self._size, self._end)
+        if self._held is None or self._mixes:
+            return self.rows(start, end, epoch)
+        at = slice(start, end)
+        return Rows({name: array[at] for name, array in self._held.items()}, self._places[at], start)
 
     def rows(self, start: int, end: int, epoch: int) -> Rows:
         """The elements at the places from `start` to `end` of an epoch."""
-        order = self._of(epoch)
+        order = self._of(epoch) if self._mixes else None
         if order is None:
-            return Rows(self._slice(start, end), np.arange(start, end), start)
+            return Rows(self._slice(start, end), self._places[start:end], start)
         indices = order[start:end]
         return Rows(self._chosen(indices), indices, start)
 
@@ -111,7 +121,7 @@ class Reader:
         return self._order[1]
 
     def _slice(self, start: int, end: int) -> Batch:
-        if self.pipeline.access == "file-streaming":
+        if self._streams:
             return self.data.read(start, end)
         return {name: array[start:end] for name, array in self._memory().items()}
 

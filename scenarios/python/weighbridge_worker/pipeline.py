@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from . import transforms
 from .draws import Draw
-from .transforms import STEPS, Circumstances, Step
+from .transforms import STEPS, Circumstances, Function, Step
 
 Array = npt.NDArray[Any]
 Batch = dict[str, Array]
@@ -265,6 +265,28 @@ def effect(name: str, source: Kind, now: Kind) -> tuple[str, Kind] | None:
     return ("becomes", now) if wanted else None
 
 
+Straight = tuple[str, str, list[tuple[Function, Circumstances, bool, bool]]]
+"""A delivered field, the field that it comes from, and its steps: the function, what it needs to know, whether it may
+write over what the step before has made, and whether it may write where the field is to be."""
+
+
+def straight(ways: Sequence[Way]) -> list[Straight] | None:
+    """The ways as lists of calls, where no step draws, is gated, looks at lengths, or shares what another has made."""
+    plan: list[Straight] = []
+    for way in ways:
+        if way.start or way.handed_on or way.branches:
+            return None
+        steps = []
+        for touch in way.touches:
+            if touch.gate or touch.step.draws or touch.name == "DynamicPad":
+                return None
+            is_last = touch.step.pointwise and touch is way.touches[-1]
+            about = Circumstances(None, touch.source.mean, touch.source.scale, None)
+            steps.append((touch.step.run, about, touch.before == touch.after, is_last))
+        plan.append((way.now.name, way.source.kind.name, steps))
+    return plan
+
+
 class Program:
     """The steps of a pipeline on batches of numpy arrays."""
 
@@ -276,6 +298,7 @@ class Program:
         if made != pipeline.output:
             raise Refused(f"the steps deliver {made}, but {pipeline.output} is asked for: docs/transforms.md differs")
         self.row = max(1, sum(kind.size for kind in made))
+        self.straight = straight(self.ways)
         self.lengths = next((source.kind.name for source in self.sources if source.kind.name == "length"), None)
 
     def batch(self, fields: Mapping[str, Array], indices: Indices, epoch: int, first: int) -> Batch:
@@ -283,6 +306,8 @@ class Program:
 
         `indices` are the indices of the elements in the data set, `first` is the place of the first one in the epoch.
         """
+        if self.straight is not None and not self.pipeline.mixing and self.row * len(indices) <= WHOLE:
+            return self._run_straight(self.straight, fields, {})  # as below, without the calls in between
         lengths = fields[self.lengths] if self.lengths and self.pipeline.pads else None
         return self.finish(self.elements(fields, indices, epoch), lengths, epoch, first)
 
@@ -333,6 +358,8 @@ class Program:
         return self.finish(batch, lengths, epoch, first)
 
     def _run(self, fields: Mapping[str, Array], indices: Indices, epoch: int, into: Mapping[str, Array]) -> Batch:
+        if self.straight is not None:
+            return self._run_straight(self.straight, fields, into)
         draws: dict[int, Draw] = {}
 
         def draw(position: int) -> Draw:
@@ -385,6 +412,22 @@ class Program:
                 if not owned and target is None:
                     x = np.array(x, order="C")  # in memory of its own
             made[way.now.name] = np.ascontiguousarray(x)
+        return made
+
+    @staticmethod
+    def _run_straight(plan: Sequence[Straight], fields: Mapping[str, Array], into: Mapping[str, Array]) -> Batch:
+        """What `_run` does where nothing is drawn, chosen or shared: small batches feel each look-up between steps."""
+        made: Batch = {}
+        for name, source, steps in plan:
+            x = given = fields[source]
+            target = into.get(name) if into else None
+            for run, about, is_in_place, is_last in steps:
+                out = x if is_in_place and x is not given else None
+                x = run(x, about, target if is_last and target is not None else out)
+            if x is given and target is None:
+                made[name] = np.array(x, order="C")  # in memory of its own
+            else:
+                made[name] = np.ascontiguousarray(x)
         return made
 
     @staticmethod

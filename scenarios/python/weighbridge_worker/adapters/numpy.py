@@ -59,9 +59,10 @@ class NumPy(Loader):
             yield batch
 
     def fresh(self, epoch: int, skip: int) -> Iterator[Batch]:
+        rows_of, made_of = self.reader.batch, self.program.batch
         for number in range(skip, len(self.reader)):
-            rows = self.reader.batch(number, epoch)
-            yield self.program.batch(rows.fields, rows.indices, epoch, rows.first)
+            rows = rows_of(number, epoch)
+            yield made_of(rows.fields, rows.indices, epoch, rows.first)
 
     def regrouped(self, epoch: int, skip: int) -> Iterator[Batch]:
         """Batches of another size: no element is lost, and the last may be short."""
