@@ -92,11 +92,14 @@ class TfData(Loader):
             files[source.kind.name] = tf.data.FixedLengthRecordDataset(
                 source.path, size, header_bytes=before, footer_bytes=after
             )
+        if self.native:
+            return tf.data.Dataset.zip(files)
         indices = tf.data.Dataset.from_tensor_slices(self.indices())
         return tf.data.Dataset.zip((files, indices)).map(lambda fields, index: {**fields, **index})
 
     def indices(self) -> Batch:
-        return {INDEX: np.arange(self.pipeline.first, self.pipeline.end)}
+        """What a numpy function draws by; TensorFlow's operations know no index."""
+        return {} if self.native else {INDEX: np.arange(self.pipeline.first, self.pipeline.end)}
 
     def pipeline_of(self, rows: Any) -> Any:
         threads = max(self.pipeline.workers, 1)
