@@ -406,7 +406,7 @@ pub(crate) enum PeersAction {
         scenario: Vec<String>,
     },
     /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that nothing explains;
-    /// 4: not installed; 6: a case or a script failed.
+    /// 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script failed.
     Calibrate {
         #[command(flatten)]
         which: Which,

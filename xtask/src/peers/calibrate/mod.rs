@@ -65,11 +65,9 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
             said.exit = Exit::Failed;
         }
     }
-    let (text, is_open) = page::page(&compared, rounds, bench.others);
+    let (text, exit) = page::page(&compared, rounds, bench.others);
     said.text = text;
-    if is_open {
-        said.exit = said.exit.or(Exit::Regressed);
-    }
+    said.exit = said.exit.or(exit);
     Ok(said)
 }
 
@@ -184,10 +182,10 @@ impl Rounds {
     fn compared(&self, peer: &Peer) -> Vec<Compared> {
         let (name, short) = (peer.name, peer.short);
         let of = |(cell, costs): (&Cell, &Costs)| {
-            let (harness, hand) = (Cost::median(&costs.harness)?, Cost::median(&costs.hand)?);
-            Some(Compared { name, short, cell: *cell, harness, hand, waited: costs.waited })
+            let rounds = costs.harness.iter().copied().zip(costs.hand.iter().copied()).collect();
+            Compared { name, short, cell: *cell, rounds, waited: costs.waited }
         };
-        self.costs.iter().filter_map(of).collect()
+        self.costs.iter().map(of).collect()
     }
 }
 
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_are_compared_by_the_median_of_their_rounds() {
+    fn both_sides_are_compared_round_by_round() {
         let mut of = Rounds::default();
         for cpu in [1.0, 9.0, 2.0] {
             of.add(measured(cpu));
@@ -233,6 +231,7 @@ mod tests {
         }
         let compared = of.compared(python::find("numpy").expect("known"));
         assert_eq!(compared.len(), 1);
-        assert_eq!((compared[0].harness.cpu, compared[0].hand.cpu), (2.0, 4.0));
+        let cpu: Vec<_> = compared[0].rounds.iter().map(|(harness, hand)| (harness.cpu, hand.cpu)).collect();
+        assert_eq!(cpu, [(1.0, 4.0), (9.0, 4.0), (2.0, 4.0)]);
     }
 }

@@ -4,8 +4,9 @@ use super::cases::Cell;
 use super::cost::{Clock, Cost};
 use super::explained;
 use super::others::Others;
-use super::verdict::Verdict;
+use super::verdict::{Standing, Verdict};
 use crate::table::Table;
+use weighbridge::data::Exit;
 
 /// Both sides of one cell of a peer.
 #[derive(Clone, Debug)]
@@ -13,14 +14,14 @@ pub(super) struct Compared {
     pub(super) name: &'static str,
     pub(super) short: &'static str,
     pub(super) cell: Cell,
-    pub(super) harness: Cost,
-    pub(super) hand: Cost,
+    /// What the harness and the loop by hand cost in each round.
+    pub(super) rounds: Vec<(Cost, Cost)>,
     /// Whether the harness waited so long for a processor in any round that its wall times do not hold.
     pub(super) waited: bool,
 }
 
-/// The page, and whether a difference on it is neither within its bound nor explained.
-pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (String, bool) {
+/// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure.
+pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (String, Exit) {
     let mut table = Table::new([
         "framework",
         "case",
@@ -33,27 +34,34 @@ pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (Strin
         "bound>",
         "verdict",
     ]);
-    let (mut notes, mut is_open) = (Vec::new(), false);
+    let (mut notes, mut exit) = (Vec::new(), Exit::Fine);
     for one in compared {
         let clock = if others.are_many() || one.waited { Clock::Cpu } else { Clock::Wall };
-        let verdict = Verdict::of(one.harness, one.hand, clock);
-        let word = if verdict.is_within() {
-            "within".to_owned()
-        } else if let Some(mechanism) = explained::find(one.short, one.cell, verdict.difference) {
-            format!("explained: {}", number(&mut notes, mechanism))
-        } else {
-            is_open = true;
-            "over".to_owned()
+        let (harness, hand): (Vec<Cost>, Vec<Cost>) = one.rounds.iter().copied().unzip();
+        let medians = Cost::median(&harness).zip(Cost::median(&hand));
+        let Some((verdict, (harness, hand))) = Verdict::of(&one.rounds, clock).zip(medians) else { continue };
+        let mechanism = explained::find(one.short, one.cell, verdict.difference);
+        let word = match (verdict.standing, mechanism) {
+            (Standing::Within, _) => "within".to_owned(),
+            (_, Some(mechanism)) => format!("explained: {}", number(&mut notes, mechanism)),
+            (Standing::Over, None) => {
+                exit = exit.or(Exit::Regressed);
+                "over".to_owned()
+            }
+            (Standing::Unsure, None) => {
+                exit = exit.or(Exit::Inconclusive);
+                "unsure: rounds do not agree".to_owned()
+            }
         };
         let by = if clock == Clock::Cpu { "CPU" } else { "wall" };
         table.row([
             one.name.to_owned(),
             one.cell.scenario().id.to_owned(),
             one.cell.workers.to_string(),
-            us(one.harness.wall),
-            us(one.hand.wall),
-            us(one.harness.cpu),
-            us(one.hand.cpu),
+            us(harness.wall),
+            us(hand.wall),
+            us(harness.cpu),
+            us(hand.cpu),
             format!(
                 "{}{} {by}",
                 if verdict.difference < 0.0 { "-" } else { "+" },
@@ -64,7 +72,7 @@ pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (Strin
         ]);
     }
     if table.is_empty() {
-        return (String::new(), false);
+        return (String::new(), Exit::Fine);
     }
     let mut text = format!(
         "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch. Other programs used \
@@ -76,7 +84,7 @@ pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (Strin
     for (at, mechanism) in notes.iter().enumerate() {
         text.push_str(&format!("{}{}. {mechanism}\n", if at == 0 { "\n" } else { "" }, at + 1));
     }
-    (text, is_open)
+    (text, exit)
 }
 
 /// The number of a note, which is added where it is new.
@@ -104,26 +112,36 @@ mod tests {
             name: "NumPy",
             short: "numpy",
             cell: Cell { scenario: 0, workers: 0 },
-            harness: cost(harness),
-            hand: cost(hand),
+            rounds: vec![(cost(harness), cost(hand))],
             waited,
         }
     }
 
     #[test]
     fn a_row_shows_both_clocks_and_what_it_is_judged_by() {
-        let (text, is_open) = page(&[compared(103.0, 100.0, true)], 5, Others::default());
+        let (text, exit) = page(&[compared(103.0, 100.0, true)], 5, Others::default());
         let row = "| NumPy | CV-1 | 0 | 206.0 | 200.0 | 103.0 | 100.0 | +3.0 CPU | 5.0 | within |\n";
         assert!(text.contains(row) && text.contains("medians of 5 rounds"), "{text}");
-        assert!(!is_open);
+        assert_eq!(exit, Exit::Fine);
     }
 
     #[test]
     fn a_difference_over_its_bound_that_nothing_explains_is_open_whichever_side_is_slower() {
         for (harness, difference) in [(107.0, "+14.0 wall"), (93.0, "-14.0 wall")] {
-            let (text, is_open) = page(&[compared(harness, 100.0, false)], 5, Others::default());
-            assert!(is_open && text.contains(&format!("| {difference} | 10.0 | over |")), "{text}");
+            let (text, exit) = page(&[compared(harness, 100.0, false)], 5, Others::default());
+            assert!(
+                exit == Exit::Regressed && text.contains(&format!("| {difference} | 10.0 | over |")),
+                "{text}"
+            );
         }
+    }
+
+    #[test]
+    fn a_difference_on_which_rounds_do_not_agree_is_told_as_such() {
+        let (mut one, other) = (compared(107.0, 100.0, false), compared(99.0, 100.0, false));
+        one.rounds.extend([one.rounds[0], other.rounds[0]]);
+        let (text, exit) = page(&[one], 3, Others::default());
+        assert!(exit == Exit::Inconclusive && text.contains("unsure"), "{text}");
     }
 
     #[test]
@@ -135,6 +153,6 @@ mod tests {
 
     #[test]
     fn where_nothing_was_compared_nothing_is_printed() {
-        assert_eq!(page(&[], 5, Others::default()), (String::new(), false));
+        assert_eq!(page(&[], 5, Others::default()), (String::new(), Exit::Fine));
     }
 }

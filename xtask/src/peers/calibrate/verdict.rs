@@ -6,6 +6,8 @@ use super::cost::{Clock, Cost};
 const SHARE: f64 = 0.05;
 /// And up to so many seconds: what one more look-up costs in Python, many times over.
 const LEAST: f64 = 1e-6;
+/// One round in so many may say something else than the rest.
+const ODD: usize = 5;
 
 /// How the two sides stand to each other by one clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,16 +17,37 @@ pub(super) struct Verdict {
     pub(super) difference: f64,
     /// The largest difference that is none, in seconds a batch.
     pub(super) bound: f64,
+    pub(super) standing: Standing,
+}
+
+/// What the rounds say of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is none.
+    Within,
+    /// It is one, and the rounds agree on which side is slower.
+    Over,
+    /// It would be one, but the rounds do not agree.
+    Unsure,
 }
 
 impl Verdict {
-    pub(super) fn of(harness: Cost, hand: Cost, clock: Clock) -> Self {
-        let by_hand = hand.by(clock);
-        Self { clock, difference: harness.by(clock) - by_hand, bound: LEAST.max(SHARE * by_hand) }
-    }
-
-    pub(super) fn is_within(self) -> bool {
-        self.difference.abs() <= self.bound
+    /// Of rounds in turns, the harness's figure first. `None` where there was none.
+    pub(super) fn of(rounds: &[(Cost, Cost)], clock: Clock) -> Option<Self> {
+        let (harness, hand): (Vec<Cost>, Vec<Cost>) = rounds.iter().copied().unzip();
+        let (harness, hand) = (Cost::median(&harness)?.by(clock), Cost::median(&hand)?.by(clock));
+        let (difference, bound) = (harness - hand, LEAST.max(SHARE * hand));
+        let agrees = |(harness, hand): &&(Cost, Cost)| {
+            let one = harness.by(clock) - hand.by(clock);
+            one.abs() > bound && one.signum() == difference.signum()
+        };
+        let odd = rounds.len() - rounds.iter().filter(agrees).count();
+        let standing = match difference.abs() <= bound {
+            true => Standing::Within,
+            false if odd * ODD <= rounds.len() => Standing::Over,
+            false => Standing::Unsure,
+        };
+        Some(Self { clock, difference, bound, standing })
     }
 }
 
@@ -32,26 +55,41 @@ impl Verdict {
 mod tests {
     use super::*;
 
-    fn verdict(harness: f64, hand: f64) -> Verdict {
-        let cost = |cpu: f64| Cost { wall: 1.0, cpu: cpu * 1e-6 };
-        Verdict::of(cost(harness), cost(hand), Clock::Cpu)
+    fn cost(cpu: f64) -> Cost {
+        Cost { wall: 1.0, cpu: cpu * 1e-6 }
+    }
+
+    fn standing(rounds: &[(f64, f64)]) -> Standing {
+        let rounds: Vec<_> = rounds.iter().map(|(harness, hand)| (cost(*harness), cost(*hand))).collect();
+        Verdict::of(&rounds, Clock::Cpu).expect("there are rounds").standing
     }
 
     #[test]
     fn a_difference_of_five_hundredths_or_a_microsecond_is_none() {
-        assert!(verdict(104.9, 100.0).is_within() && !verdict(105.1, 100.0).is_within());
-        assert!(verdict(2.9, 2.0).is_within() && !verdict(3.1, 2.0).is_within());
+        assert_eq!(standing(&[(104.9, 100.0)]), Standing::Within);
+        assert_eq!(standing(&[(105.1, 100.0)]), Standing::Over);
+        assert_eq!((standing(&[(2.9, 2.0)]), standing(&[(3.1, 2.0)])), (Standing::Within, Standing::Over));
     }
 
     #[test]
     fn a_harness_that_is_too_quick_is_as_wrong_as_one_that_is_too_slow() {
-        assert!(!verdict(94.0, 100.0).is_within() && verdict(96.0, 100.0).is_within());
+        assert_eq!(standing(&[(94.0, 100.0)]), Standing::Over);
+        assert_eq!(standing(&[(96.0, 100.0)]), Standing::Within);
+    }
+
+    #[test]
+    fn a_difference_on_which_rounds_do_not_agree_is_unsure_and_one_round_in_five_may_be_odd() {
+        let over = (110.0, 100.0);
+        assert_eq!(standing(&[over, over, (99.0, 100.0)]), Standing::Unsure);
+        assert_eq!(standing(&[over, over, over, over, (99.0, 100.0)]), Standing::Over);
+        assert_eq!(standing(&[over, over, over, (99.0, 100.0), (90.0, 100.0)]), Standing::Unsure);
     }
 
     #[test]
     fn only_the_clock_that_is_judged_by_counts() {
-        let (slow, quick) = (Cost { wall: 9.0, cpu: 1.0 }, Cost { wall: 1.0, cpu: 1.0 });
-        assert!(Verdict::of(slow, quick, Clock::Cpu).is_within());
-        assert!(!Verdict::of(slow, quick, Clock::Wall).is_within());
+        let rounds = [(Cost { wall: 9.0, cpu: 1.0 }, Cost { wall: 1.0, cpu: 1.0 })];
+        let by = |clock| Verdict::of(&rounds, clock).expect("there is a round").standing;
+        assert_eq!((by(Clock::Cpu), by(Clock::Wall)), (Standing::Within, Standing::Over));
+        assert_eq!(Verdict::of(&[], Clock::Cpu), None);
     }
 }
