@@ -39,6 +39,11 @@ impl Calibrator {
         self.iterations
     }
 
+    /// Lets a sample have no more iterations than these: they take long beside what is timed.
+    pub(crate) fn at_most(&mut self, iterations: u64) {
+        self.bounds.1 = self.bounds.1.min(iterations).max(self.bounds.0);
+    }
+
     /// Takes in how long the next sample took; `true` once the number is found.
     pub(crate) fn took(&mut self, time: Duration) -> bool {
         let (least, samples) = self.seen.map_or((time, 1), |(least, samples)| (least.min(time), samples + 1));
@@ -138,5 +143,14 @@ mod tests {
         while !calibration.took(Duration::from_millis(1) * calibration.iterations() as u32) {}
         assert_eq!(calibration.iterations(), 50);
         assert!(calibration.holds(Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn what_takes_long_beside_the_clock_makes_samples_shorter_and_settles_them() {
+        let mut calibration = Calibrator::new(BLOCK, BOUNDS);
+        calibration.at_most(17);
+        while !calibration.took(Duration::from_micros(8) * calibration.iterations() as u32) {}
+        assert_eq!(calibration.iterations(), 17);
+        assert!(calibration.holds(Duration::from_micros(136)));
     }
 }

@@ -28,7 +28,7 @@ pub(super) enum Fit {
 /// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the longest that it may.
 pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: Option<Duration>) -> Fit {
     let asked = limits.warmup + limits.batches + 1; // one more calibrates
-    let time = limits.min_time.max(LEAST);
+    let time = time(limits);
     let left = deadline.map(|deadline| deadline.saturating_sub(passed).mul_f64(BEFORE_THE_DEADLINE));
     let room = time.saturating_sub(first).min(left.unwrap_or(time));
     if takes(first, asked) <= room {
@@ -59,9 +59,22 @@ pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: O
     Fit::Less(Limits { warmup, batches, min_time: limits.min_time.min(first) }, why)
 }
 
+/// How many iterations a sample may have so that all samples fit the time, where one of so many took longer than its share with
+/// the set-up and the drop of its results; `None` where it did not.
+pub(super) fn most_iterations(limits: Limits, iterations: u64, whole: Duration) -> Option<u64> {
+    let share = time(limits) / u32::try_from(limits.warmup + limits.batches + 1).unwrap_or(u32::MAX);
+    let most = iterations as f64 * share.as_secs_f64() / whole.as_secs_f64();
+    (iterations > 1 && whole > share).then_some(most as u64)
+}
+
+/// How long the samples of a repeat may take, whatever is done between them.
+pub(super) fn time(limits: Limits) -> Duration {
+    limits.min_time.max(LEAST)
+}
+
 /// Whether all that was asked for fits after all: the first iteration was slow, and this one is not.
-pub(super) fn is_misjudged(limits: Limits, time: Duration) -> bool {
-    takes(time, limits.warmup + limits.batches + 1) <= limits.min_time.max(LEAST) / 2
+pub(super) fn is_misjudged(limits: Limits, took: Duration) -> bool {
+    takes(took, limits.warmup + limits.batches + 1) <= time(limits) / 2
 }
 
 fn takes(one: Duration, count: u64) -> Duration {
@@ -124,6 +137,13 @@ mod tests {
         ));
         let first = fit(ASKED, Duration::from_secs(160), Duration::from_secs(161), DEADLINE);
         assert!(matches!(first, Fit::First(why) if why.contains("the timeout of 300s")));
+    }
+
+    #[test]
+    fn a_sample_has_no_more_iterations_than_its_set_up_leaves_time_for() {
+        assert_eq!(most_iterations(ASKED, 100, Duration::from_secs(1)), Some(20));
+        assert_eq!(most_iterations(ASKED, 10, Duration::from_millis(100)), None, "it fits, and more may");
+        assert_eq!(most_iterations(ASKED, 1, Duration::from_secs(1)), None, "there are no fewer");
     }
 
     #[test]

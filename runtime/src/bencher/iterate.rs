@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::bench::Paced;
 use super::calibrate::Calibrator;
-use super::fit::{Fit, fit, is_misjudged};
+use super::fit::{Fit, fit, is_misjudged, most_iterations, time};
 use super::inject::Inject;
 use super::watch::Watch;
 use super::window::Windows;
@@ -178,6 +178,9 @@ impl Bencher {
             yard: None,
             measured: Duration::ZERO,
             spent: Duration::ZERO,
+            asked_at: self.settings.clock.now(),
+            whole: Duration::ZERO,
+            lived: Duration::ZERO,
         }
     }
 
@@ -257,6 +260,11 @@ struct Sampling {
     yard: Option<Yard>,
     measured: Duration,
     spent: Duration,
+    /// When the next sample was asked for, and how long the last one took with all that was done for it beside the clock.
+    asked_at: Duration,
+    whole: Duration,
+    /// The same of all measured samples.
+    lived: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -292,7 +300,7 @@ impl Sampling {
         if self.step == Step::Measure
             && !self.samples.is_empty()
             && whole_passes
-            && self.spent >= self.limits.min_time
+            && (self.spent >= self.limits.min_time || self.lived >= time(self.limits))
         {
             self.step = Step::Done;
         }
@@ -309,6 +317,7 @@ impl Sampling {
                 None => self.step = Step::Done,
             }
         }
+        self.asked_at = self.clock.now();
         match self.step {
             Step::Done => None,
             Step::First => Some(1),
@@ -324,10 +333,10 @@ impl Sampling {
     /// it: that is no part of the sample, but it is time that the run takes.
     fn took(&mut self, time: Duration) {
         let spent = time.max(Duration::from_nanos(self.windows.last.wall));
+        self.whole = spent.max(self.clock.now() - self.asked_at);
         match self.step {
             Step::First => {
                 self.first = Some(time);
-                self.least = spent;
             }
             Step::Calibrate => self.calibrate(spent),
             Step::WarmUp => {
@@ -342,6 +351,7 @@ impl Sampling {
                 }
                 self.measured += time;
                 self.spent += spent;
+                self.lived += self.whole;
             }
             Step::Paced => {
                 let block =
@@ -356,7 +366,6 @@ impl Sampling {
 
     /// What comes after the first iteration.
     fn after_first(&mut self, passed: Duration, deadline: Option<Duration>) {
-        let first = std::mem::replace(&mut self.least, Duration::MAX);
         // A smoke run asks for no time: it needs no blocks either.
         let blocks = self.limits.min_time > Duration::ZERO;
         self.step = match (self.once, blocks) {
@@ -366,7 +375,7 @@ impl Sampling {
             (false, false) => Step::WarmUp,
         };
         if matches!(self.step, Step::Calibrate | Step::WarmUp) {
-            self.fit(first, passed, deadline);
+            self.fit(passed, deadline);
         }
     }
 
@@ -394,6 +403,9 @@ impl Sampling {
     }
 
     fn calibrate(&mut self, time: Duration) {
+        if let Some(most) = most_iterations(self.limits, self.iterations, self.whole) {
+            self.calibration.at_most(most);
+        }
         if self.calibration.took(time) {
             self.step = Step::WarmUp;
         }
@@ -401,8 +413,8 @@ impl Sampling {
     }
 
     /// Looks at what the first iteration took: a slow body is measured as often as its time allows.
-    fn fit(&mut self, first: Duration, passed: Duration, deadline: Option<Duration>) {
-        match fit(self.limits, first, passed, deadline) {
+    fn fit(&mut self, passed: Duration, deadline: Option<Duration>) {
+        match fit(self.limits, self.whole, passed, deadline) {
             Fit::All => {}
             Fit::Less(limits, why) => {
                 self.asked = Some(std::mem::replace(&mut self.limits, limits));
@@ -411,6 +423,7 @@ impl Sampling {
             }
             Fit::First(why) => {
                 self.note = Some(why);
+                let first = self.first.unwrap_or_default();
                 self.samples.push(first.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
                 (self.measured, self.step) = (first, Step::Done);
@@ -420,11 +433,15 @@ impl Sampling {
 
     /// Goes back to where all that was asked for is still to come, if only the first iteration was slow.
     fn reconsider(&mut self, bencher: &Bencher) {
-        let [only] = self.samples[..] else { return };
-        let misjudged = |asked: &mut Limits| is_misjudged(*asked, Duration::from_nanos(only));
+        if self.samples.len() != 1 {
+            return;
+        }
+        let whole = self.whole;
+        let misjudged = |asked: &mut Limits| is_misjudged(*asked, whole);
         if let Some(asked) = self.asked.take_if(misjudged) {
             (self.limits, self.note, self.step) = (asked, None, Step::Calibrate);
-            (self.measured, self.spent, self.warmup) = (Duration::ZERO, Duration::ZERO, 0);
+            (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            self.warmup = 0;
             self.samples.clear();
             self.cpu.clear();
             bencher.mute_regions(true);
@@ -509,14 +526,14 @@ mod tests {
         struct Slow(ManualClock);
         impl Drop for Slow {
             fn drop(&mut self) {
-                self.0.advance(Duration::from_secs(1));
+                self.0.advance(Duration::from_millis(1));
             }
         }
         let hand = ManualClock::default();
         let bencher =
             Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
         bencher.iter_batched(
-            || hand.advance(Duration::from_secs(1)),
+            || hand.advance(Duration::from_millis(1)),
             |()| {
                 hand.advance(Duration::from_micros(100));
                 Slow(hand.clone())
@@ -525,6 +542,25 @@ mod tests {
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.iterations_per_sample, 10);
         assert!(seen.samples.iter().all(|sample| *sample == 1_000_000), "{:?}", seen.samples);
+    }
+
+    #[test]
+    fn inputs_that_take_long_to_make_do_not_stretch_the_run() {
+        let hand = ManualClock::default();
+        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+        bencher.iter_batched(
+            || hand.advance(Duration::from_millis(10)),
+            |()| hand.advance(Duration::from_micros(8)),
+        );
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(
+            (seen.iterations_per_sample, seen.samples.len()),
+            (20, 40),
+            "twice: not before 5 s are over"
+        );
+        assert!(seen.samples.iter().all(|sample| *sample == 160_000), "{:?}", seen.samples);
+        assert!(hand.clock().now() < Duration::from_secs(12), "{:?}", hand.clock().now());
     }
 
     #[test]
