@@ -1,9 +1,10 @@
 //! How fast this machine copies what lies in its caches: no batch of one's own is made faster than it is copied.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Bencher;
+use crate::device::Clock;
 
 /// A copy of so many bytes stays in a cache of each processor's own.
 const IN_CACHE: usize = 256 << 10;
@@ -18,29 +19,30 @@ const TOGETHER: usize = 64 << 10;
 impl Bencher {
     /// Notes how long a copy of a batch takes, once a stream has been measured.
     pub(super) fn note_copy(&self) {
+        let clock = &self.settings.clock;
         let evidence = &mut self.state.borrow_mut().evidence;
         let batch = |bytes: u64, elements: u64, batch: u64| bytes / elements.max(1) * batch;
         let bytes = evidence.expected.map(|of| batch(of.bytes, of.elements, of.batch));
-        evidence.copy = bytes.filter(|bytes| *bytes > 0).map(fastest_copy);
+        evidence.copy = bytes.filter(|bytes| *bytes > 0).map(|bytes| fastest_copy(clock, bytes));
     }
 }
 
 /// Nanoseconds of the fastest copy of so many bytes, from cache to cache: of a larger batch a part is copied, and the time
 /// is taken so many times.
-pub(super) fn fastest_copy(bytes: u64) -> f64 {
+pub(super) fn fastest_copy(clock: &Clock, bytes: u64) -> f64 {
     let length = (bytes.max(1) as usize).min(IN_CACHE);
     let from = vec![1_u8; length];
     let mut to = vec![0_u8; length];
     let together = TOGETHER.div_ceil(length);
-    let begun = Instant::now();
+    let begun = clock.now();
     let mut least = Duration::MAX;
     for _ in 0..COPIES {
-        let start = Instant::now();
+        let start = clock.now();
         for _ in 0..together {
             black_box(&mut to).copy_from_slice(black_box(&from));
         }
-        least = least.min(start.elapsed());
-        if begun.elapsed() > LONGEST {
+        least = least.min(clock.now() - start);
+        if clock.now() - begun > LONGEST {
             break;
         }
     }
@@ -53,8 +55,9 @@ mod tests {
 
     #[test]
     fn more_bytes_take_longer_and_a_large_batch_is_taken_in_parts() {
-        let (small, large) = (fastest_copy(64 << 10), fastest_copy(64 << 20));
+        let clock = Clock::monotonic();
+        let (small, large) = (fastest_copy(&clock, 64 << 10), fastest_copy(&clock, 64 << 20));
         assert!(small > 0.0 && large > small, "{small} {large}");
-        assert!(fastest_copy(0) < small);
+        assert!(fastest_copy(&clock, 0) < small);
     }
 }

@@ -210,6 +210,8 @@ pub struct Account {
     pub claimed: u64,
     /// CPU time of its processes meanwhile, read by the harness; `None` where the system does not tell.
     pub cpu: Option<u64>,
+    /// Whether that is the time of all its processes: none that was there at the request had gone at the answer.
+    pub all_seen: bool,
     /// CPU time that it says they used while its clock ran and while it stood.
     pub cpu_claimed: Option<u64>,
     /// The sum of its samples.

@@ -105,6 +105,8 @@ pub struct Ran {
     pub cpu: Option<u64>,
     /// The same, as the harness read it.
     pub cpu_seen: Option<u64>,
+    /// Whether all processes that were there at the request are there at the answer.
+    pub all_seen: bool,
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
     /// What was copied out of its passes.
@@ -526,6 +528,7 @@ fn account_of(ran: &Ran, limits: Limits) -> Account {
         passed: ran.passed,
         claimed: ran.ledger.sum(),
         cpu: ran.cpu_seen,
+        all_seen: ran.all_seen,
         cpu_claimed: ran.cpu,
         samples: ran.samples.iter().fold(0, |sum, sample| sum.saturating_add(*sample)),
         wall: ran.wall,

@@ -403,13 +403,16 @@ impl Remote for Worker {
     fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
         let Limits { warmup, batches, min_time } = limits;
         let (clock, tree) = (self.process.clock().clone(), self.process.tree());
-        let (begun, cpu_before) = (clock.now(), tree.cpu());
+        let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());
         let ask = Ask::Run(Run { epoch, warmup, batches, min_time });
         let ran = match self.ask("running the measured loop", &ask)? {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
         let passed = self.process.answered().saturating_sub(begun);
+        let after = tree.processes();
+        // Those that ended and were nobody's here took their processor time along.
+        let all_seen = before.iter().all(|process| after.contains(process));
         let cpu_seen = tree.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
         if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
@@ -452,6 +455,7 @@ impl Remote for Worker {
             },
             cpu: ran.cpu.all,
             cpu_seen: cpu_seen.map(|cpu| cpu.as_nanos() as u64),
+            all_seen,
             passed: passed.as_nanos() as u64,
             held,
         })

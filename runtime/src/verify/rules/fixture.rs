@@ -90,6 +90,7 @@ pub(super) fn honest_worker() -> Case {
         passed: 30_000_000,
         claimed: 29_900_000,
         cpu: Some(30_000_000),
+        all_seen: true,
         cpu_claimed: Some(29_000_000),
         samples: 20_000_000,
         wall: 20_000_000,

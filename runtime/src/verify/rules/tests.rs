@@ -211,6 +211,15 @@ fn what_is_made_before_a_pass_is_told() {
         "outside",
         "beginning epochs took 900ms",
     );
+    // Threads of a worker that wait for each other, or a graph that is made anew: it is no work, or little for each.
+    for (passes, cpu, fails_it) in [(1, 60_000_000, true), (1, 40_000_000, false), (20, 900_000_000, false)] {
+        let (rule, fail, said) = found(honest_worker(), |case| {
+            (case.seen.ledger.begin, case.seen.passes) = (900_000_000, passes);
+            case.evidence.account.as_mut().unwrap().stopped.cpu = Some(cpu);
+        })
+        .expect("it is found");
+        assert_eq!((&*rule, fail), ("outside", fails_it), "{said}");
+    }
     // 5000 elements of 20 us are an epoch of 100 ms.
     fails(
         honest(),
@@ -267,8 +276,8 @@ fn a_workers_account_adds_up_to_what_passed() {
             (account.cpu, account.cpu_claimed) = (None, None);
         }
     };
-    fails(honest_worker(), account(2_000_000_000, 1_880_000_000), "account", "120ms are missing");
-    passes(honest_worker(), account(2_000_000_000, 1_900_000_000));
+    fails(honest_worker(), account(2_000_000_000, 1_830_000_000), "account", "170ms are missing");
+    passes(honest_worker(), account(2_000_000_000, 1_850_000_000));
     fails(
         honest_worker(),
         account(30_000_000, 19_000_000),
@@ -284,6 +293,10 @@ fn a_workers_account_adds_up_to_what_passed() {
     fails(honest_worker(), cpu(1_000_000_000, 700_000_000, 10), "account", "used 700ms of processor time");
     passes(honest_worker(), cpu(1_000_000_000, 850_000_000, 10));
     fails(honest_worker(), cpu(1_000_000_000, 1_000_000_000, 1_200_000_000), "account", "used 1.2s");
+    passes(honest_worker(), |case| {
+        cpu(1_000_000_000, 1_000_000_000, 1_200_000_000)(case);
+        case.evidence.account.as_mut().unwrap().all_seen = false; // one that ended took its time along
+    });
 }
 
 #[test]
