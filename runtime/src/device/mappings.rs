@@ -12,7 +12,7 @@ pub struct Mapping {
     pub resident: u64,
 }
 
-/// Files that this process has mapped and that are no program and no library: shared memory with a name is a file.
+/// Files that this process has mapped and that are no program, no library and no device: shared memory with a name is a file.
 /// `None` where the system does not say.
 pub fn file_mappings() -> Option<Vec<Mapping>> {
     Some(of(&fs::read_to_string("/proc/self/smaps").ok()?))
@@ -31,7 +31,9 @@ fn of(text: &str) -> Vec<Mapping> {
         }
     }
     let programs: Vec<&str> = found.iter().filter(|(_, runs, _)| *runs).map(|(name, _, _)| *name).collect();
-    let is_file = |name: &str| name.starts_with('/') && !programs.contains(&name);
+    // What a driver maps of its device has the device's name, and memory that is shared with children that of `/dev/zero`.
+    let is_device = |name: &str| name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
+    let is_file = |name: &str| name.starts_with('/') && !is_device(name) && !programs.contains(&name);
     found.iter().filter(|(name, _, _)| is_file(name)).map(|(_, _, mapping)| mapping.clone()).collect()
 }
 
@@ -63,12 +65,16 @@ Rss:                1000 kB
 Rss:                  24 kB
 7f0000400000-7f0000500000 rw-p 00000000 00:00 0
 Rss:                9999 kB
+7f0000600000-7f0000700000 rw-s 00000000 00:01 9 /dev/zero (deleted)
+Rss:                4096 kB
+7f0000800000-7f0000900000 rw-s 00000000 00:05 12 /dev/nvidia0
+Rss:                8192 kB
 7ffc00000000-7ffc00100000 rw-p 00000000 00:00 0 [stack]
 Rss:                  16 kB
 ";
 
     #[test]
-    fn files_are_found_and_programs_and_nameless_memory_are_not() {
+    fn files_are_found_and_programs_devices_and_nameless_memory_are_not() {
         let mapping = |start, end, resident| Mapping { at: start..end, resident };
         assert_eq!(
             of(SMAPS),
