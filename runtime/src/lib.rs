@@ -43,8 +43,9 @@ pub mod __private;
 
 pub use bencher::{
     Asked, Audit, Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Evidence,
-    Expected, Field, FieldKind, Held, Item, ItemBytes, Kept, KeptField, Key, Limits, Moments, Purpose, Ran,
-    Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket, Used, Whole, Work, Yield, skip,
+    Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key, Limits, Moments,
+    Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket, Used, Whole, Work,
+    Yield, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};

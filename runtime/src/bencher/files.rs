@@ -1,4 +1,4 @@
-//! What a subject of this process reads from files, writes to them, and has mapped.
+//! What a subject reads from files, writes to them, and has mapped.
 //!
 //! An epoch that is kept from one process to the next is kept in a file, or in memory that has the name of one.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Bencher;
 use crate::device::{Moved, Usage, file_mappings};
 
-/// Bytes that went between a subject of this process and files, while its pipeline was opened and gone through.
+/// Bytes that went between a subject and files, while its pipeline was opened and gone through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileUse {
     /// Bytes that calls read: from files, and from pipes and sockets too.
@@ -20,6 +20,10 @@ pub struct FileUse {
     pub mapped: u64,
     /// Whether it has processes of its own, with which it may have exchanged them.
     pub shared: bool,
+    /// Whether it is a worker: then `written` is what it wrote while its pipeline was opened, or what it has in the folder for
+    /// what it converts, and `read` what it read while it was measured; nothing is known of what it maps.
+    #[serde(default)]
+    pub worker: bool,
 }
 
 impl AddAssign<Moved> for FileUse {

@@ -8,8 +8,8 @@ use super::stream::empty;
 use super::watch::Watch;
 use super::yardstick::Yard;
 use super::{
-    Account, Bencher, Error, ErrorKind, Evidence, Expected, Kept, Limits, Phase, Purpose, Result, Spot,
-    Unstopped,
+    Account, Bencher, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Limits, Phase, Purpose, Result,
+    Spot, Unstopped,
 };
 use crate::device::Usage;
 use crate::metric::{Block, Direction, Entry, Ledger, Taken, Unit};
@@ -43,6 +43,9 @@ pub trait Remote {
 
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     fn grown(&self) -> Option<u64>;
+
+    /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where it is not known.
+    fn files(&self) -> Option<FileUse>;
 
     /// Within which limits it can be measured, where those that were `asked` would not show what its batches cost.
     fn limits(&self, asked: Limits) -> Limits {
@@ -259,6 +262,7 @@ impl Bencher {
             let state = &mut *self.state.borrow_mut();
             state.remote = true;
             (state.evidence.expected, state.evidence.grown) = (remote.expected(), remote.grown());
+            state.evidence.files = remote.files();
         }
         self.recharge_costs(remote.costs());
         if self.settings.purpose == Purpose::Verify {
@@ -274,6 +278,7 @@ impl Bencher {
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
         let ran = remote.run(epoch, limits)?;
+        self.state.borrow_mut().evidence.files = remote.files();
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
         self.enter(Phase::TearDown);
@@ -387,13 +392,14 @@ impl Bencher {
             self.recharge(Entry::Measured, entry, ran.ledger.get(entry));
         }
         let state = &mut *self.state.borrow_mut();
-        let Evidence { account, claimed, .. } = &mut state.evidence;
+        let Evidence { account, claimed, begun, .. } = &mut state.evidence;
         *account = Some(account_of(&ran, limits));
         *claimed = Some(ran.elements);
+        *begun = ran.restarts.len() as u64;
         let seen = &mut state.seen;
         if limits != self.settings.limits {
             seen.notes.push(format!(
-                "its batches are made many at a time: each pass has {} of them, from the first of the epoch on",
+                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is among them",
                 limits.batches
             ));
         }
@@ -620,6 +626,10 @@ mod tests {
 
         fn expected(&self) -> Option<Expected> {
             None
+        }
+
+        fn files(&self) -> Option<FileUse> {
+            Some(FileUse { written: 512, worker: true, ..FileUse::default() })
         }
 
         fn grown(&self) -> Option<u64> {

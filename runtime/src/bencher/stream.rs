@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::content::draw_secret;
 use super::count::Counter;
+use super::places::Whereabouts;
 use super::unstopped::unstopped;
 use super::watch::Watch;
 use super::window::Windows;
@@ -23,8 +24,10 @@ const SPOTS: usize = 4;
 const ROWS: u64 = 8;
 
 impl Bencher {
-    /// Times a stream: first one epoch without a stop, then passes of the profile's batches, each from a rewound source, its
-    /// warm-up batches left out, until enough has been measured. A source with whole passes is timed pass by pass instead.
+    /// Times a stream: first one epoch without a stop, then passes of the profile's batches until enough has been measured. A
+    /// source is rewound before the first pass, and where its epoch has no whole pass left; the warm-up batches are left out
+    /// then. One that does not say how long its epoch is ([`Source::expected`]) is rewound before every pass. A source with
+    /// whole passes is timed pass by pass instead.
     ///
     /// Samples are stamped consecutively: the end of one item is the start of the next. An item ends when the harness has
     /// seen all its bytes. In every pass batches are drawn from a secret, copied between two stamps from the slices that
@@ -178,6 +181,11 @@ struct Run {
     caught_up: u64,
     meanwhile: Meanwhile,
     passes: u64,
+    /// How often the epoch was begun for them; and whether it was for the pass in progress.
+    begun: u64,
+    is_first_of_epoch: bool,
+    /// Batches of an epoch; none where that is not known.
+    epoch: Option<u64>,
     /// Draws what is copied; no subject can foresee it.
     secret: SplitMix64,
     /// What was copied since it was hashed last.
@@ -185,6 +193,7 @@ struct Run {
     /// Where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
     view: Option<bool>,
+    whereabouts: Whereabouts,
     ran_out: bool,
     taken: Taken,
 }
@@ -207,10 +216,14 @@ impl Run {
             caught_up: 0,
             meanwhile: Meanwhile::of(bencher),
             passes: 0,
+            begun: 0,
+            is_first_of_epoch: true,
+            epoch: expected.map(|expected| expected.batches()),
             secret: SplitMix64::new(draw_secret()),
             copied: Vec::with_capacity(SPOTS),
             input: Vec::new(),
             view: None,
+            whereabouts: Whereabouts::default(),
             ran_out: false,
             taken: Taken::Items,
         }
@@ -227,6 +240,7 @@ impl Run {
             let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
             self.first = epoch.first_item;
             self.copied = epoch.copied;
+            self.whereabouts = Whereabouts::after(epoch.addresses);
             bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
             bencher.charge(Entry::Unstopped);
             self.windows.stand();
@@ -237,20 +251,10 @@ impl Run {
         }
         bencher.charge(Entry::Stopped);
         loop {
-            self.rewind(source)?;
-            bencher.charge(Entry::Begin);
-            let (due, begun) = (self.meanwhile.due(&self.windows), bencher.settings.clock.now());
-            if whole {
-                self.warm_up_pass(limits.warmup, source)?;
-            } else {
-                // The first item of the process is a metric of its own, so a measuring repeat leaves out one at least.
-                let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
-                self.warm_up(bencher, limits.warmup.max(first), source)?;
+            self.is_first_of_epoch = !self.goes_on(bencher, limits, source)?;
+            if self.is_first_of_epoch {
+                self.begin(bencher, limits, source)?;
             }
-            bencher.charge(Entry::WarmUp);
-            let warming_up = bencher.settings.clock.now() - begun;
-            self.catch_up(bencher, due.saturating_sub(warming_up), source)?;
-            bencher.charge(Entry::CaughtUp);
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
@@ -271,6 +275,42 @@ impl Run {
                 bencher.charge(Entry::Stopped);
             }
         }
+    }
+
+    /// Whether another pass follows in the same epoch, once what may have been made meanwhile is left out. The last batch of
+    /// an epoch may be a short one: such a pass stops before it.
+    fn goes_on(&mut self, bencher: &Bencher, limits: Limits, source: &mut dyn Source) -> Result<bool> {
+        let has_more = |of: &Self| of.epoch.is_some_and(|all| of.counter.at() + limits.batches < all);
+        if self.begun == 0 || !has_more(self) {
+            return Ok(false);
+        }
+        let due = self.meanwhile.due(&self.windows);
+        let is_more = self.catch_up(bencher, due, source)?;
+        bencher.charge(Entry::CaughtUp);
+        Ok(is_more && has_more(self))
+    }
+
+    /// Begins the epoch and leaves out what warms it up.
+    fn begin(&mut self, bencher: &Bencher, limits: Limits, source: &mut dyn Source) -> Result<()> {
+        self.begun += 1;
+        self.rewind(source)?;
+        bencher.charge(Entry::Begin);
+        let (due, begun) = (self.meanwhile.due(&self.windows), bencher.settings.clock.now());
+        if source.whole_pass() {
+            self.warm_up_pass(limits.warmup, source)?;
+        } else {
+            // The first item of the process is a metric of its own, so a measuring repeat leaves out one at least.
+            let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
+            self.warm_up(bencher, limits.warmup.max(first), source)?;
+        }
+        bencher.charge(Entry::WarmUp);
+        let warming_up = bencher.settings.clock.now() - begun;
+        if !self.catch_up(bencher, due.saturating_sub(warming_up), source)? {
+            self.ran_out = true;
+            self.rewind(source)?;
+        }
+        bencher.charge(Entry::CaughtUp);
+        Ok(())
     }
 
     fn rewind(&mut self, source: &mut dyn Source) -> Result<()> {
@@ -352,8 +392,8 @@ impl Run {
         Ok(())
     }
 
-    /// Leaves out items for so long, or to the end of the epoch.
-    fn catch_up(&mut self, bencher: &Bencher, due: Duration, source: &mut dyn Source) -> Result<()> {
+    /// Leaves out items for so long, or to the end of the epoch; whether it is not there yet.
+    fn catch_up(&mut self, bencher: &Bencher, due: Duration, source: &mut dyn Source) -> Result<bool> {
         let clock = &bencher.settings.clock;
         let begun = clock.now();
         while clock.now() - begun < due {
@@ -362,12 +402,11 @@ impl Run {
                 _ => self.leave_out(source)?,
             };
             if !is_more {
-                self.ran_out = true;
-                return self.rewind(source);
+                return Ok(false);
             }
             self.caught_up += 1;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Catches up within a pass.
@@ -377,7 +416,10 @@ impl Run {
             return Ok(());
         }
         bencher.charge(Entry::Measured);
-        self.catch_up(bencher, due, source)?;
+        if !self.catch_up(bencher, due, source)? {
+            self.ran_out |= self.is_first_of_epoch;
+            self.rewind(source)?;
+        }
         bencher.charge(Entry::CaughtUp);
         Ok(())
     }
@@ -397,7 +439,8 @@ impl Run {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
                 self.windows.close_at(last);
                 self.closed(source)?;
-                (ends, self.ran_out) = (ends + 1, true);
+                ends += 1;
+                self.ran_out |= self.is_first_of_epoch;
                 self.rewind(source)?;
                 match ends {
                     1 => self.catch_up_within(bencher, source)?,
@@ -411,7 +454,7 @@ impl Run {
             let spot = spots.last() == Some(&item);
             let (mut now, mut shown) = (last, 0);
             let mut copied = None;
-            let Self { counter, counted, windows, secret, passes, view, input, .. } = self;
+            let Self { counter, counted, windows, secret, passes, view, input, whereabouts, .. } = self;
             source.look(&mut |item| {
                 let at = counter.at();
                 let count = counter.see(item);
@@ -423,6 +466,7 @@ impl Run {
                     // Copied between two stamps and left out of every window alike.
                     windows.close_at(now);
                     *view = view.or(item.lies_in(input));
+                    whereabouts.look(at, item);
                     copied = Some(Copied::of(item, at, secret, *passes == 0));
                 }
             })?;
@@ -482,8 +526,19 @@ impl Run {
         while done < items {
             let asked = items - done;
             let meanwhile = self.meanwhile;
-            let Self { counter, counted, windows, secret, passes, copied, caught_up, view, input, .. } =
-                &mut *self;
+            let Self {
+                counter,
+                counted,
+                windows,
+                secret,
+                passes,
+                copied,
+                caught_up,
+                view,
+                input,
+                whereabouts,
+                ..
+            } = &mut *self;
             let mut shown = 0;
             let mut failed = Ok(());
             if left_out.is_none() {
@@ -507,6 +562,7 @@ impl Run {
                     spots.pop();
                     windows.close();
                     *view = view.or(item.lies_in(input));
+                    whereabouts.look(at, item);
                     match Copied::of(item, at, secret, *passes == 0) {
                         Ok(copy) => copied.push(copy),
                         Err(error) => failed = Err(error),
@@ -529,7 +585,8 @@ impl Run {
                 return Err(empty());
             }
             if more < asked {
-                (self.ran_out, left_out) = (true, None);
+                left_out = None;
+                self.ran_out |= self.is_first_of_epoch;
                 self.rewind(source)?;
                 if more > 0 {
                     self.catch_up_within(bencher, source)?;
@@ -548,6 +605,7 @@ impl Run {
         let state = &mut *bencher.state.borrow_mut();
         state.remote = self.elsewhere.is_some();
         (state.evidence.miscounted, state.evidence.view) = (self.counter.miscounted(), self.view);
+        (state.evidence.places, state.evidence.begun) = (self.whereabouts.found(), self.begun);
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
@@ -756,7 +814,7 @@ mod tests {
         let mut rows = Rows::new(100);
         let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
         assert_eq!(seen.samples, vec![1_000_000; 100]);
-        assert_eq!((seen.passes, seen.wall, seen.warmup), (5, 100_000_000, 15));
+        assert_eq!((seen.passes, seen.wall, seen.warmup), (5, 100_000_000, 6));
         assert_eq!((seen.elements, seen.bytes), (200, 1600));
         assert_eq!(seen.first_item, Some(1_000_000));
         assert!(seen.notes.is_empty(), "{:?}", seen.notes);
@@ -833,13 +891,26 @@ mod tests {
     }
 
     #[test]
+    fn passes_follow_each_other_and_the_epoch_is_begun_where_none_is_left_before_its_last_batch() {
+        // Three batches of warm-up and twenty of each pass. The last batch may be a short one.
+        for (batches, begun) in [(104, 1), (103, 2), (64, 2), (63, 3), (44, 3), (43, 5), (24, 5)] {
+            let stream = stream(Purpose::Measure, LIMITS, &mut Rows::new(batches)).unwrap();
+            assert_eq!((stream.seen.passes, stream.evidence.begun), (5, begun), "{batches} batches");
+            assert_eq!(stream.seen.warmup, 3 * begun);
+            assert_eq!(stream.seen.notes.len(), 0, "{:?}", stream.seen.notes);
+        }
+        let mut whole = Rows { whole: true, ..Rows::new(64) };
+        assert_eq!(stream(Purpose::Measure, LIMITS, &mut whole).unwrap().evidence.begun, 2);
+    }
+
+    #[test]
     fn the_ledger_of_a_stream_adds_up_to_its_life() {
         let mut rows = Rows::new(100);
         let (clock, before) = (rows.hand.clock(), rows.hand.clock().now());
         let ledger = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen.ledger;
         assert_eq!(Duration::from_nanos(ledger.sum()), clock.now() - before);
         assert_eq!(Duration::from_nanos(ledger.measured), Duration::from_millis(100));
-        assert_eq!(Duration::from_nanos(ledger.begin), Duration::from_secs(5));
+        assert_eq!(Duration::from_nanos(ledger.begin), Duration::from_secs(2));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::noise::process_ticks;
+use super::usage::Moved;
 
 /// The most memory this process has had resident so far, in bytes (`VmHWM`).
 ///
@@ -87,6 +88,17 @@ impl ProcessTree {
             sum = Some(sum.unwrap_or(0) + of("RssAnon:") + of("RssShmem:"));
         }
         sum
+    }
+
+    /// What calls of the tree's processes have read and written since they began, with those of children that they have waited
+    /// for. `None` where the system does not say.
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
+    pub fn moved(self) -> Option<Moved> {
+        let of = |process: &u32| Moved::read(&fs::read_to_string(format!("/proc/{process}/io")).ok()?);
+        self.processes().iter().filter_map(of).reduce(|sum, more| Moved {
+            read: sum.read.saturating_add(more.read),
+            written: sum.written.saturating_add(more.written),
+        })
     }
 
     /// CPU time of the tree since its processes began, with that of children that they have waited for; in steps of 10 ms.

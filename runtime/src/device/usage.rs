@@ -126,8 +126,15 @@ fn moved() -> Option<(Moved, u64)> {
     let mut buffer = [0; 512]; // seven lines of a name and a number
     let length = IO.with(|io| io.as_ref()?.read_at(&mut buffer, 0).ok())?;
     let text = std::str::from_utf8(&buffer[..length]).ok()?;
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    Some((Moved { read: field("rchar:")?, written: field("wchar:")? }, length as u64))
+    Some((Moved::read(text)?, length as u64))
+}
+
+impl Moved {
+    /// Reads a file `io` of a process, as `proc_pid_io(5)` has it.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        Some(Self { read: field("rchar:")?, written: field("wchar:")? })
+    }
 }
 
 impl Sub for Usage {

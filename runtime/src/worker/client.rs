@@ -17,8 +17,8 @@ use super::protocol::{
     Ask, Batch, Held as Handed, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION,
 };
 use crate::bencher::{
-    Asked, Audit, Costs, Count, Error, ErrorKind, Expected, Held, Kept, Limits, Ran, Remote, Result, Stopped,
-    Used, Whole, skip,
+    Asked, Audit, Costs, Count, Error, ErrorKind, Expected, FileUse, Held, Kept, Limits, Ran, Remote, Result,
+    Stopped, Used, Whole, skip,
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
@@ -90,6 +90,8 @@ struct Open {
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
     /// where the system does not say.
     grown: Option<u64>,
+    /// What it wrote while it was opened, and has read while it was measured.
+    files: Option<FileUse>,
     failed: bool,
 }
 
@@ -171,12 +173,19 @@ impl Worker {
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
-        let before = self.process.tree().own_memory();
+        let (before, moved) = (self.process.tree().own_memory(), self.process.tree().moved());
         let clock = self.process.clock().clone();
         let begun = clock.now();
         let answer = self.ask("opening a pipeline", &Ask::Open(message));
         let passed = clock.now() - begun;
-        let after = self.process.tree().own_memory();
+        let tree = self.process.tree();
+        let after = tree.own_memory();
+        let files = moved.zip(tree.moved()).map(|(before, after)| FileUse {
+            written: after.written.saturating_sub(before.written).max(size(&converted)),
+            shared: tree.processes().len() > 1,
+            worker: true,
+            ..FileUse::default()
+        });
         let what = match answer {
             Ok(Say::Opened(what)) => *what,
             Ok(other) => {
@@ -202,7 +211,7 @@ impl Worker {
         let active = what.backend.clone();
         let in_order = what.order == Order::Kept;
         let epoch = task.epoch.map(|epoch| Expected { in_order, ..epoch });
-        self.open = Some(Open { folder, exchange, what, epoch, on, grown, failed: false });
+        self.open = Some(Open { folder, exchange, what, epoch, on, grown, files, failed: false });
         if active != on.name() {
             self.close()?;
             let what =
@@ -403,8 +412,10 @@ impl Remote for Worker {
     fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
         let Limits { warmup, batches, min_time } = limits;
         let (clock, tree) = (self.process.clock().clone(), self.process.tree());
+        let moved = tree.moved();
         let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());
-        let ask = Ask::Run(Run { epoch, warmup, batches, min_time });
+        let all = self.expected().map_or(0, |expected| expected.batches());
+        let ask = Ask::Run(Run { epoch, all, warmup, batches, min_time });
         let ran = match self.ask("running the measured loop", &ask)? {
             Say::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
@@ -414,6 +425,11 @@ impl Remote for Worker {
         // Those that ended and were nobody's here took their processor time along.
         let all_seen = before.iter().all(|process| after.contains(process));
         let cpu_seen = tree.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+        if let (Some(Open { files: Some(files), .. }), Some(before), Some(after)) =
+            (&mut self.open, moved, tree.moved())
+        {
+            files.read = files.read.saturating_add(after.read.saturating_sub(before.read));
+        }
         if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
             return Err(Error::of(ErrorKind::Clock, what));
@@ -510,6 +526,10 @@ impl Remote for Worker {
         self.open.as_ref().and_then(|open| open.epoch)
     }
 
+    fn files(&self) -> Option<FileUse> {
+        self.open.as_ref().and_then(|open| open.files)
+    }
+
     fn grown(&self) -> Option<u64> {
         self.open.as_ref().and_then(|open| open.grown)
     }
@@ -537,6 +557,17 @@ impl From<Usage> for Used {
             involuntary_switches: involuntary,
         }
     }
+}
+
+/// Bytes of the files in a folder and all below it; those that cannot be looked at count for nothing.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let of = |entry: fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size(&entry.path()),
+        Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |found| found.len()),
+        _ => 0,
+    };
+    entries.map(of).fold(0, u64::saturating_add)
 }
 
 fn nothing_open() -> Error {

@@ -47,6 +47,8 @@ pub(super) struct Unstopped {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Run {
     pub(super) epoch: u64,
+    /// Batches of the epoch; 0 where that is not known.
+    pub(super) all: u64,
     pub(super) warmup: u64,
     pub(super) batches: u64,
     #[serde(serialize_with = "nanoseconds")]
@@ -392,7 +394,7 @@ mod tests {
     #[test]
     fn asks_are_written_as_on_the_page() {
         let page = page();
-        let run = Run { epoch: 0, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
+        let run = Run { epoch: 0, all: 157, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
         let asks = [
             Ask::Verify { epoch: 0 },
             Ask::Next {},

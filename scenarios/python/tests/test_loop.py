@@ -105,6 +105,31 @@ def test_another_epoch_than_the_first_is_gone_through_where_it_is_asked_for(slow
     assert loader.began == [3, 3]
 
 
+@pytest.mark.parametrize("batches", [1, 2, 4])
+def test_passes_follow_each_other_and_the_epoch_is_begun_where_none_is_left_before_its_last_batch(slow, batches):
+    loader = slow(0, SECOND)
+    epoch = len(whole_batches(loader))
+    loader.began.clear()
+    # One of warm-up, then passes: the last batch may be a short one.
+    passes = (epoch - 2) // batches
+    ran = loop.run(loader, 1, batches, passes * batches * SECOND, all_batches=epoch)
+    assert (ran.passes, len(loader.began), ran.ran_out) == (passes, 1, False)
+    ran = loop.run(loader, 1, batches, (passes + 1) * batches * SECOND, all_batches=epoch)
+    assert (ran.passes, len(ran.restarts), ran.ran_out, ran.warmup) == (passes + 1, 2, False, 2)
+
+
+def test_what_was_made_between_two_passes_is_left_out_and_may_be_the_end_of_the_epoch(slow, monkeypatch):
+    loader = slow(0, SECOND)
+    epoch = len(whole_batches(loader))
+    stood = iter([SECOND, 1000 * SECOND])
+    monkeypatch.setattr(loop.Clock, "stood_at_work", lambda clock, unseen: next(stood, 0))
+    there(monkeypatch, 0)
+    ran = loop.run(loader, 1, 1, 3 * SECOND, all_batches=epoch)
+    # One is gone after the first pass; after the second all are, and the epoch is begun for the third.
+    assert (ran.passes, len(ran.restarts), ran.ran_out) == (3, 2, False)
+    assert ran.caught_up == epoch - 3, "all but those of the warm-up and of two passes"
+
+
 def test_every_pass_is_checked_the_first_by_four_whole_batches_and_any_later_by_a_part_of_one(slow):
     loader = slow(0, SECOND)
     ran = loop.run(loader, 1, 5, 200 * SECOND)

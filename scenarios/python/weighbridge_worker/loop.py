@@ -187,13 +187,18 @@ class Clock:
 class Run:
     """Passes over an epoch, in progress."""
 
-    def __init__(self, loader: Loader, epoch: int) -> None:
+    def __init__(self, loader: Loader, epoch: int, of: int = 0) -> None:
         self.ledger = Ledger(now())  # before anything else: this is when the request came
         self.loader, self.epoch, self.measured = loader, epoch, Measured()
+        self.of = of  # batches of the epoch; 0 where that is not known
+        self.is_first_of_epoch = True  # whether the epoch was begun for the pass in progress
         self.clock = Clock(self.measured, self.ledger)
         self.copies = spots.Copies()
         self.device = loader.device
         self.handed_out = 0  # batches since the epoch was begun
+        # The last batch, which stays until the next one is there, as it does in any loop. A heap whose batches have all been
+        # freed goes back to the system: 18 page faults a batch were seen, since every pass touched its memory anew.
+        self.last: Batch | None = None
 
     def begin(self) -> Iterator[Batch]:
         """Begins the epoch anew, with the clock stopped."""
@@ -219,6 +224,7 @@ class Run:
                 iterator, rewound = self.rewind(rewound), True
                 continue
             weigh(batch)
+            self.last = batch
             if measured.first is None:
                 measured.first = now() - start
             rewound = False
@@ -228,31 +234,35 @@ class Run:
         self.ledger.turn("stopped", now())
         return iterator
 
-    def catch_up(self, iterator: Iterator[Batch]) -> Iterator[Batch]:
+    def catch_up(self, iterator: Iterator[Batch]) -> bool:
         """Leaves out batches for as long as the clock has stood, where some may have been made meanwhile: they come
-        first, and each measured one is waited for.
+        first, and each measured one is waited for. Whether the epoch has not ended.
         """
         due = self.clock.stood_at_work(unseen=self.device is not HOST)
         if not due:
-            return iterator
+            return True
         self.clock.leave_out("caught_up")
-        begun = now()
-        while now() - begun < due:
+        begun, is_more = now(), True
+        while is_more and now() - begun < due:
             batch = next(iterator, None)
-            if batch is None:
-                iterator = self.rewind(False)
-                break
-            self.device.weigh(batch)
-            self.handed_out += 1
-            self.measured.caught_up += 1
+            is_more = batch is not None
+            if batch is not None:
+                self.device.weigh(batch)
+                self.last = batch
+                self.handed_out += 1
+                self.measured.caught_up += 1
         self.ledger.turn("stopped", now())
-        return iterator
+        return is_more
+
+    def has_pass(self, batches: int) -> bool:
+        """Whether the epoch has another pass. Its last batch may be a short one: such a pass stops before it."""
+        return self.measured.passes > 0 and self.handed_out + batches < self.of
 
     def rewind(self, rewound: bool) -> Iterator[Batch]:
         """Goes back to the beginning at the end of the data."""
         if rewound:
             raise Empty("the epoch is empty: it gave no batch after it was begun")
-        self.measured.ran_out = True
+        self.measured.ran_out |= self.is_first_of_epoch
         return self.begin()
 
     @property
@@ -269,13 +279,14 @@ class Run:
         passes, whole = self.measured.passes, self.first_pass
         self.copies.add(spots.copied(self.device, batch, passes, whole=whole, place=place))
 
-    def measure(self, iterator: Iterator[Batch], batches: int) -> None:
-        """One pass over so many batches."""
+    def measure(self, iterator: Iterator[Batch], batches: int) -> Iterator[Batch]:
+        """One pass over so many batches; what is left of the epoch."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
         done, rewound, elements, size = 0, False, 0, 0
         stamped, add, numpys, device = now, samples.append, ndarray, self.device  # names that are looked up at once
         weigh, on_host = device.weigh, device is HOST
         held_at, audited = spots.drawn(self.due, batches), self.first_pass
+        batch, self.last = self.last, None
         start = last = clock.start()
         while done < batches:
             # Up to the next batch that is copied, so that nothing between two stamps looks for it.
@@ -300,7 +311,7 @@ class Run:
                     last = stamp
                     elements += count
                     size += weight
-                if audited and held_at and len(samples) - before == goal - done:
+                if audited and held_at and batch is not None and len(samples) - before == goal - done:
                     self.audit([batch])  # before anything else: what is pending goes on meanwhile
             measured.wall += last - start
             clock.stop(last)
@@ -310,17 +321,21 @@ class Run:
             if done < goal:
                 # The end of the data is no batch: the clock has stopped at the last stamp.
                 iterator, rewound = self.rewind(rewound and not taken), True
-            elif held_at:
+            elif held_at and batch is not None:
                 # Copied between two stamps, with the clock stopped.
                 self.keep(batch, self.handed_out - 1)
                 held_at.pop(0)
                 if done < batches:
-                    iterator, rewound = self.catch_up(iterator), False
+                    if not self.catch_up(iterator):
+                        iterator = self.rewind(False)
+                    rewound, batch, self.last = False, self.last or batch, None
             if done < batches:
                 start = last = clock.start()
+        self.last = batch
         measured.elements += elements
         measured.bytes += size
         measured.passes += 1
+        return iterator
 
     def audit(self, batches: list[Batch]) -> None:
         """Looks what the device had still to do for batches whose time was taken, and what it costs to look."""
@@ -399,21 +414,37 @@ def nowhere(held: list[Held]) -> list[dict[str, Any]]:
 
 
 def run(
-    loader: Loader, warmup: int, batches: int, min_time: int, epoch: int = 0, hand_over: HandOver = nowhere
+    loader: Loader,
+    warmup: int,
+    batches: int,
+    min_time: int,
+    epoch: int = 0,
+    hand_over: HandOver = nowhere,
+    all_batches: int = 0,
 ) -> Measured:
-    """Passes over an epoch, each from its beginning, until the clock has run for `min_time`, or has stood for long."""
-    of = Run(loader, epoch)
+    """Passes over an epoch, one after the other, until the clock has run for `min_time`, or has stood for long.
+
+    The epoch is begun anew where it has no whole pass left, and before every pass where its length is not known.
+    """
+    of = Run(loader, epoch, all_batches)
     measured = of.measured
+    iterator: Iterator[Batch] = iter(())
     try:
         while True:
-            iterator = of.begin()
-            if loader.whole_pass:
-                of.scan(max(warmup, of.first_pass), timed=False)
+            whole = loader.whole_pass
+            goes_on = of.has_pass(batches) and (whole or of.catch_up(iterator)) and of.has_pass(batches)
+            of.is_first_of_epoch = not goes_on
+            if not goes_on:
+                iterator = of.begin()
+                # The pipeline's first batch is a figure of its own: at least one is left out before it is measured.
+                if whole:
+                    of.scan(max(warmup, of.first_pass), timed=False)
+                else:
+                    iterator = of.warm_up(iterator, max(warmup, measured.first is None))
+            if whole:
                 of.scan(batches)
             else:
-                # The pipeline's first batch is a figure of its own: at least one is left out before it is measured.
-                iterator = of.warm_up(iterator, max(warmup, measured.first is None))
-                of.measure(iterator, batches)
+                iterator = of.measure(iterator, batches)
             if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
                 return of.hand_over(hand_over)
     finally:

@@ -202,7 +202,8 @@ class Server:
     def on_run(self, message: Message) -> tuple[str, Message]:
         case = self._open()
         limits = (message["warmup"], message["batches"], message["min_time"])
-        return "ran", loop.run(case.loader, *limits, message.get("epoch", 0), case.hand_over).said()
+        epoch, of = message.get("epoch", 0), message.get("all", 0)
+        return "ran", loop.run(case.loader, *limits, epoch, case.hand_over, of).said()
 
     def on_epoch(self, message: Message) -> tuple[str, Message]:
         case = self._open()

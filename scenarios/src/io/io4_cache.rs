@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Asked, Costs, Expected, Kept, Limits, Needs, Ran, Remote, Whole};
+use weighbridge::{Asked, Costs, Expected, FileUse, Kept, Limits, Needs, Ran, Remote, Whole};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
@@ -172,6 +172,10 @@ impl Remote for Later<'_> {
     }
 
     /// A cache is memory that was made before, and is what this scenario measures.
+    fn files(&self) -> Option<FileUse> {
+        None
+    }
+
     fn grown(&self) -> Option<u64> {
         None
     }

@@ -106,8 +106,7 @@ pub(super) const LIES: &[Lie] = &[
     lie("elsewhere", "made-by-a-thread", ALL, &["outside", "unstopped"]),
     twin("elsewhere", "prefetches", ALL),
     twin("elsewhere", "dear-open", ALL),
-    // Of a pipeline that copies, what is remembered comes three times as fast: a caveat, as docs/truth.md says.
-    lie("remembered", "kept-in-memory", TRANSFORMED, &["unstopped", "outside"]),
+    lie("remembered", "kept-in-memory", ALL, &["unstopped", "outside"]),
     lie("remembered", "kept-on-disk", WIDER, &["files", "spot-check"]),
     twin("remembered", "four-buffers", ALL),
     lie("whole-pass", "not-made", ALL, &["spot-check"]),

@@ -35,7 +35,7 @@ fn miscounted(one: &One<'_>) -> Option<String> {
 /// What a worker says of all its measured batches together.
 fn overclaimed(one: &One<'_>) -> Option<String> {
     let (claimed, expected) = (one.evidence.claimed?, one.evidence.expected?);
-    let due = due(one.seen, &expected);
+    let due = due(one.seen, one.evidence.begun, &expected);
     let right = match due {
         Due::Exactly(elements) => claimed == elements,
         Due::AtMost(elements) => claimed <= elements,
@@ -58,16 +58,20 @@ enum Due {
 }
 
 /// How many elements measured batches hold: where they come in order and the epoch did not end within a pass that is known,
-/// else how many there can be.
-fn due(seen: &Observation, expected: &Expected) -> Due {
+/// else how many there can be. Passes that follow others in an epoch stop before its last batch.
+fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
     let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
     let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
     let most = batches.saturating_mul(expected.batch);
     let passes = (*passes).max(1);
-    let (of_pass, skipped) = (batches / passes, warmup / passes);
+    let begun = if begun == 0 { passes } else { begun }; // a run of an earlier version
+    let (of_pass, skipped) = (batches / passes, warmup / begun);
     let ran_out = seen.notes.iter().any(|note| note.contains("too small for a pass"));
-    if ran_out || !expected.in_order || *caught_up > 0 || warmup % passes != 0 {
+    if ran_out || !expected.in_order || *caught_up > 0 || warmup % begun != 0 {
         return Due::AtMost(most);
+    }
+    if begun < passes {
+        return Due::Exactly(most);
     }
     let sum = |from: u64, batches: u64| {
         let from = from.saturating_mul(expected.batch);

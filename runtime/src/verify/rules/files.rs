@@ -11,8 +11,10 @@ pub(super) const RULE: Rule = Rule {
     lie: "an epoch is kept in a file, or in shared memory, by the process that made it for the next one, of this run or a later one",
     looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone through, in every repeat, \
             the unmeasured one too: two fifths of an epoch of prepared batches, and the data set once besides. Where batches \
-            are no larger than what they are made from, or other processes take part, it is a caveat",
-    blind: "the files of workers, which bring data into their own formats; what a process of somebody else's hands over; \
+            are no larger than what they are made from, or other processes take part, it is a caveat. A worker may bring data \
+            into a form of its own: what it writes meanwhile may not be four fifths of an epoch whose batches are two and a \
+            half times as large as what they are made from; to read so much for each epoch is a caveat",
+    blind: "what a worker writes or reads beyond those bounds or maps; what a process of somebody else's hands over; \
             pipelines without transforms, whose batches are in the data set's own file already",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_is_kept_in_a_file_is_told",
@@ -32,12 +34,23 @@ const COUNTERS: f64 = (128 << 20) as f64;
 /// From here on batches are larger than what they are made from, and a copy of the one is none of the other.
 const WIDER: f64 = 1.5;
 
+/// What a worker may write in forms of its own: twice the data set (two copies, or tar files of small elements) was the most
+/// of any framework. From here on batches are so much larger that this is less than [`PREPARED`] of an epoch of them.
+const MUCH_WIDER: f64 = 2.5;
+const PREPARED: f64 = 0.8;
+
+/// An epoch of a worker's smaller than this cannot be told from what its system keeps for itself, in bytes.
+const LEAST_OF_WORKER: u64 = 32 << 20;
+
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     each_repeat(examined, |one| {
         let (files, expected) = (one.evidence.files?, one.evidence.expected?);
         let caches = one.work.is_some_and(|work| work.ticket.transforms.iter().any(|name| name == "cache"));
         if caches || !expected.transforms {
             return None;
+        }
+        if files.worker {
+            return prepared(one, files, expected);
         }
         let wider = expected.bytes as f64 > expected.source as f64 * WIDER;
         let certain = wider && !files.shared;
@@ -51,6 +64,32 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         );
         Some((severity, detail))
     })
+}
+
+/// An epoch that a worker has made while it brought data into a form of its own, or that it reads from a file.
+fn prepared(one: &One<'_>, files: FileUse, expected: Expected) -> Option<(Severity, String)> {
+    let (epoch, source) = (expected.bytes as f64, expected.source as f64);
+    if expected.bytes < LEAST_OF_WORKER || epoch < source * MUCH_WIDER {
+        return None;
+    }
+    let (bytes, severity, what) = if files.written as f64 >= epoch * PREPARED {
+        (files.written, Severity::Fail, "wrote or keeps")
+    } else if expected.in_memory
+        && one.is_measured()
+        && files.read as f64 >= epoch * PREPARED * epochs(one, expected).max(1.0)
+    {
+        (files.read, Severity::Caveat, "read")
+    } else {
+        return None;
+    };
+    let mebibytes = |bytes: u64| bytes >> 20;
+    let detail = format!(
+        "it {what} {} MiB in files; the data set has {} MiB, and an epoch of its batches {} MiB",
+        mebibytes(bytes),
+        mebibytes(expected.source),
+        mebibytes(expected.bytes)
+    );
+    Some((severity, detail))
 }
 
 /// The first thing that is as large as a good part of an epoch.

@@ -123,7 +123,7 @@ fn is_work(one: &One<'_>) -> bool {
     let Some(account) = &one.evidence.account else { return true };
     let Some(stopped) = account.stopped.cpu else { return !one.has_processes() };
     !one.has_processes()
-        && stopped / one.seen.passes.max(1) >= LEAST_BEGINNING
+        && stopped / one.evidence.begun.max(1) >= LEAST_BEGINNING
         && account.running.is_some_and(|running| stopped > running)
 }
 

@@ -2,7 +2,7 @@
 
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
-use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted};
+use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted, Places};
 use crate::metric::{Audit as DeviceAudit, Custom, Direction, OnDevice, Returns, Taken, Unit};
 use crate::registry::Equivalence;
 use crate::verify::{Agreement, Severity};
@@ -127,6 +127,14 @@ fn elements_are_as_many_as_the_specification_says() {
         (case.seen.wall, case.seen.elements) = (3_000_000, 130);
         case.evidence.account = None;
     });
+    // Passes that follow others in an epoch end before its last batch, whatever was left out before.
+    let follow = |case: &mut super::fixture::Case, claimed| {
+        case.evidence.expected = Some(short);
+        (case.seen.warmup, case.seen.passes, case.evidence.begun) = (6, 4, 2);
+        case.evidence.claimed = Some(claimed);
+    };
+    passes(honest_worker(), |case| follow(case, 1_000));
+    fails(honest_worker(), |case| follow(case, 980), "count", "which hold 1000");
     passes(honest_worker(), |case| {
         case.seen.notes.push("the data set is too small for a pass of 20 batches".into());
         case.evidence.claimed = Some(980);
@@ -188,6 +196,21 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     };
     passes(honest(), |case| copies(case, 390));
     fails(honest(), |case| copies(case, 700), "unstopped", "takes 7.1 times as long");
+    // Who hands out again what was kept has batches lie where they lay before. Half the bound is enough then.
+    let kept = |case: &mut super::fixture::Case, milliseconds, [places, addresses, again, same]: [u64; 4]| {
+        copies(case, milliseconds);
+        case.evidence.places = Places { places, addresses, again, same };
+    };
+    fails(
+        honest(),
+        |case| kept(case, 300, [20, 20, 40, 40]),
+        "unstopped",
+        "from where they lay in an earlier pass",
+    );
+    passes(honest(), |case| kept(case, 190, [20, 20, 40, 40])); // nothing is gained by it
+    passes(honest(), |case| kept(case, 300, [20, 4, 40, 40])); // a few buffers in turns
+    passes(honest(), |case| kept(case, 300, [20, 20, 40, 20])); // an allocator's choice
+    passes(honest(), |case| kept(case, 300, [20, 20, 3, 3])); // chance
     passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
@@ -212,9 +235,9 @@ fn what_is_made_before_a_pass_is_told() {
         "beginning epochs took 900ms",
     );
     // Threads of a worker that wait for each other, or a graph that is made anew: it is no work, or little for each.
-    for (passes, cpu, fails_it) in [(1, 60_000_000, true), (1, 40_000_000, false), (20, 900_000_000, false)] {
+    for (begun, cpu, fails_it) in [(1, 60_000_000, true), (1, 40_000_000, false), (20, 900_000_000, false)] {
         let (rule, fail, said) = found(honest_worker(), |case| {
-            (case.seen.ledger.begin, case.seen.passes) = (900_000_000, passes);
+            (case.seen.ledger.begin, case.evidence.begun) = (900_000_000, begun);
             case.evidence.account.as_mut().unwrap().stopped.cpu = Some(cpu);
         })
         .expect("it is found");
@@ -398,6 +421,23 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     caveat(|case| {
         case.evidence.files = Some(FileUse { mapped: 60 << 20, ..FileUse::default() });
         case.evidence.expected = Some(Expected { source: EPOCH.bytes, ..EPOCH });
+    });
+    // A worker has the data set twice in a form of its own; an epoch of batches it may not have.
+    let worker = |files: FileUse| {
+        move |case: &mut super::fixture::Case| {
+            case.evidence.files = Some(FileUse { worker: true, shared: true, ..files });
+        }
+    };
+    let written = |mebibytes: u64| FileUse { written: mebibytes << 20, ..FileUse::default() };
+    passes(honest(), worker(written(30)));
+    fails(honest(), worker(written(50)), "files", "wrote or keeps 50 MiB in files");
+    caveat(|case| {
+        case.evidence.files = Some(FileUse { read: 60 << 20, worker: true, ..FileUse::default() });
+    });
+    passes(honest(), worker(FileUse { read: 40 << 20, ..FileUse::default() }));
+    passes(honest(), |case| {
+        worker(written(50))(case); // twice as large as what they are made from: it may be two copies of that
+        case.evidence.expected = Some(Expected { source: EPOCH.bytes / 2, ..EPOCH });
     });
     // Nothing is prepared, so that nothing is kept; and a cache is what was asked for.
     passes(honest(), |case| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weighbridge::worker::{Order, Worker};
 use weighbridge::{
-    Asked, Costs, Count, Error, Expected, FieldKind, Kept, Limits, Ran, Remote, Result, Used, Whole,
+    Asked, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Limits, Ran, Remote, Result, Used, Whole,
 };
 
 use crate::contract::{Batch, Epochs, Executed, Rank};
@@ -134,6 +134,10 @@ impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
 
     fn expected(&self) -> Option<Expected> {
         self.worker.expected()
+    }
+
+    fn files(&self) -> Option<FileUse> {
+        self.worker.files()
     }
 
     fn grown(&self) -> Option<u64> {
