@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Unstopped;
 use crate::metric::Entry;
 
 /// What a repeat is for.
@@ -23,7 +24,7 @@ pub enum Purpose {
 pub struct Limits {
     /// Batches (streamed items, or blocks of iterations) left out at the start of each pass.
     pub warmup: u64,
-    /// Batches of one pass, and the least that is measured.
+    /// Batches of one pass at least, and the least that is measured.
     pub batches: u64,
     /// Passes repeat until this much has been measured.
     pub min_time: Duration,
@@ -32,7 +33,26 @@ pub struct Limits {
 impl Limits {
     /// The least that shows that a case works: two batches.
     pub const SMOKE: Self = Self { warmup: 0, batches: 2, min_time: Duration::ZERO };
+
+    /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that were asked for are
+    /// shorter. `epoch` has what a batch takes.
+    pub(super) fn stretched(self, epoch: &Unstopped, all: Option<u64>) -> Self {
+        let others = epoch.wall.saturating_sub(epoch.begin + epoch.first + epoch.copied);
+        let (Some(all), Some(each)) = (all, others.checked_div(epoch.batches.saturating_sub(1))) else {
+            return self;
+        };
+        let pass = PASS.min(self.min_time / PASSES).as_nanos() as u64 / each.max(1);
+        let room = all.saturating_sub(self.warmup.max(1) + 1); // the last batch may be a short one
+        Self { batches: self.batches.max(pass.min(room)), ..self }
+    }
 }
+
+/// How long a pass over a stream is. Between two passes the clock is stopped, counters are looked at, and what was copied is put
+/// away: that leaves caches cold, and made 20 batches of a worker 0.14 ms slower, with batches of 20 us.
+const PASS: Duration = Duration::from_millis(10);
+
+/// How many passes are measured at least.
+const PASSES: u32 = 10;
 
 /// Where in its life a repeat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,5 +87,37 @@ impl Phase {
             Self::Timed => "timed region",
             Self::TearDown => "tear-down",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_takes_ten_milliseconds_or_a_tenth_of_what_is_measured_or_an_epoch_but_no_less_than_was_asked_for()
+     {
+        let limits =
+            |milliseconds| Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(milliseconds) };
+        // 2 ms to begin, 3 ms for the first batch, and 100 us for each of 100 more, during which copies took 1 ms.
+        let epoch = Unstopped {
+            wall: 16_000_000,
+            begin: 2_000_000,
+            first: 3_000_000,
+            copied: 1_000_000,
+            batches: 101,
+            ..Unstopped::default()
+        };
+        let batches = |limits: Limits, all| limits.stretched(&epoch, all).batches;
+        assert_eq!(batches(limits(100), Some(1_000)), 100);
+        assert_eq!(batches(limits(50), Some(1_000)), 50);
+        assert_eq!(batches(limits(100), Some(84)), 80, "three warm up, and the last batch may be short");
+        assert_eq!(batches(limits(10), Some(1_000)), 20);
+        assert_eq!(batches(limits(100), Some(10)), 20);
+        assert_eq!(batches(limits(100), None), 20);
+        let one = Unstopped { batches: 1, ..epoch };
+        assert_eq!(limits(100).stretched(&one, Some(1_000)).batches, 20, "what a batch takes is not known");
+        let none = Unstopped { wall: 0, ..epoch };
+        assert_eq!(limits(100).stretched(&none, Some(1_000)).batches, 996, "and nothing is divided by");
     }
 }

@@ -41,6 +41,11 @@ pub trait Remote {
     /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
     fn expected(&self) -> Option<Expected>;
 
+    /// Whether many batches run in one call, so that a pass is a sample.
+    fn whole_pass(&self) -> bool {
+        false
+    }
+
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     fn grown(&self) -> Option<u64>;
 
@@ -268,9 +273,13 @@ impl Bencher {
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote, epoch);
         }
-        let limits = remote.limits(self.settings.limits);
+        let mut limits = remote.limits(self.settings.limits);
+        let is_lumpy = limits != self.settings.limits;
         if limits.min_time > Duration::ZERO {
-            self.unstopped_remote(remote, epoch, limits)?;
+            let seen = self.unstopped_remote(remote, epoch, limits)?;
+            if !remote.whole_pass() {
+                limits = limits.stretched(&seen, remote.expected().map(|expected| expected.batches()));
+            }
             self.charge(Entry::Unstopped);
         }
         let yard = Yard::begin(self.settings.purpose, limits);
@@ -285,6 +294,12 @@ impl Bencher {
         check(&ran, limits)?;
         self.take_spots(&ran.held)?;
         self.hand_in_costs(remote.costs(), &ran);
+        if is_lumpy {
+            self.state.borrow_mut().seen.notes.push(format!(
+                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is among them",
+                limits.batches
+            ));
+        }
         self.hand_in_remote(ran, limits, watch, yard);
         self.note_copy();
         Ok(())
@@ -297,7 +312,7 @@ impl Bencher {
     }
 
     /// An epoch without a stop, before anything else is asked for.
-    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, limits: Limits) -> Result<()> {
+    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, limits: Limits) -> Result<Unstopped> {
         let least = limits.warmup + limits.batches;
         let batches = remote.expected().map_or(least, |expected| expected.batches());
         let limit = Some(super::unstopped::limit(limits));
@@ -318,7 +333,7 @@ impl Bencher {
         };
         self.take_spots(&whole.held)?;
         self.state.borrow_mut().evidence.unstopped = Some(seen);
-        Ok(())
+        Ok(seen)
     }
 
     /// Hashes copies.
@@ -397,12 +412,6 @@ impl Bencher {
         *claimed = Some(ran.elements);
         *begun = ran.restarts.len() as u64;
         let seen = &mut state.seen;
-        if limits != self.settings.limits {
-            seen.notes.push(format!(
-                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is among them",
-                limits.batches
-            ));
-        }
         if ran.ran_out {
             seen.notes.push(super::stream::too_small(limits));
         }

@@ -24,8 +24,8 @@ const SPOTS: usize = 4;
 const ROWS: u64 = 8;
 
 impl Bencher {
-    /// Times a stream: first one epoch without a stop, then passes of the profile's batches until enough has been measured. A
-    /// source is rewound before the first pass, and where its epoch has no whole pass left; the warm-up batches are left out
+    /// Times a stream: first one epoch without a stop, then passes of the profile's batches, or of 10 ms, until enough has been
+    /// measured. A source is rewound before the first pass, and where its epoch has no whole pass left; the warm-up batches are left out
     /// then. One that does not say how long its epoch is ([`Source::expected`]) is rewound before every pass. A source with
     /// whole passes is timed pass by pass instead.
     ///
@@ -230,7 +230,7 @@ impl Run {
     }
 
     fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
-        let limits = bencher.settings.limits;
+        let mut limits = bencher.settings.limits;
         let whole = source.whole_pass();
         self.input = source.input();
         if whole {
@@ -241,6 +241,9 @@ impl Run {
             self.first = epoch.first_item;
             self.copied = epoch.copied;
             self.whereabouts = Whereabouts::after(epoch.addresses);
+            if !whole {
+                limits = limits.stretched(&epoch.seen, self.epoch);
+            }
             bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
             bencher.charge(Entry::Unstopped);
             self.windows.stand();

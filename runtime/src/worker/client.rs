@@ -526,6 +526,10 @@ impl Remote for Worker {
         self.open.as_ref().and_then(|open| open.epoch)
     }
 
+    fn whole_pass(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.what.whole_pass)
+    }
+
     fn files(&self) -> Option<FileUse> {
         self.open.as_ref().and_then(|open| open.files)
     }

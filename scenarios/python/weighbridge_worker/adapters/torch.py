@@ -45,6 +45,11 @@ class Batches(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 
 
+def as_it_is(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Nothing is left to convert: batches are tensors. (`default_convert` copies the dict and looks at each field.)"""
+    return batch
+
+
 class InOrder(torch.utils.data.Sampler[Key]):
     """The batches of an epoch, one after the other."""
 
@@ -90,6 +95,7 @@ class Torch(Loader):
             Batches(Program(pipeline, data.sources), self.reader),
             sampler=self.sampler,
             batch_size=None,
+            collate_fn=as_it_is,
             num_workers=workers,
             persistent_workers=workers > 0,
             pin_memory=self.device is not HOST,

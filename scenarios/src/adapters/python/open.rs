@@ -136,6 +136,10 @@ impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
         self.worker.expected()
     }
 
+    fn whole_pass(&self) -> bool {
+        self.worker.whole_pass()
+    }
+
     fn files(&self) -> Option<FileUse> {
         self.worker.files()
     }
