@@ -321,6 +321,7 @@ class Worker:
         ledger.turn("handed_over", now())
         held = self.put_all(copies.first + copies.later)
         ledger.turn("stopped", now())
+        self.channel.send("beat", doing="telling what was measured")  # whose account ends here
         self.channel.send(
             "ran",
             samples=samples,

@@ -22,8 +22,6 @@ pub struct Evidence {
     pub compared: Option<Compared>,
     /// An epoch without a stop.
     pub unstopped: Option<Unstopped>,
-    /// Where the batches lie that were copied out of measured passes.
-    pub places: Places,
     /// What a worker says of its time, beside what the harness saw of it.
     pub account: Option<Account>,
     /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of both.
@@ -203,20 +201,6 @@ pub struct Unstopped {
     /// Bytes from the lowest of them to the highest.
     #[serde(default)]
     pub span: u64,
-}
-
-/// Where the batches lie that were copied out of measured passes, at addresses that none had in the epoch without a stop; all
-/// nought where they lie in another process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Places {
-    /// Places of the epoch that were looked at.
-    pub places: u64,
-    /// Different addresses of the batches there, each place's last one.
-    pub addresses: u64,
-    /// Looks at a place that had been looked at before.
-    pub again: u64,
-    /// Of them, those at which the batch lay where it had lain before.
-    pub same: u64,
 }
 
 /// What a worker says of a measured run beside what the harness saw. Times in nanoseconds.

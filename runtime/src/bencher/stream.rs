@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::content::draw_secret;
 use super::count::Counter;
-use super::places::Whereabouts;
 use super::unstopped::unstopped;
 use super::watch::Watch;
 use super::window::Windows;
@@ -193,7 +192,6 @@ struct Run {
     /// Where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
     view: Option<bool>,
-    whereabouts: Whereabouts,
     ran_out: bool,
     taken: Taken,
 }
@@ -223,7 +221,6 @@ impl Run {
             copied: Vec::with_capacity(SPOTS),
             input: Vec::new(),
             view: None,
-            whereabouts: Whereabouts::default(),
             ran_out: false,
             taken: Taken::Items,
         }
@@ -240,7 +237,6 @@ impl Run {
             let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
             self.first = epoch.first_item;
             self.copied = epoch.copied;
-            self.whereabouts = Whereabouts::after(epoch.addresses);
             if !whole {
                 limits = limits.stretched(&epoch.seen, self.epoch);
             }
@@ -457,7 +453,7 @@ impl Run {
             let spot = spots.last() == Some(&item);
             let (mut now, mut shown) = (last, 0);
             let mut copied = None;
-            let Self { counter, counted, windows, secret, passes, view, input, whereabouts, .. } = self;
+            let Self { counter, counted, windows, secret, passes, view, input, .. } = self;
             source.look(&mut |item| {
                 let at = counter.at();
                 let count = counter.see(item);
@@ -469,7 +465,6 @@ impl Run {
                     // Copied between two stamps and left out of every window alike.
                     windows.close_at(now);
                     *view = view.or(item.lies_in(input));
-                    whereabouts.look(at, item);
                     copied = Some(Copied::of(item, at, secret, *passes == 0));
                 }
             })?;
@@ -529,19 +524,8 @@ impl Run {
         while done < items {
             let asked = items - done;
             let meanwhile = self.meanwhile;
-            let Self {
-                counter,
-                counted,
-                windows,
-                secret,
-                passes,
-                copied,
-                caught_up,
-                view,
-                input,
-                whereabouts,
-                ..
-            } = &mut *self;
+            let Self { counter, counted, windows, secret, passes, copied, caught_up, view, input, .. } =
+                &mut *self;
             let mut shown = 0;
             let mut failed = Ok(());
             if left_out.is_none() {
@@ -565,7 +549,6 @@ impl Run {
                     spots.pop();
                     windows.close();
                     *view = view.or(item.lies_in(input));
-                    whereabouts.look(at, item);
                     match Copied::of(item, at, secret, *passes == 0) {
                         Ok(copy) => copied.push(copy),
                         Err(error) => failed = Err(error),
@@ -608,7 +591,7 @@ impl Run {
         let state = &mut *bencher.state.borrow_mut();
         state.remote = self.elsewhere.is_some();
         (state.evidence.miscounted, state.evidence.view) = (self.counter.miscounted(), self.view);
-        (state.evidence.places, state.evidence.begun) = (self.whereabouts.found(), self.begun);
+        state.evidence.begun = self.begun;
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {

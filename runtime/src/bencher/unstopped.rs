@@ -34,8 +34,6 @@ pub(super) struct Epoch {
     /// The first item of the process; none of a source with whole passes.
     pub(super) first_item: Option<Duration>,
     pub(super) copied: Vec<Copied>,
-    /// Where its batches lay, sorted.
-    pub(super) addresses: Vec<usize>,
 }
 
 /// Goes through an epoch, or its first part.
@@ -149,5 +147,5 @@ pub(super) fn unstopped(
         seen.wait = seen.wait.zip(used.wait).map(|(own, more)| own + more);
         seen.faults += used.minor_faults;
     }
-    Ok(Epoch { seen, first_item, copied, addresses })
+    Ok(Epoch { seen, first_item, copied })
 }

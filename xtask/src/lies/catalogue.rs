@@ -79,7 +79,7 @@ pub(super) const CLASSES: &[Class] = &[
     class("remembered", By::Adapters, "0.1"),
     class("whole-pass", By::Adapters, "0.02"),
     class("approximate", By::Adapters, "0.02"),
-    Class { needs: Some("python3"), ..class("worker", By::Adapters, "1") },
+    Class { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
     class("custom-loop", By::Values, "0.02"),
     class("duel", By::Duel, "0.02"),
 ];

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "account",
     lie: "a clock that runs slow or is stopped in secret; processor time that is not told",
     looks: "from the request for a measured run to its answer: the parts that the worker tells must add up to what passed by \
-            the harness's clock, in the repeat in which least is missing: less 3 %, 100 ms, and 0.3 us a sample for telling them; its \
+            the harness's clock, in the repeat in which least is missing: less 3 % and 100 ms; its \
             processor time to what the system says of its processes, less a tenth \
             and 100 ms, and, where none of them ended meanwhile, never more",
     blind: "a worker that tells a part of its measured time under another name: the parts are shown, and `outside` bounds them",
@@ -26,9 +26,6 @@ pub(super) const RULE: Rule = Rule {
 const SHORT: f64 = 0.03;
 const SLACK: u64 = 100_000_000;
 
-/// Nanoseconds that telling a sample may take before the first byte of the answer is there: they are numbers in a text.
-const TELLING: u64 = 300;
-
 /// Processor time is told in steps of 10 ms, and processes that have ended take some along.
 const CPU_SHORT: f64 = 0.1;
 const CPU_SLACK: u64 = 100_000_000;
@@ -41,7 +38,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 /// Time that is not told of. On a busy machine an answer may have lain there for a while: the least of all repeats counts.
 fn missing(examined: &Examined<'_>) -> Option<Accusation> {
     let missing = |account: &Account| {
-        let allowed = account.passed as f64 * SHORT + (SLACK + TELLING * account.count) as f64;
+        let allowed = account.passed as f64 * SHORT + SLACK as f64;
         (account.passed.saturating_sub(account.claimed) as f64 - allowed) / account.passed.max(1) as f64
     };
     let measured = examined.ended().filter(One::is_measured);

@@ -38,6 +38,8 @@ pub(super) struct Case {
     pub(super) work: Work,
     /// Nanoseconds of the whole repeat.
     pub(super) slot: u64,
+    /// How many repeats there are, all alike.
+    pub(super) repeats: u32,
 }
 
 pub(super) fn honest() -> Case {
@@ -79,6 +81,7 @@ pub(super) fn honest() -> Case {
         evidence,
         work: work(&[1.0, 2.0, 3.0]),
         slot: 1,
+        repeats: 1,
     }
 }
 
@@ -109,19 +112,20 @@ impl Case {
             work: Some(self.work.clone()),
             evidence: Box::new(self.evidence.clone()),
         };
-        let repeat = Repeat {
-            number: 1,
+        let repeat = |number| Repeat {
+            number,
             purpose: Purpose::Measure,
             slot: self.slot,
             start: None,
             tree: None,
-            outcome,
+            outcome: outcome.clone(),
         };
+        let repeats: Vec<Repeat> = (1..=self.repeats).map(repeat).collect();
         judge(&Examined {
             equivalence: self.equivalence,
             agreement: &self.agreement,
             reference: Some(&work(&[1.0, 2.0, 3.0])),
-            repeats: &[repeat],
+            repeats: &repeats,
         })
     }
 }

@@ -1,7 +1,6 @@
 //! An epoch without a stop takes about as long for an element as the passes that are ranked.
 
 use super::{Accusation, Rule};
-use crate::bencher::{Expected, Places};
 use crate::verify::Examined;
 use crate::verify::examined::One;
 use crate::verify::finding::Severity;
@@ -10,9 +9,9 @@ pub(super) const RULE: Rule = Rule {
     name: "unstopped",
     lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass that is remembered",
     looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and nothing \
-            stops. In the middle one of the repeats, after its first batch an element may take three times what it takes in the ranked passes; six times where nothing but copies are made; twice where the batches of a native pipeline lie, pass after \
-            pass, at places of their own that none lay at in that epoch",
-    blind: "a gain below the bound, such as copies that are remembered and moved about; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
+            stops. In the middle one of the repeats, after its first batch an element may take three times what it takes in the ranked \
+            passes",
+    blind: "a gain below the bound; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
     check,
@@ -22,17 +21,6 @@ pub(super) const RULE: Rule = Rule {
 /// honest systems that the bounds follow from.
 pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
-
-/// A pipeline without transforms copies, and a copy is as fast as the memory that it reads: passes read their first batches
-/// again and again from a cache, an epoch does not. Both bounds are so many times as wide there.
-const COPYING: f64 = 2.0;
-
-/// Batches that were kept: at least so many addresses are looked at again, so large a share of the looked-at places has one of
-/// its own, and so many of the looks find the batch of a place where it was. An allocator that hands out memory again gives a
-/// place another piece of it each time, or all places the same.
-const KEPT: u64 = 16;
-const OWN: f64 = 0.8;
-const SAME: f64 = 0.9;
 
 /// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds.
 const FAULT: u64 = 1_000;
@@ -52,35 +40,20 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
     let middle = ratios.len().saturating_sub(1) / 2;
     let Some((Ratio { ratio, hidden }, _)) = ratios.get(middle) else { return Vec::new() };
-    let copies = |one: &One<'_>| one.evidence.expected.is_some_and(|expected: Expected| !expected.transforms);
-    let wider = if examined.ended().any(|one| copies(&one)) { COPYING } else { 1.0 };
-    let are_kept = examined.ended().filter(One::is_measured).any(|one| keeps(&one));
-    let bound = if are_kept { BESIDE } else { BOUND * wider };
     let severity = match ratio {
         _ if *hidden < LEAST => return Vec::new(),
-        ratio if *ratio > bound => Severity::Fail,
-        ratio if *ratio > BESIDE * wider => Severity::Caveat,
+        ratio if *ratio > BOUND => Severity::Fail,
+        ratio if *ratio > BESIDE => Severity::Caveat,
         _ => return Vec::new(),
     };
     let mut repeats: Vec<u32> = ratios[middle..].iter().map(|(_, number)| *number).collect();
     repeats.sort_unstable();
-    let where_from =
-        if are_kept { ", and batches are handed out from where they lay in an earlier pass" } else { "" };
     let detail = format!(
         "in an epoch that nobody stops an element takes {ratio:.1} times as long as in the measured passes: {:.1} ms of it \
-         are made where no clock runs{where_from}",
+         are made where no clock runs",
         hidden * 1e-6
     );
     vec![Accusation { severity, repeats, detail }]
-}
-
-/// Whether batches lie where those of an earlier pass lay, place by place, and each in a place of its own.
-fn keeps(one: &One<'_>) -> bool {
-    let Places { places, addresses, again, same } = one.evidence.places;
-    one.evidence.view != Some(true)
-        && addresses.min(again) >= KEPT
-        && addresses as f64 >= places as f64 * OWN
-        && same as f64 >= again as f64 * SAME
 }
 
 /// How many times as long an element takes, and what that makes in the epoch, in nanoseconds.
