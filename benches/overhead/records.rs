@@ -150,7 +150,6 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         agreement: Agreement::Reference,
         course: None,
         stopped: None,
-        warnings: Vec::new(),
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }
 }

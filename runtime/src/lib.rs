@@ -107,9 +107,9 @@ pub mod data {
     };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
-        BadMachineId, Baseline, BaselineCase, Blocks, CaseFacts, CaseRecord, CaseStatus, Difference,
-        Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process, Reference,
-        RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
+        BadMachineId, Baseline, BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind,
+        Difference, Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process,
+        Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{fake_device, machine, quantity};
@@ -121,5 +121,7 @@ pub mod data {
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
         Pruned, Runs, Stored, Stream,
     };
-    pub use crate::verify::{Agreement, Examined, Finding, RULES, Rule, Severity, judge as judge_evidence};
+    pub use crate::verify::{
+        Agreement, Examined, Figure, Finding, RULES, Rule, Severity, judge as judge_evidence,
+    };
 }

@@ -97,7 +97,6 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         equivalence: None,
         course: None,
         stopped: None,
-        warnings: Vec::new(),
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }
 }

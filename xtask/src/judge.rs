@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use weighbridge::data::{
-    Agreement, CaseId, CaseRecord, Examined, Exit, Finding, Outcome, Repeat, Severity, Work, judge_evidence,
+    Agreement, CAVEATS, CaseId, CaseRecord, Examined, Exit, Finding, Outcome, Repeat, Severity, Work,
+    judge_evidence,
 };
 
 use weighbridge::Equivalence;
@@ -29,10 +30,13 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
             for finding in &findings {
                 table.row(row(&case.id, finding));
             }
-            if findings != case.findings {
-                remarks.push(changed(&case, &findings));
+            // What estimates say of themselves is not of the rules, and stays.
+            let (before, others): (Vec<Finding>, Vec<Finding>) =
+                case.findings.iter().cloned().partition(|finding| is_of_a_rule(finding));
+            if findings != before {
+                remarks.push(changed(&case.id, &before, &findings));
                 if write {
-                    case.findings = findings;
+                    case.findings = findings.into_iter().chain(others).collect();
                     place.runs().write_case(&manifest.id, &case)?;
                 }
             }
@@ -56,7 +60,7 @@ fn row(case: &CaseId, finding: &Finding) -> [String; 5] {
 }
 
 /// In what today's findings differ from those that are stored.
-fn changed(case: &CaseRecord, findings: &[Finding]) -> String {
+fn changed(case: &CaseId, before: &[Finding], findings: &[Finding]) -> String {
     let names = |findings: &[Finding]| {
         let names: Vec<String> = findings
             .iter()
@@ -64,7 +68,12 @@ fn changed(case: &CaseRecord, findings: &[Finding]) -> String {
             .collect();
         if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
     };
-    format!("{}: its record has {}, today's rules find {}", case.id, names(&case.findings), names(findings))
+    format!("{case}: its record has {}, today's rules find {}", names(before), names(findings))
+}
+
+/// Whether a rule of today's found it; one that is there no more found nothing.
+fn is_of_a_rule(finding: &Finding) -> bool {
+    !CAVEATS.iter().any(|kind| kind.name == finding.rule)
 }
 
 /// What the rules find in a case; `None` where it has no evidence.

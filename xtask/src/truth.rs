@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Exit, RULES, Rule};
+use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
 use weighbridge::gpu::Doubt;
 
 use crate::cli::Truth;
@@ -58,7 +58,19 @@ fn path(place: &Place) -> PathBuf {
 
 fn page() -> String {
     let rules: String = RULES.iter().map(section).collect();
-    format!("{HEAD}{rules}{}{FOOT}", doubts())
+    format!("{HEAD}{rules}{}{}{FOOT}", doubts(), caveats())
+}
+
+/// What estimates say of themselves.
+fn caveats() -> String {
+    let row = |CaveatKind { name, says, remedy }: &CaveatKind| format!("| `{name}` | {says} | {remedy} |\n");
+    let rows: String = CAVEATS.iter().map(row).collect();
+    format!(
+        "\n## What estimates say of themselves\n\n\
+         These are caveats too, in the same list of a record's findings. They follow from what was estimated and not from evidence, so \
+         they are found where estimates are made (`runtime/src/record/caveat.rs`), and `runs judge` leaves them as they are.\n\n\
+         | caveat | what it says | what helps |\n|---|---|---|\n{rows}"
+    )
 }
 
 /// What the rule `device` may find.

@@ -19,6 +19,7 @@ mod perf;
 mod platform;
 mod processors;
 mod seam;
+mod terminal;
 mod usage;
 
 pub use alloc::{Allocated, Counting};
@@ -36,4 +37,5 @@ pub use processors::on_all_processors;
 pub use seam::{
     Copies, CopyKind, Device, DeviceError, Hold, Mark, Numbers, Product, Queue, Release, Replay, Stamp,
 };
+pub use terminal::terminal_columns;
 pub use usage::{Moved, Usage, thread_time, thread_waits};

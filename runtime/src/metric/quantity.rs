@@ -28,7 +28,7 @@ impl Unit {
     /// Elements per second.
     pub const ELEMENTS_PER_SECOND: Self = Self(Cow::Borrowed("elem/s"));
     /// Elements per second of processor time.
-    pub const ELEMENTS_PER_CPU_SECOND: Self = Self(Cow::Borrowed("elem/cpu-s"));
+    pub const ELEMENTS_PER_CPU_SECOND: Self = Self(Cow::Borrowed("elem/CPU-s"));
     /// Bytes per second.
     pub const BYTES_PER_SECOND: Self = Self(Cow::Borrowed("B/s"));
     /// Floating-point operations per second.

@@ -1,7 +1,7 @@
 //! From the repeats of a case to its record.
 
+use super::caveat::{Caveat, memory, missing, notes, sampled_memory, stability, stand_in, uneven};
 use super::derive::{Measured, metrics};
-use super::warning::{Warning, memory, missing, notes, sampled_memory, stability, stand_in, uneven};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
 use crate::metric::{Course, DEVICE_METRICS, METRICS};
@@ -56,7 +56,7 @@ pub fn assemble(
     let status = status(&repeats, planned);
     let work = verified_work(&repeats).cloned();
     let agreement = agreement(&repeats, work.as_ref(), case.equivalence, reference);
-    let findings = verify::judge(&Examined {
+    let mut findings = verify::judge(&Examined {
         equivalence: case.equivalence,
         agreement: &agreement,
         reference: match reference {
@@ -78,21 +78,22 @@ pub fn assemble(
     let courses: Vec<Course> = measured.iter().filter_map(|one| one.seen.course).collect();
     let course = Course::of_most(&courses);
 
-    let mut warnings: Vec<Warning> = Vec::new();
-    warnings.extend(course.filter(|course| *course != Course::Flat).map(Warning::Course));
-    warnings.extend(
-        case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Warning::NoHeadline),
+    let mut caveats: Vec<Caveat> = Vec::new();
+    caveats.extend(course.filter(|course| *course != Course::Flat).map(Caveat::Course));
+    caveats.extend(
+        case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Caveat::NoHeadline),
     );
     let is_nothing = standing.is_some_and(|metric| metric.below().is_some());
-    warnings.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
-    warnings.extend(is_nothing.then_some(Warning::Nothing));
-    warnings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
-    warnings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
-    warnings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
-    warnings.extend(metrics.iter().filter_map(missing));
-    warnings.extend(stand_in(&measured));
-    warnings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
+    caveats.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
+    caveats.extend(is_nothing.then_some(Caveat::Nothing));
+    caveats.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
+    caveats.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
+    caveats.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
+    caveats.extend(metrics.iter().filter_map(missing));
+    caveats.extend(stand_in(&measured));
+    caveats.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
+    findings.extend(caveats.iter().map(Caveat::finding));
     let mut record = CaseRecord {
         id: case.id,
         category: case.category,
@@ -110,13 +111,12 @@ pub fn assemble(
         findings,
         course,
         stopped: None,
-        warnings: warnings.iter().map(ToString::to_string).collect(),
         repeats,
     };
     if let Some(share) = record.waiting() {
         let instead = record.leading().filter(|metric| metric.name != record.headline);
-        let waited = Warning::Waited { share, instead: instead.map(|metric| metric.name.clone()) };
-        record.warnings.insert(0, waited.to_string());
+        let waited = Caveat::Waited { share, instead: instead.map(|metric| metric.name.clone()) };
+        record.findings.push(waited.finding());
     }
     record
 }

@@ -42,7 +42,7 @@ pub struct CaseRecord {
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
-    /// What the rules found: where one fails it, it is not ranked.
+    /// What the rules found, and what the estimates say of themselves: where a rule fails it, it is not ranked.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
@@ -52,8 +52,6 @@ pub struct CaseRecord {
     /// What ended its repeats, where the run had a target; else null.
     #[serde(default)]
     pub stopped: Option<Stopped>,
-    /// Things to know before believing the figures.
-    pub warnings: Vec<String>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
     /// they lie in the journal, and judging does not need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -159,7 +157,6 @@ impl CaseRecord {
             findings: self.findings.clone(),
             course: self.course,
             stopped: self.stopped,
-            warnings: self.warnings.clone(),
             repeats: Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! The form in which records are kept: JSON in a versioned envelope.
 //!
-//! Every file is `{"schema": 2, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
+//! Every file is `{"schema": 3, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
 //! older one step by step, and says of a damaged file where the damage lies: by line and
 //! column where it is no JSON, else by the path to the part that does not fit.
 //!
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use crate::json::{Reader, Tree};
 
 /// The schema that this version writes, and the newest that it reads.
-pub const SCHEMA: u64 = 2;
+pub const SCHEMA: u64 = 3;
 
 /// What lifts older files, oldest first.
-const STEPS: &[Step] = &[Step { from: 1, lift: findings }];
+const STEPS: &[Step] = &[Step { from: 1, lift: findings }, Step { from: 2, lift: caveats }];
 
 /// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
 fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
@@ -38,6 +38,16 @@ fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
         Kind::Run | Kind::Repeat => {}
     }
     Ok(record)
+}
+
+/// From 2 to 3: what a record warned of is a finding.
+fn caveats(kind: Kind, mut case: Value) -> Result<Value, String> {
+    let Some(warnings) = case["warnings"].as_array().filter(|_| kind == Kind::Case) else { return Ok(case) };
+    let of = |warning: &Value| json!({ "rule": "note", "severity": "caveat", "repeats": [], "detail": warning, "remedy": "" });
+    let mut all = case["findings"].as_array().cloned().unwrap_or_default();
+    all.extend(warnings.iter().map(of));
+    case["findings"] = Value::Array(all);
+    Ok(case)
 }
 
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
@@ -216,7 +226,7 @@ mod tests {
         let file = write(&Toy { weight: 2.5 }).expect("a finite weight");
         assert_eq!(
             String::from_utf8_lossy(&file),
-            "{\"schema\":2,\"kind\":\"case\",\"record\":{\"weight\":2.5}}\n"
+            "{\"schema\":3,\"kind\":\"case\",\"record\":{\"weight\":2.5}}\n"
         );
         assert_eq!(read::<Toy>(&file).expect("just written"), Toy { weight: 2.5 });
     }
@@ -229,19 +239,19 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_whatever_it_holds() {
-        let said = refusal(r#"{"schema": 3, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
-        assert_eq!(said, "it is of schema 3 and this version reads up to 2: upgrade weighbridge");
+        let said = refusal(r#"{"schema": 4, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
+        assert_eq!(said, "it is of schema 4 and this version reads up to 3: upgrade weighbridge");
     }
 
     #[test]
     fn another_kind_is_refused_by_name() {
-        let said = refusal(r#"{"schema": 2, "kind": "baseline", "record": {"weight": 1.0}}"#);
+        let said = refusal(r#"{"schema": 3, "kind": "baseline", "record": {"weight": 1.0}}"#);
         assert_eq!(said, "it holds a `baseline` where a `case` belongs");
     }
 
     #[test]
     fn damage_is_told_with_its_place() {
-        let whole = "{\"schema\": 2, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
+        let whole = "{\"schema\": 3, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
         for cut in 0..whole.len() {
             let said = refusal(&whole[..cut]);
             assert!(
@@ -253,7 +263,7 @@ mod tests {
         assert!(said.ends_with("weight: expected a number, found null"), "{said}");
         let said = refusal(&whole.replace("1.0", "NaN"));
         assert!(said.contains("line 2"), "{said}");
-        let said = refusal(&whole.replace("\"schema\": 2", "\"schema\": -1"));
+        let said = refusal(&whole.replace("\"schema\": 3", "\"schema\": -1"));
         assert!(said.contains("`schema`"), "{said}");
         assert!(refusal(&format!("{whole} {{}}")).contains("trailing"), "two documents in one file");
     }
@@ -270,15 +280,28 @@ mod tests {
                 Ok(record)
             },
         };
-        let steps = [weight, Step { from: 1, lift: |_, record| Ok(record) }];
+        let as_it_is = |_, record| Ok(record);
+        let steps = [weight, Step { from: 1, lift: as_it_is }, Step { from: 2, lift: as_it_is }];
         let old = br#"{"schema": 0, "kind": "case", "record": {"mass": 2500}}"#;
         assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), Toy { weight: 2.5 });
 
         let odd = br#"{"schema": 0, "kind": "case", "record": {}}"#;
         let said = read_with::<Toy>(&steps, odd).expect_err("nothing to lift").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 2: no mass");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 3: no mass");
         let said = read::<Toy>(old).expect_err("there is no step from 0").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 2: no step leads on from 0");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 3: no step leads on from 0");
+    }
+
+    #[test]
+    fn what_a_record_warned_of_before_warnings_were_findings_is_one() {
+        let case = json!({ "findings": [{ "rule": "view" }], "warnings": ["short pass"] });
+        let lifted = caveats(Kind::Case, case).unwrap();
+        assert_eq!(
+            (&lifted["findings"][0]["rule"], &lifted["findings"][1]["rule"]),
+            (&json!("view"), &json!("note"))
+        );
+        assert_eq!(lifted["findings"][1]["detail"], "short pass");
+        assert_eq!(caveats(Kind::Run, json!({ "id": 1 })).unwrap(), json!({ "id": 1 }));
     }
 
     #[test]

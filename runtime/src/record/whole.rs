@@ -1,7 +1,7 @@
 //! From a plan and its journal to the records of all cases.
 
 use super::assemble::{CaseFacts, Reference, assemble, skipped};
-use super::warning::Warning;
+use super::caveat::Caveat;
 use super::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 use crate::bencher::Purpose;
 use crate::metric::Reading;
@@ -56,7 +56,7 @@ fn stop(record: &mut CaseRecord, target: f64) {
     let most = values.len() >= Plan::MOST_REPEATS as usize;
     let (stopped, ended) = if most { (Stopped::Most, "repeats") } else { (Stopped::Budget, "budget") };
     record.stopped = Some(stopped);
-    record.warnings.push(Warning::OffTarget { target, half, ended }.to_string());
+    record.findings.push(Caveat::OffTarget { target, half, ended }.finding());
 }
 
 fn facts(case: &PlannedCase) -> CaseFacts {

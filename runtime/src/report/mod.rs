@@ -4,6 +4,7 @@
 
 mod bencher_lines;
 mod change;
+mod columns;
 mod machine;
 mod plan;
 mod progress;
@@ -11,6 +12,7 @@ pub mod quantity;
 mod summary;
 mod table;
 mod terminal;
+mod tree;
 
 pub use bencher_lines::bencher_lines;
 pub use change::{changes, row, verdicts};

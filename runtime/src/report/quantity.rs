@@ -95,7 +95,7 @@ fn scale<'a>(mut value: f64, step: f64, prefixes: &[&'a str]) -> (f64, &'a str) 
 }
 
 /// Three digits that count, four just below the next unit of 1024.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
         ..0.000_1 => format!("{value:.2e}"),

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::columns::Columns;
 use super::machine::fake_device;
+use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
 use crate::plan::CaseId;
-use crate::record::{CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::record::{CAVEATS, CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord};
 use crate::run::{Outcome, Repeat};
-use crate::verify::{Agreement, Severity};
+use crate::verify::{Agreement, Finding, Severity};
 
 /// How a case changed against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
@@ -20,23 +22,44 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
     if let Some(fake) = fake_device(&run.manifest.environment) {
         writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
     }
-    for group in groups(&run.cases) {
+    let (lone, groups): (Vec<_>, Vec<_>) = groups(&run.cases).into_iter().partition(|group| is_lone(group));
+    let mut shown = Columns::new(&["", "median", "95 % interval", "against the best", "change"], &[1], &[2]);
+    for (number, group) in groups.iter().enumerate() {
         let first = group[0];
-        let title = terminal.paint(Style::Bold, &first.group());
-        writeln!(text, "\n{title}  {}", first.description).expect(FITS);
-        let mut rows = Rows::default();
-        for case in ranked(&group) {
-            rows.add(row(case, &group, changes));
+        if number > 0 {
+            shown.title(String::new(), String::new());
         }
-        for case in group.iter().filter(|case| case.status == CaseStatus::Measured && !case.ranked()) {
+        let (title, rest) = (first.group(), &first.description);
+        shown.title(format!("{}  {rest}", terminal.paint(Style::Bold, &title)), format!("{title}  {rest}"));
+        for case in ranked(group) {
+            shown.row(row(case, group, changes));
+        }
+        for case in group.iter().filter(|case| !case.ranked()) {
             let mut cells = row(case, &[], changes);
-            cells[3] = String::from("not ranked");
-            rows.add(cells);
+            "not ranked".clone_into(&mut cells[3]);
+            shown.row(cells);
         }
-        text.push_str(&rows.to_text());
+    }
+    let ranked = shown.to_text(terminal.columns);
+    if !ranked.is_empty() {
+        writeln!(text).expect(FITS);
+    }
+    text.push_str(&ranked);
+    text.push_str(&tree(&lone, changes, terminal));
+    if text.contains("CPU") {
+        text.push_str(CPU);
     }
     text.push_str(&apart(&run.cases, terminal));
     text
+}
+
+/// What the word means in a table.
+const CPU: &str =
+    "CPU: by the processor's clock, since threads waited for a processor in over 10 % of the wall time\n";
+
+/// Whether a case stands alone: nobody is compared with it at its point.
+fn is_lone(group: &[&CaseRecord]) -> bool {
+    group.len() == 1 && group[0].id.adapter.is_none()
 }
 
 const FITS: &str = "a String takes all that is written";
@@ -86,7 +109,7 @@ fn cost(metric: &MetricRecord, value: f64) -> f64 {
 }
 
 /// Name, median, interval, standing, change.
-fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 5] {
+fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<String> {
     let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
     let shown = leading(case, group).and_then(|metric| Some((metric, metric.estimate?)));
     let Some((metric, estimate)) = shown else {
@@ -95,21 +118,32 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> [String; 
             || "not measured".to_owned(),
             |(bound, unit)| format!("below {}", quantity::show(bound, unit)),
         );
-        return [name, shown, String::new(), String::new(), String::new()];
+        return vec![name, shown, String::new(), String::new(), String::new()];
     };
-    let wall = case.headline().and_then(|wall| Some((wall, wall.estimate?)));
-    let clock = if metric.name == "cpu_time" && case.headline != metric.name { " cpu" } else { "" };
-    let median = quantity::show(estimate.median, &metric.unit) + clock;
+    let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
+    let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
+    vec![name, median, interval, standing(case, metric, estimate.median, group), change]
+}
+
+/// The median, and whether the processor's clock says it.
+pub(super) fn median(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
+    let clock = if metric.name == "cpu_time" && case.headline != metric.name { " CPU" } else { "" };
+    quantity::show(estimate.median, &metric.unit) + clock
+}
+
+/// The interval, or of how many repeats the median is, which are too few for one.
+pub(super) fn interval(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
     let mut interval = match estimate.interval {
         Some((low, high)) => format!("[{}]", quantity::range(low, high, &metric.unit)),
-        None => format!("n={} < 6", estimate.n),
+        None if estimate.n == 1 => "none of 1 repeat".to_owned(),
+        None => format!("none of {} repeats", estimate.n),
     };
     // A figure of the processor's clock does not hide what the clock on the wall said.
+    let wall = case.headline().and_then(|wall| Some((wall, wall.estimate?)));
     if let Some((wall, of)) = wall.filter(|(wall, _)| wall.name != metric.name) {
         write!(interval, ", wall {}", quantity::show(of.median, &wall.unit)).expect(FITS);
     }
-    let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
-    [name, median, interval, standing(case, metric, estimate.median, group), change]
+    interval
 }
 
 /// How the case stands to the best of its group. Cases whose intervals overlap the best one's are its equals.
@@ -132,30 +166,6 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if tie { format!("tie ({ratio:.2}x)") } else { format!("{ratio:.2}x slower") }
 }
 
-/// Rows of cells, aligned when printed.
-#[derive(Default)]
-struct Rows(Vec<[String; 5]>);
-
-impl Rows {
-    fn add(&mut self, cells: [String; 5]) {
-        self.0.push(cells);
-    }
-
-    fn to_text(&self) -> String {
-        let width = |column: usize| self.0.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..5).map(width).collect();
-        let mut text = String::new();
-        for [name, median, interval, standing, change] in &self.0 {
-            let line = format!(
-                "  {name:0$}  {median:>1$}  {interval:2$}  {standing:3$}  {change}",
-                widths[0], widths[1], widths[2], widths[3]
-            );
-            writeln!(text, "{}", line.trim_end()).expect(FITS);
-        }
-        text
-    }
-}
-
 /// Failures, skips, work that does not verify, warnings: each with its reason.
 fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
     let mut text = String::new();
@@ -176,9 +186,6 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
         match &case.agreement {
             Agreement::Differs(what) => say(Style::Red, "unequal work", case, &what.join("\n")),
             Agreement::Declared(why) => say(Style::Yellow, "declared unequal", case, why),
-            Agreement::Unverified(why) if case.status == CaseStatus::Measured => {
-                say(Style::Yellow, "unverified", case, why);
-            }
             _ => {}
         }
         // What differs from the reference has been told with its parts.
@@ -188,10 +195,29 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
             say(Style::Red, "not verified", case, &format!("{finding}{repeats}\n{}", finding.remedy));
         }
     }
+    text.push_str(&unverified(cases, terminal));
     text.push_str(&incomplete(cases, terminal));
     text.push_str(&warnings(cases, terminal));
     text
 }
+
+/// The cases whose work was held against nothing, by the reason.
+fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let mut said: Vec<(&str, Vec<&CaseId>)> = Vec::new();
+    for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+        let Agreement::Unverified(why) = &case.agreement else { continue };
+        match said.iter_mut().find(|(text, _)| text == why) {
+            Some((_, ids)) => ids.push(&case.id),
+            None => said.push((why, vec![&case.id])),
+        }
+    }
+    let what = terminal.paint(Style::Yellow, "unverified");
+    said.iter().map(|(why, ids)| format!("{what}: {}: {why}\n    {VERIFY}\n", whose(ids))).collect()
+}
+
+/// What helps where nothing is compared.
+const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/adapters.md), or say `equivalence = none` where \
+                      there is nothing to compare";
 
 /// The cases that a run did not get to the end of: often all of it, so they share a line.
 fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
@@ -221,32 +247,64 @@ fn within(repeats: &[u32]) -> String {
     }
 }
 
-/// Warnings and caveats, each said once with the cases that have it.
+/// Caveats, a line for each kind, the weightiest first: a case by itself in its own words, several with how many they are and
+/// from where to where it goes. What need not be known to read the table is left to `--verbose`.
 fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let mut said: Vec<(String, Vec<&CaseId>)> = Vec::new();
+    let mut said: Vec<(&str, Vec<(&CaseId, &Finding)>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
-        let caveats = case.findings.iter().filter(|finding| finding.severity == Severity::Caveat);
-        let caveats = caveats.map(|finding| format!("{finding}{}", within(&finding.repeats)));
-        for warning in caveats.chain(case.warnings.iter().cloned()) {
-            match said.iter_mut().find(|(text, _)| *text == warning) {
-                Some((_, ids)) => ids.push(&case.id),
-                None => said.push((warning, vec![&case.id])),
+        for finding in case.findings.iter().filter(|finding| finding.severity == Severity::Caveat) {
+            match said.iter_mut().find(|(rule, _)| *rule == finding.rule) {
+                Some((_, of)) => of.push((&case.id, finding)),
+                None => said.push((&finding.rule, vec![(&case.id, finding)])),
             }
         }
     }
-    let line = |(warning, ids): &(String, Vec<&CaseId>)| {
-        format!("{}: {}: {warning}\n", terminal.paint(Style::Yellow, "warning"), whose(ids))
+    said.retain(|(rule, _)| !LEFT_TO_VERBOSE.contains(rule));
+    // The rules of evidence come first, then those of estimates in their order.
+    let weight = |rule: &str| CAVEATS.iter().position(|kind| kind.name == rule).map_or(0, |at| at + 1);
+    said.sort_by_key(|(rule, _)| weight(rule));
+    let hidden: Vec<&str> = said.iter().skip(MOST_WARNINGS).map(|(rule, _)| *rule).collect();
+    let line = |(rule, of): &(&str, Vec<(&CaseId, &Finding)>)| {
+        format!("{}: {rule}: {}\n", terminal.paint(Style::Yellow, "caveat"), together(of))
     };
-    let hidden = said.len().saturating_sub(MOST_WARNINGS);
     let mut text: String = said.iter().take(MOST_WARNINGS).map(line).collect();
-    if hidden > 0 {
-        writeln!(text, "... and {hidden} warnings more, in the records of the cases").expect(FITS);
+    if !hidden.is_empty() {
+        writeln!(
+            text,
+            "caveats of {} kinds more ({}): --verbose shows them",
+            hidden.len(),
+            hidden.join(", ")
+        )
+        .expect(FITS);
     }
     text
 }
 
+/// Caveats of one kind.
+fn together(of: &[(&CaseId, &Finding)]) -> String {
+    let Finding { rule, remedy, .. } = of[0].1;
+    let remedy = if remedy.is_empty() { String::new() } else { format!(": {remedy}") };
+    if let [(id, finding)] = of {
+        return format!("{id}: {}{}{remedy}", finding.detail, within(&finding.repeats));
+    }
+    let mut cases: Vec<&CaseId> = of.iter().map(|(id, _)| *id).collect();
+    cases.dedup();
+    let kind = CAVEATS.iter().find(|kind| kind.name == rule && kind.name != "note");
+    let says = kind.map_or(&*of[0].1.detail, |kind| kind.says);
+    let figures = || of.iter().filter_map(|(_, finding)| finding.figure.as_ref());
+    let least = figures().map(|figure| figure.value).fold(f64::INFINITY, f64::min);
+    let most = figures().map(|figure| figure.value).fold(f64::NEG_INFINITY, f64::max);
+    let range = figures().next().map_or_else(String::new, |figure| {
+        format!(" ({} .. {} {})", quantity::digits(least), quantity::digits(most), figure.unit)
+    });
+    format!("{}{range}: {says}{remedy}", whose(&cases))
+}
+
 /// More would push the table off the screen on a noisy machine.
-const MOST_WARNINGS: usize = 6;
+const MOST_WARNINGS: usize = 3;
+
+/// What changes nothing that the table says.
+const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing"];
 
 /// Every metric of every measured case: what `--verbose` adds.
 pub fn metrics(run: &RunRecord) -> String {
@@ -263,6 +321,11 @@ pub fn metrics(run: &RunRecord) -> String {
                 (None, None) => "absent".to_owned(),
             };
             writeln!(text, "  {:22} {shown}", metric.name).expect(FITS);
+        }
+        for finding in case.findings.iter().filter(|finding| finding.severity == Severity::Caveat) {
+            let remedy =
+                if finding.remedy.is_empty() { String::new() } else { format!(": {}", finding.remedy) };
+            writeln!(text, "  caveat {finding}{}{remedy}", within(&finding.repeats)).expect(FITS);
         }
         let disturbed = disturbed(&case.repeats);
         if !disturbed.is_empty() {
@@ -320,6 +383,7 @@ mod tests {
         let near = FAST.map(|value| value + 0.03);
         let slow = FAST.map(|value| value * 2.0);
         let expected = "
+        median  95 % interval     against the best
 PC-1/depth=1  A chain of cheap transforms.
   fast  1.03 s  [1.00 .. 1.06 s]  best
   near  1.06 s  [1.03 .. 1.09 s]  tie (1.03x)
@@ -342,15 +406,17 @@ PC-1/depth=1  A chain of cheap transforms.
             case.metrics.extend([time, share]);
         }
         let expected = "
+             median  95 % interval                 against the best
 PC-1/depth=1  A chain of cheap transforms.
-  waits  515 ms cpu  [500 .. 530 ms], wall 3.09 s  best
-  calm   927 ms cpu  [900 .. 954 ms], wall 1.03 s  1.80x slower
+  waits  515 ms CPU  [500 .. 530 ms], wall 3.09 s  best
+  calm   927 ms CPU  [900 .. 954 ms], wall 1.03 s  1.80x slower
+CPU: by the processor's clock, since threads waited for a processor in over 10 % of the wall time
 ";
         assert_eq!(shown(&run), expected);
         let sleeps = Some(crate::record::Estimate { median: 0.01, interval: None, n: 7 });
         run.cases[0].metrics.iter_mut().find(|metric| metric.name == "cpu_time").unwrap().estimate = sleeps;
         let shown = shown(&run);
-        assert!(!shown.contains(" cpu ") && shown.contains("3.00x slower"), "one of them sleeps: {shown}");
+        assert!(!shown.contains(" CPU ") && shown.contains("3.00x slower"), "one of them sleeps: {shown}");
     }
 
     #[test]
@@ -385,5 +451,84 @@ PC-1/depth=1  A chain of cheap transforms.
             "{shown}"
         );
         assert_eq!(shown.matches("broken").count(), 1, "{shown}");
+    }
+
+    /// A suite of bodies without contracts, one scenario of which has several points, and one of adapters.
+    fn suite() -> RunRecord {
+        let lone = |scenario: &str, point: usize, scale: f64| {
+            let base = fixtures::case_id(point);
+            let point = if point == 0 { crate::registry::Point::default() } else { base.point };
+            let id = CaseId { scenario: scenario.to_owned(), point, adapter: None };
+            let values = FAST.map(|value| value * scale);
+            let mut case = fixtures::case(id, &values, 1);
+            case.metrics[0].estimate = crate::record::Estimate::of(&values);
+            let mut rate = case.metrics[0].clone();
+            (rate.name, rate.unit) = ("throughput".into(), crate::metric::Unit::ELEMENTS_PER_SECOND);
+            rate.estimate = crate::record::Estimate::of(&values.map(|value| 1000.0 / value));
+            case.metrics.push(rate);
+            for repeat in &mut case.repeats {
+                if let Outcome::Measured { seen, .. } = &mut repeat.outcome {
+                    seen.taken = Some(crate::metric::Taken::Iterations);
+                }
+            }
+            case
+        };
+        let long = FAST.map(|value| value * 3.0);
+        let mut run = run(&[("plain", FAST), ("of-a-name-that-is-long-enough-to-be-cut", long)]);
+        run.cases.extend([
+            lone("PARSE-1", 0, 1e-3),
+            lone("SORT-1", 10, 1e-9),
+            lone("SORT-1", 100_000, 2e-6),
+            lone("A-SCENARIO-OF-A-RATHER-LONG-NAME-THAT-SOMEBODY-CHOSE", 0, 0.2),
+        ]);
+        run
+    }
+
+    fn at(columns: Option<usize>, plain: bool) -> String {
+        let changes = Changes::from([("PARSE-1".to_owned(), "+4.2 % slower".to_owned())]);
+        let terminal = Terminal { columns, plain, ..Terminal::detect(Some(false), true) };
+        table(&suite(), &changes, terminal)
+    }
+
+    #[test]
+    fn a_table_of_80_columns_wraps_no_row() {
+        let shown = at(Some(80), false);
+        assert_eq!(shown, include_str!("golden/table-80.txt"));
+        assert!(shown.lines().take_while(|line| !line.contains(':')).all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn a_table_of_200_columns_has_every_column_and_every_name_whole() {
+        let shown = at(Some(200), false);
+        assert_eq!(shown, include_str!("golden/table-200.txt"));
+        assert_eq!(shown, at(None, false), "and so has one that goes to a file");
+        assert!(!at(None, true).contains('├') && !at(None, true).contains('╰'), "letters alone");
+    }
+
+    #[test]
+    fn caveats_of_one_kind_share_a_line_with_their_range_and_what_helps() {
+        let mut run = run(&[("one", FAST), ("two", FAST), ("three", FAST)]);
+        let unsteady = |value: f64| Finding {
+            rule: "unsteady".into(),
+            severity: Severity::Caveat,
+            repeats: Vec::new(),
+            detail: format!("wall_time varies by {value:.1} % over repeats"),
+            remedy: "rerun".into(),
+            figure: Some(crate::verify::Figure { value, unit: "%".into() }),
+        };
+        let of = |rule: &str| Finding { rule: rule.into(), figure: None, ..unsteady(0.0) };
+        run.cases[0].findings = vec![of("sampled-memory"), unsteady(11.1), of("few-repeats"), of("view")];
+        run.cases[1].findings = vec![unsteady(23.0), of("outlier")];
+        let shown = shown(&run);
+        let caveats: Vec<&str> = shown.lines().filter(|line| line.starts_with("caveat")).collect();
+        assert_eq!(caveats.len(), 4, "three kinds, and what is hidden: {shown}");
+        assert!(caveats[0].starts_with("caveat: view: PC-1/depth=1/one: "), "evidence comes first: {shown}");
+        assert!(
+            caveats[1].starts_with("caveat: unsteady: 2 cases (11.1 .. 23.0 %): repeats vary"),
+            "{shown}"
+        );
+        assert!(caveats[1].ends_with(": rerun"), "{shown}");
+        assert_eq!(caveats[3], "caveats of 1 kinds more (few-repeats): --verbose shows them");
+        assert!(metrics(&run).contains("caveat sampled-memory: "), "which shows all: {}", metrics(&run));
     }
 }

@@ -12,6 +12,10 @@ pub struct Terminal {
     pub live: bool,
     /// Whether nothing but errors is said.
     pub quiet: bool,
+    /// How many characters a line has; `None` where results go to no terminal, and are cut nowhere.
+    pub columns: Option<usize>,
+    /// Whether the terminal draws letters alone (`TERM=dumb`).
+    pub plain: bool,
 }
 
 impl Terminal {
@@ -20,8 +24,10 @@ impl Terminal {
     pub fn detect(color: Option<bool>, quiet: bool) -> Self {
         let variable = |name: &str| env::var(name).ok();
         let color = color.unwrap_or_else(|| wants_color(variable, io::stdout().is_terminal()));
-        let live = io::stderr().is_terminal() && env::var_os("CI").is_none();
-        Self { color, live, quiet }
+        let plain = env::var_os("TERM").is_some_and(|name| name == "dumb");
+        let live = io::stderr().is_terminal() && env::var_os("CI").is_none() && !plain;
+        let columns = io::stdout().is_terminal().then(columns).flatten();
+        Self { color: color && !plain, live, quiet, columns, plain }
     }
 
     /// Writes a result. A reader that has hung up (`| head`) is no error of ours.
@@ -62,6 +68,12 @@ impl Terminal {
     pub fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
     }
+}
+
+/// How wide the terminal of the results is: `COLUMNS`, where it says so, else what the terminal says.
+fn columns() -> Option<usize> {
+    let asked = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    asked.filter(|columns| *columns > 0).or_else(crate::device::terminal_columns)
 }
 
 /// Styles by their terminal codes.

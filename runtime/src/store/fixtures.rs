@@ -103,7 +103,6 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         equivalence: None,
         course: None,
         stopped: None,
-        warnings: Vec::new(),
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }
 }

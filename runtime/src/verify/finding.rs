@@ -5,9 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What a rule found in the repeats of a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule's name.
+    /// The rule's name, or the caveat's of an estimate.
     pub rule: String,
     /// What it means for the case.
     pub severity: Severity,
@@ -16,8 +16,20 @@ pub struct Finding {
     pub repeats: Vec<u32>,
     /// The evidence, in words.
     pub detail: String,
-    /// What helps.
+    /// What helps; empty where nothing does, or need be done.
     pub remedy: String,
+    /// How much of it there is, where findings of several cases can be put in order by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
+}
+
+/// How much of something there is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The number.
+    pub value: f64,
+    /// What it is of: `%`, `MiB`.
+    pub unit: String,
 }
 
 /// What a finding means for a case.

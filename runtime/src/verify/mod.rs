@@ -11,5 +11,5 @@ mod rules;
 
 pub use agreement::{Agreement, agree};
 pub use examined::Examined;
-pub use finding::{Finding, Severity};
+pub use finding::{Figure, Finding, Severity};
 pub use rules::{RULES, Rule, judge};

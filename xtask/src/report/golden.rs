@@ -272,9 +272,9 @@ fn one_that_waited_makes_its_whole_scenario_compared_by_processor_time_and_no_ot
     assert!(head.contains(clock), "{head}");
     for line in page.split("## Rankings").next().unwrap_or_default().lines() {
         if line.starts_with("| CV-1/") {
-            assert!(line.contains("elem/cpu-s") && !line.contains("elem/s"), "{line}");
+            assert!(line.contains("elem/CPU-s") && !line.contains("elem/s"), "{line}");
         } else {
-            assert!(!line.contains("elem/cpu-s"), "{line}");
+            assert!(!line.contains("elem/CPU-s"), "{line}");
         }
     }
     let ranking =
@@ -282,7 +282,7 @@ fn one_that_waited_makes_its_whole_scenario_compared_by_processor_time_and_no_ot
     let row = ranking.lines().find(|line| line.starts_with("| Datarax")).expect("ranked");
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
     assert_eq!(cells[2], "213 k elem/s", "shown, and no rank: {row}");
-    assert!(cells[3].contains("elem/cpu-s ("), "{row}");
+    assert!(cells[3].contains("elem/CPU-s ("), "{row}");
 }
 
 /// The line of the page that says what kind the gap of a variant is.
@@ -371,7 +371,7 @@ fn on_a_busy_machine_batches_are_timed_by_the_processor_and_waiting_is_nobodys_f
     let mut run = records();
     busy(&mut run, |_| true);
     let (page, _) = page(&run, None, &[]).expect("there is a subject");
-    assert!(page.contains("elem/cpu-s") && page.contains("a batch takes the processor"), "{page}");
+    assert!(page.contains("elem/CPU-s") && page.contains("a batch takes the processor"), "{page}");
     let backlog =
         page.split("## Backlog").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("it is there");
     assert!(!backlog.contains("wait for a processor"), "{backlog}");

@@ -44,7 +44,6 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         equivalence: None,
         course: None,
         stopped: None,
-        warnings: Vec::new(),
         repeats: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::device::Usage;
 use crate::metric::{Custom, Direction, Observation, Reading, Region, Surroundings, Taken, Unit};
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
+use crate::verify::Severity;
 
 fn facts() -> CaseFacts {
     CaseFacts {
@@ -69,6 +70,12 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
+/// What the estimates of a case say of themselves.
+fn told(record: &CaseRecord) -> Vec<String> {
+    let caveats = record.findings.iter().filter(|finding| finding.severity == Severity::Caveat);
+    caveats.map(ToString::to_string).collect()
+}
+
 #[test]
 fn seven_steady_repeats_make_a_record_without_warnings() {
     let record = record(repeats(&[10, 12, 11, 10, 11, 12, 11]));
@@ -78,7 +85,7 @@ fn seven_steady_repeats_make_a_record_without_warnings() {
     assert!(close(estimate.median, 0.011) && estimate.n == 7);
     assert!(estimate.interval.is_some_and(|(low, high)| close(low, 0.010) && close(high, 0.012)));
     assert_eq!(record.median_repeat, Some(3));
-    assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+    assert!(told(&record).is_empty(), "{:?}", told(&record));
     assert_eq!(record.repeats.len(), 7);
 }
 
@@ -108,7 +115,11 @@ fn a_named_headline_wins_where_it_has_a_value_and_is_told_where_not() {
     assert_eq!(with("peak_memory").headline, "peak_memory");
     let other = with("throughput");
     assert_eq!(other.headline, "wall_time");
-    assert!(other.warnings[0].starts_with("throughput was to stand for the case"), "{:?}", other.warnings);
+    assert!(
+        told(&other)[0].starts_with("no-value: throughput was to stand for the case"),
+        "{:?}",
+        told(&other)
+    );
 }
 
 #[test]
@@ -171,7 +182,7 @@ fn what_cannot_be_measured_is_absent_with_a_reason_in_the_record() {
     let flops = record.metric("throughput_flops").unwrap();
     assert_eq!(flops.values, [Reading::absent("the scenario stated no flops")]);
     assert_eq!(flops.estimate, None);
-    assert!(record.warnings.iter().all(|warning| !warning.contains("flops")), "{:?}", record.warnings);
+    assert!(told(&record).iter().all(|warning| !warning.contains("flops")), "{:?}", told(&record));
 }
 
 #[test]
@@ -180,7 +191,7 @@ fn a_collector_that_fails_is_a_warning_and_no_failure() {
     let without = |number| repeat(number, Observation { peak_memory: why.clone(), ..seen(10) });
     let record = record((1..=6).map(without).collect());
     assert_eq!(record.status, CaseStatus::Measured);
-    assert_eq!(record.warnings, ["peak_memory has no value in 6 of 6 repeats: VmHWM cannot be read"]);
+    assert_eq!(told(&record), ["missing: peak_memory has no value in 6 of 6 repeats: VmHWM cannot be read"]);
 }
 
 #[test]
@@ -192,18 +203,18 @@ fn memory_of_a_tree_of_processes_is_the_sampled_sum_and_says_so() {
     let peaks: Vec<f64> =
         record.metric("peak_memory").unwrap().values.iter().filter_map(Reading::value).collect();
     assert!(close(peaks[0], 5_000.0) && close(peaks[1], 1_000.0));
-    assert_eq!(record.warnings.len(), 1);
-    assert!(record.warnings[0].contains("sampled"), "{:?}", record.warnings);
+    assert_eq!(told(&record).len(), 1);
+    assert!(told(&record)[0].starts_with("sampled-memory: "), "{:?}", told(&record));
 }
 
 #[test]
 fn few_repeats_wide_spread_and_outliers_are_told_and_nothing_is_dropped() {
     let few = record(repeats(&[10, 11, 10]));
-    assert_eq!(few.warnings, ["n < 6: 3 repeats give a median without an interval"]);
+    assert_eq!(told(&few), ["few-repeats: 3 repeats give a median without an interval, which needs 6"]);
 
     let wild = record(repeats(&[100, 101, 102, 100, 101, 99, 150]));
-    assert!(wild.warnings[0].contains("rerun"), "{:?}", wild.warnings);
-    assert!(wild.warnings[1].starts_with("repeat 7 is an outlier: its wall_time lies 48.5 % above"));
+    assert!(told(&wild)[0].starts_with("unsteady: "), "{:?}", told(&wild));
+    assert!(told(&wild)[1].starts_with("outlier: repeat 7 is an outlier: its wall_time lies 48.5 % above"));
     assert_eq!(wild.headline().unwrap().values.len(), 7);
     assert_eq!(wild.headline().unwrap().estimate.unwrap().n, 7);
 }
@@ -216,7 +227,9 @@ fn notes_are_told_once_with_the_repeats_that_made_them() {
     };
     let mut all: Vec<Repeat> = (1..=6).map(|number| repeat(number, noted(&["short pass"]))).collect();
     all[3] = repeat(4, noted(&["short pass", "slow start"]));
-    assert_eq!(record(all).warnings, ["short pass", "slow start (in repeat 4)"]);
+    let record = record(all);
+    assert_eq!(told(&record), ["note: short pass", "note: slow start"]);
+    assert_eq!((&record.findings[0].repeats[..], &record.findings[1].repeats[..]), (&[][..], &[4][..]));
 }
 
 #[test]
@@ -236,7 +249,7 @@ fn a_failure_outweighs_a_skip_and_a_skip_what_is_missing() {
 fn a_case_that_was_left_out_has_its_reason_and_no_warnings() {
     let record = skipped(facts(), "needs 64 GB of memory");
     assert_eq!(record.status, CaseStatus::Skipped("needs 64 GB of memory".into()));
-    assert!(record.warnings.is_empty() && record.repeats.is_empty());
+    assert!(told(&record).is_empty() && record.repeats.is_empty());
     assert!(!record.ranked());
 }
 
@@ -294,24 +307,23 @@ fn a_case_that_waited_for_a_processor_leads_with_the_cpu_clock_and_says_so() {
     assert_eq!(waited.headline, "wall_time", "what is judged stays what it was");
     assert_eq!(waited.leading().unwrap().name, "cpu_time");
     assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.007));
-    let said =
-        "waited for a processor in 25 % of the wall time: wall times are unreliable; cpu_time leads instead";
-    assert_eq!(waited.warnings[0], said);
+    let said = "waited: waited for a processor in 25 % of the wall time: wall times are unreliable; cpu_time leads instead";
+    assert_eq!(told(&waited), [said]);
 }
 
 #[test]
 fn a_case_that_waited_and_does_not_keep_a_processor_busy_leads_with_its_headline_and_says_so() {
     let waited = waiting(1, 0.25);
     assert_eq!(waited.leading().unwrap().name, "wall_time");
-    let said = &waited.warnings[0];
-    assert!(said.contains("25 % of the wall time") && said.contains("a quieter machine"), "{said}");
+    let said = &told(&waited)[0];
+    assert!(said.contains("25 % of the wall time") && said.contains("CPU time does not tell"), "{said}");
 }
 
 #[test]
 fn a_case_that_hardly_waited_leads_with_its_headline() {
     let quiet = waiting(9, 0.05);
     assert_eq!(quiet.leading().unwrap().name, "wall_time");
-    assert!(!quiet.warnings.iter().any(|warning| warning.contains("waited")), "{:?}", quiet.warnings);
+    assert!(!told(&quiet).iter().any(|said| said.starts_with("waited")), "{:?}", told(&quiet));
 }
 
 #[test]
@@ -343,7 +355,7 @@ fn a_body_that_was_optimised_away_is_below_a_bound_whatever_else_was_handed_in_a
     let record = record((1..=7).map(|number| beside_the_loop(number, true)).collect());
     assert_eq!(record.leading().unwrap().name, "wall_time");
     assert!(record.headline().unwrap().below().unwrap() < 1e-9);
-    assert!(record.warnings.iter().any(|warning| warning.contains("black_box")), "{:?}", record.warnings);
+    assert!(told(&record).iter().any(|warning| warning.starts_with("empty-loop: ")), "{:?}", told(&record));
 }
 
 #[test]
@@ -366,16 +378,11 @@ fn repeats_whose_iterations_a_sample_differ_tenfold_warn() {
         record((1..).zip(iterations).map(of).collect())
     };
     let warns = |record: &CaseRecord| {
-        record
-            .warnings
-            .iter()
-            .any(|warning| warning.starts_with("repeats have 13 to 239226 iterations a sample"))
+        told(record).iter().any(|warning| {
+            warning.starts_with("unlike-repeats: repeats have 13 to 239226 iterations a sample")
+        })
     };
     assert!(warns(&with(&[239_226, 13, 236_746])));
     let even = with(&[239_226, 100_000, 236_746]);
-    assert!(
-        !even.warnings.iter().any(|warning| warning.contains("iterations a sample")),
-        "{:?}",
-        even.warnings
-    );
+    assert!(!told(&even).iter().any(|warning| warning.contains("iterations a sample")), "{:?}", told(&even));
 }

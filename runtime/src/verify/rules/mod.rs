@@ -4,6 +4,7 @@ mod account;
 mod copy;
 mod count;
 mod device;
+mod faults;
 mod files;
 mod no_time;
 mod outside;
@@ -57,6 +58,7 @@ pub const RULES: &[Rule] = &[
     no_time::RULE,
     view::RULE,
     copy::RULE,
+    faults::RULE,
     device::RULE,
 ];
 
@@ -70,6 +72,7 @@ pub fn judge(examined: &Examined<'_>) -> Vec<Finding> {
             repeats,
             detail,
             remedy: remedy.to_owned(),
+            figure: None,
         })
     };
     RULES.iter().flat_map(found).collect()

@@ -505,3 +505,26 @@ fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
     doubted(vec!["forgot-to-sync".to_owned()])(&mut case);
     assert!(told(&case).iter().all(|(_, severity, _)| *severity == Severity::Caveat));
 }
+
+#[test]
+fn a_subject_that_touches_all_its_memory_for_the_first_time_is_told() {
+    // 1000 elements of 12 KiB are three pages each.
+    let faults = |case: &mut super::fixture::Case, faults: u64| {
+        case.seen.bytes = 1_000 * 12 * 1024;
+        case.seen.usage.minor_faults = faults;
+    };
+    let (rule, fail, said) = found(honest(), |case| faults(case, 2_900)).expect("it is found");
+    assert_eq!((&*rule, fail), ("faults", false), "{said}");
+    assert!(said.starts_with("11 MiB of memory were touched for the first time while 12 MiB"), "{said}");
+    passes(honest(), |case| faults(case, 2_000));
+    passes(honest(), |case| {
+        faults(case, 2_900);
+        case.work.ticket.delivery = Delivery::View;
+    });
+    // Small batches share pages with each other.
+    passes(honest(), |case| {
+        faults(case, 2_900);
+        case.evidence.expected =
+            Some(Expected { bytes: EPOCH.elements * 1024, source: EPOCH.elements * 512, ..EPOCH });
+    });
+}

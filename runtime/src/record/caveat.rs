@@ -1,4 +1,7 @@
-//! Things to know before believing the figures of a case.
+//! Things to know before believing the figures of a case: what its estimates say of themselves.
+//!
+//! The rules of `verify` look at evidence; these look at what was estimated from it, and so are found where estimates are made. Both
+//! are findings.
 
 use std::fmt;
 
@@ -7,6 +10,7 @@ use super::derive::Measured;
 use crate::metric::{Course, ELSEWHERE, Observation, Reading, Taken};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
+use crate::verify::{Figure, Finding, Severity};
 
 /// Below this many repeats a median has no interval at 95 %.
 const FEW: usize = 6;
@@ -26,9 +30,78 @@ const OFF: f64 = 0.25;
 
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
+/// A kind of thing to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaveatKind {
+    /// Its name: the `rule` of its findings.
+    pub name: &'static str,
+    /// What it says of several cases together, and from where on.
+    pub says: &'static str,
+    /// What helps; empty where nothing need be done.
+    pub remedy: &'static str,
+}
+
+const fn kind(name: &'static str, says: &'static str, remedy: &'static str) -> CaveatKind {
+    CaveatKind { name, says, remedy }
+}
+
+/// Every kind, the weightiest first.
+pub const CAVEATS: &[CaveatKind] = &[
+    kind("fake-device", "the device is a stand-in, and its figures are of no device", ""),
+    kind(
+        "empty-loop",
+        "as fast as an empty loop: is the input a constant?",
+        "use `std::hint::black_box` on the input, and return the result",
+    ),
+    kind(
+        "no-value",
+        "the metric that was to stand for the case has no value: another metric stands for it",
+        "see why it is absent with `--verbose`",
+    ),
+    kind(
+        "waited",
+        "threads waited for a processor for a tenth of the wall time or more: wall times are unreliable",
+        "measure on a quieter machine",
+    ),
+    kind(
+        "unlike-repeats",
+        "repeats differ tenfold in iterations a sample: something disturbed their calibration",
+        "rerun on a quieter machine",
+    ),
+    kind(
+        "unsettled",
+        "samples warm up, slow down or never settle in most repeats",
+        "leave more out with `--warmup`, or measure for longer",
+    ),
+    kind(
+        "unsteady",
+        "repeats vary by a coefficient of variation of 10 % or more",
+        "rerun on a quieter machine or with more repeats",
+    ),
+    kind(
+        "outlier",
+        "a repeat lies far off the others (modified z-score over 3.5, from five repeats on); it is kept",
+        "",
+    ),
+    kind(
+        "off-target",
+        "the repeats ended before the interval was as narrow as `--target` asks",
+        "allow for more time",
+    ),
+    kind("few-repeats", "a median has an interval from 6 repeats on", "`--repeats 6`"),
+    kind(
+        "memory",
+        "peak memory is over a quarter above what the plan expected",
+        "state it in the scenario's `needs`",
+    ),
+    kind("missing", "a metric has no value in some repeats", "see why with `--verbose`"),
+    kind("sampled-memory", "the peak memory of several processes is the largest sum that was sampled", ""),
+    kind("note", "what a repeat said of itself", ""),
+];
+
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Warning {
+pub(super) enum Caveat {
     /// What a repeat said of itself, and which repeats said it; none when all did.
     Note {
         /// What it said.
@@ -109,19 +182,74 @@ pub(super) enum Warning {
     NoHeadline(String),
 }
 
-impl fmt::Display for Warning {
+impl Caveat {
+    fn kind(&self) -> &'static CaveatKind {
+        let name = match self {
+            Self::FakeDevice(_) => "fake-device",
+            Self::Nothing => "empty-loop",
+            Self::NoHeadline(_) => "no-value",
+            Self::Waited { .. } => "waited",
+            Self::Uneven { .. } => "unlike-repeats",
+            Self::Course(_) => "unsettled",
+            Self::Unsteady { .. } => "unsteady",
+            Self::Outlier { .. } => "outlier",
+            Self::OffTarget { .. } => "off-target",
+            Self::FewRepeats(_) => "few-repeats",
+            Self::Memory { .. } => "memory",
+            Self::Missing { .. } => "missing",
+            Self::SampledMemory(_) => "sampled-memory",
+            Self::Note { .. } => "note",
+        };
+        CAVEATS.iter().find(|kind| kind.name == name).expect("every kind is in the list")
+    }
+
+    /// In how many percent or of what it is so, where that says how weighty it is.
+    fn figure(&self) -> Option<Figure> {
+        let percent = |share: f64| Some(Figure { value: share * 100.0, unit: "%".into() });
+        match self {
+            Self::Unsteady { variation, .. } => percent(*variation),
+            Self::Waited { share, .. } => percent(*share),
+            Self::Outlier { off, .. } => percent(off.abs()),
+            Self::OffTarget { half, .. } => percent((*half)?),
+            Self::Memory { peak, .. } => Some(Figure { value: peak / MEBIBYTE, unit: "MiB".into() }),
+            Self::SampledMemory(tree) => {
+                Some(Figure { value: tree.processes as f64, unit: "processes".into() })
+            }
+            _ => None,
+        }
+    }
+
+    /// As a finding.
+    pub(super) fn finding(&self) -> Finding {
+        let CaveatKind { name, remedy, .. } = *self.kind();
+        let repeats = match self {
+            Self::Note { repeats, .. } => repeats.clone(),
+            Self::Outlier { repeat, .. } => vec![*repeat],
+            _ => Vec::new(),
+        };
+        Finding {
+            rule: name.to_owned(),
+            severity: Severity::Caveat,
+            repeats,
+            detail: self.to_string(),
+            remedy: remedy.to_owned(),
+            figure: self.figure(),
+        }
+    }
+}
+
+impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Note { text, repeats } => write!(f, "{text}{}", within(repeats)),
+            Self::Note { text, .. } => f.write_str(text),
             Self::FakeDevice(name) => f.write_str(&fake_device(name)),
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
-                write!(f, "n < {FEW}: {count} {repeats} a median without an interval")
+                write!(f, "{count} {repeats} a median without an interval, which needs {FEW}")
             }
             Self::Unsteady { metric, variation } => write!(
                 f,
-                "{metric} varies by {:.1} % over repeats (coefficient of variation, under {:.0} % asked): rerun on a \
-                 quieter machine or with more repeats",
+                "{metric} varies by {:.1} % over repeats (coefficient of variation, under {:.0} % asked)",
                 variation * 100.0,
                 UNSTEADY * 100.0
             ),
@@ -152,11 +280,7 @@ impl fmt::Display for Warning {
             Self::Course(Course::Unsteady) => f.write_str(
                 "most repeats never get steady: their samples drift, and no figure of them is one to go by",
             ),
-            Self::Course(course) => write!(
-                f,
-                "most repeats are {} before they get steady: more --warmup would leave that out",
-                course.name()
-            ),
+            Self::Course(course) => write!(f, "most repeats are {} before they get steady", course.name()),
             Self::OffTarget { target, half, ended } => {
                 let half =
                     half.map_or("no".to_owned(), |half| format!("plus or minus {:.1} %", half * 100.0));
@@ -170,20 +294,15 @@ impl fmt::Display for Warning {
                 )?;
                 match instead {
                     Some(metric) => write!(f, "{metric} leads instead"),
-                    None => f.write_str(
-                        "measure on a quieter machine, since CPU time does not tell what it takes",
-                    ),
+                    None => f.write_str("CPU time does not tell what it takes either"),
                 }
             }
             Self::Uneven { least, most } => write!(
                 f,
                 "repeats have {least} to {most} iterations a sample: something disturbed their calibration, and what they \
-                 measured is not alike; rerun on a quieter machine"
+                 measured is not alike"
             ),
-            Self::Nothing => f.write_str(
-                "as fast as an empty loop: is the input a constant? use `std::hint::black_box` on the input, and return the \
-                 result",
-            ),
+            Self::Nothing => f.write_str("as fast as an empty loop: is the input a constant?"),
             Self::NoHeadline(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")
             }
@@ -196,21 +315,15 @@ pub(crate) fn fake_device(name: &str) -> String {
     format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
 }
 
-/// In which repeats something was seen; nothing is said of what was seen in all.
-fn within(repeats: &[u32]) -> String {
-    let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
-    if numbers.is_empty() { String::new() } else { format!(" (in repeat {})", numbers.join(", ")) }
-}
-
 /// That a figure is of a stand-in.
-pub(super) fn stand_in(measured: &[Measured<'_>]) -> Option<Warning> {
+pub(super) fn stand_in(measured: &[Measured<'_>]) -> Option<Caveat> {
     let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
     let device = devices.map(|device| &device.info).find(|info| info.stand_in)?;
-    Some(Warning::FakeDevice(device.name.clone()))
+    Some(Caveat::FakeDevice(device.name.clone()))
 }
 
 /// Notes of the repeats, each once.
-pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Warning> {
+pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Caveat> {
     let mut found: Vec<(&String, Vec<u32>)> = Vec::new();
     for (repeat, notes) in measured {
         for note in *notes {
@@ -223,24 +336,24 @@ pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Warning> {
     }
     let warn = |(text, repeats): (&String, Vec<u32>)| {
         let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
-        Warning::Note { text: text.clone(), repeats }
+        Caveat::Note { text: text.clone(), repeats }
     };
     found.into_iter().map(warn).collect()
 }
 
 /// What the values of the metric that stands for the case say of themselves. `numbers` are those of the
 /// repeats.
-pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning> {
+pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Caveat> {
     let valued =
         headline.values.iter().zip(numbers).filter_map(|(reading, number)| Some((reading.value()?, *number)));
     let (values, numbers): (Vec<f64>, Vec<u32>) = valued.unzip();
     let mut found = Vec::new();
     if (1..FEW).contains(&values.len()) {
-        found.push(Warning::FewRepeats(values.len()));
+        found.push(Caveat::FewRepeats(values.len()));
     }
     let variation = stats::coefficient_of_variation(&values);
     if variation >= UNSTEADY {
-        found.push(Warning::Unsteady { metric: headline.name.clone(), variation });
+        found.push(Caveat::Unsteady { metric: headline.name.clone(), variation });
     }
     if values.len() >= FEW_FOR_OUTLIERS {
         let centre = stats::median(&values);
@@ -249,7 +362,7 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning
         {
             if score.abs() > OUTLYING {
                 let (metric, off) = (headline.name.clone(), (value - centre) / centre.abs());
-                found.push(Warning::Outlier { repeat, metric, off, score });
+                found.push(Caveat::Outlier { repeat, metric, off, score });
             }
         }
     }
@@ -260,28 +373,28 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Warning
 const UNEVEN: u64 = 10;
 
 /// Whether the repeats of a body have numbers of iterations a sample that differ tenfold.
-pub(super) fn uneven(measured: &[&Observation]) -> Option<Warning> {
+pub(super) fn uneven(measured: &[&Observation]) -> Option<Caveat> {
     let bodies = || measured.iter().filter(|seen| seen.taken == Some(Taken::Iterations));
     let iterations = || bodies().map(|seen| seen.iterations_per_sample);
     let (least, most) = (iterations().min()?, iterations().max()?);
-    (most >= least.saturating_mul(UNEVEN) && most > least).then_some(Warning::Uneven { least, most })
+    (most >= least.saturating_mul(UNEVEN) && most > least).then_some(Caveat::Uneven { least, most })
 }
 
 /// Whether the measured peak is above what the plan expected. (A peak below it, of an adapter that needs less, is no
 /// fault of the plan: the plan is for all adapters.)
-pub(super) fn memory(planned: u64, metrics: &[MetricRecord]) -> Option<Warning> {
+pub(super) fn memory(planned: u64, metrics: &[MetricRecord]) -> Option<Caveat> {
     let peak = metrics.iter().find(|metric| metric.name == "peak_memory")?.estimate?.median;
-    (peak > planned as f64 * (1.0 + OFF)).then_some(Warning::Memory { planned, peak })
+    (peak > planned as f64 * (1.0 + OFF)).then_some(Caveat::Memory { planned, peak })
 }
 
 /// The largest tree that was seen, where any repeat had one of several processes.
-pub(super) fn sampled_memory(measured: &[&Repeat]) -> Option<Warning> {
+pub(super) fn sampled_memory(measured: &[&Repeat]) -> Option<Caveat> {
     let trees = measured.iter().filter_map(|repeat| repeat.tree).filter(|tree| tree.processes > 1);
-    trees.max_by_key(|tree| tree.processes).map(Warning::SampledMemory)
+    trees.max_by_key(|tree| tree.processes).map(Caveat::SampledMemory)
 }
 
 /// A metric that only some repeats have; or one that a collector should give and none has.
-pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
+pub(super) fn missing(metric: &MetricRecord) -> Option<Caveat> {
     let reasons: Vec<&String> = metric
         .values
         .iter()
@@ -296,5 +409,5 @@ pub(super) fn missing(metric: &MetricRecord) -> Option<Warning> {
     let (absent, of) = (reasons.len(), metric.values.len());
     let why = (*reasons.first()?).clone();
     let missed = collected && why != ELSEWHERE;
-    (absent < of || missed).then(|| Warning::Missing { metric: metric.name.clone(), absent, of, why })
+    (absent < of || missed).then(|| Caveat::Missing { metric: metric.name.clone(), absent, of, why })
 }

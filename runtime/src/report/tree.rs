@@ -1,0 +1,83 @@
+//! Cases that stand alone: a line each, in one tree of scenarios and points.
+
+use super::columns::Columns;
+use super::table::{Changes, interval, median};
+use super::{Style, Terminal, quantity};
+use crate::metric::Taken;
+use crate::record::CaseRecord;
+use crate::run::Outcome;
+
+/// The tree. Points of one scenario stand below it, where it has several.
+pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Terminal) -> String {
+    let cases: Vec<&CaseRecord> = groups.iter().flatten().copied().collect();
+    let mut scenarios: Vec<&str> = cases.iter().map(|case| &*case.id.scenario).collect();
+    scenarios.dedup();
+    scenarios.sort_unstable();
+    scenarios.dedup();
+    // In the order of the record, which is that of the plan.
+    scenarios.sort_by_key(|id| cases.iter().position(|case| case.id.scenario == *id));
+    let heads = &["", "median", "95 % interval", "fastest", "time or rate", "change"];
+    let mut shown = Columns::new(heads, &[1, 3, 4], &[4, 3, 2]);
+    for id in scenarios {
+        let of: Vec<&&CaseRecord> = cases.iter().filter(|case| case.id.scenario == id).collect();
+        if let [case] = of[..] {
+            shown.row(row(case.group(), case, changes));
+            continue;
+        }
+        shown.title(format!("  {}", terminal.paint(Style::Bold, id)), format!("  {id}"));
+        for (at, case) in of.iter().enumerate() {
+            let branch = match (terminal.plain, at + 1 == of.len()) {
+                (true, _) => "-",
+                (false, false) => "├─",
+                (false, true) => "╰─",
+            };
+            let group = case.group();
+            let point = group.strip_prefix(&format!("{id}/")).unwrap_or(&group);
+            shown.row(row(format!("{branch} {point}"), case, changes));
+        }
+    }
+    let text = shown.to_text(terminal.columns);
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
+    let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
+    let shown = case.leading().and_then(|metric| Some((metric, metric.estimate?)));
+    let Some((metric, estimate)) = shown else {
+        let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
+        let median = below.map_or_else(
+            || "not measured".to_owned(),
+            |(bound, unit)| format!("below {}", quantity::show(bound, unit)),
+        );
+        return vec![name, median, String::new(), String::new(), String::new(), change];
+    };
+    let fastest = if metric.name == "wall_time" { fastest(case) } else { None };
+    let fastest = fastest.map_or_else(String::new, |time| quantity::show(time, &metric.unit));
+    let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
+    vec![name, median, interval, fastest, other(case, &metric.name), change]
+}
+
+/// The fastest sample, in seconds an iteration; none where records were read without their samples.
+fn fastest(case: &CaseRecord) -> Option<f64> {
+    let of = |outcome: &Outcome| match outcome {
+        Outcome::Measured { seen, .. } if seen.taken == Some(Taken::Iterations) => {
+            let sample = *seen.samples.iter().min()?;
+            Some(sample as f64 * 1e-9 / seen.iterations_per_sample.max(1) as f64)
+        }
+        _ => None,
+    };
+    case.repeats.iter().filter_map(|repeat| of(&repeat.outcome)).min_by(f64::total_cmp)
+}
+
+/// The rate of a case whose time leads, and the time of one whose rate does.
+fn other(case: &CaseRecord, leading: &str) -> String {
+    let value = |name: &&str| {
+        let metric = case.metric(name).filter(|metric| metric.name != leading)?;
+        Some(quantity::show(metric.estimate?.median, &metric.unit))
+    };
+    let rates = ["throughput", "throughput_bytes", "throughput_flops"];
+    if rates.contains(&leading) {
+        return value(&"wall_time").unwrap_or_default();
+    }
+    rates.iter().find_map(value).unwrap_or_default()
+}
