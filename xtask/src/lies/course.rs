@@ -154,7 +154,7 @@ mod tests {
         let loops = said("custom-loop");
         assert!(loops.ends_with("--scenario=LOOP-1 --param=LOOP-1.tells=ignores-iterations"), "{loops}");
         assert!(
-            said("worker").contains("--measurement-time=1 "),
+            said("worker").contains("--measurement-time=2 "),
             "a tenth of it is more than what is let pass"
         );
         assert!(said("duel").ends_with("--adapter=raw-bytes"), "the flag of the duel names the reference");

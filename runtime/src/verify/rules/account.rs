@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "account",
     lie: "a clock that runs slow or is stopped in secret; processor time that is not told",
     looks: "from the request for a measured run to its answer: the parts that the worker tells must add up to what passed by \
-            the harness's clock, in the repeat in which least is missing: less 3 % and 100 ms; its \
+            the harness's clock, in the repeat in which least is missing: less 3 % and 50 ms; its \
             processor time to what the system says of its processes, less a tenth \
             and 100 ms, and, where none of them ended meanwhile, never more",
     blind: "a worker that tells a part of its measured time under another name: the parts are shown, and `outside` bounds them",
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 /// A worker's account may fall short by this share and so much: its answer is written and read after it. See
 /// `docs/methodology.md` for what honest systems need.
 const SHORT: f64 = 0.03;
-const SLACK: u64 = 100_000_000;
+const SLACK: u64 = 50_000_000;
 
 /// Processor time is told in steps of 10 ms, and processes that have ended take some along.
 const CPU_SHORT: f64 = 0.1;

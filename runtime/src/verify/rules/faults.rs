@@ -36,7 +36,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         }
         let faulted = one.seen.usage.minor_faults as f64 * PAGE;
         let is_large = bytes_of_batch(one)? >= LEAST_BATCH;
-        (is_large && faulted >= one.seen.bytes as f64 * SHARE).then(|| {
+        (is_large && one.seen.bytes > 0 && faulted >= one.seen.bytes as f64 * SHARE).then(|| {
             let what = format!(
                 "{:.0} MiB of memory were touched for the first time while {:.0} MiB were delivered: batches are not made in \
                  memory that is there",

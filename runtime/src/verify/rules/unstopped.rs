@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass that is remembered",
     looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and nothing \
             stops. In the middle one of the repeats, after its first batch an element may take three times what it takes in the ranked \
-            passes",
+            passes, by the wall clock, and where threads waited for a processor by processor time too",
     blind: "a gain below the bound; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
@@ -29,6 +29,9 @@ const FAULT: u64 = 1_000;
 /// the same: an interrupt is as long.
 const LEAST: f64 = 0.25e6;
 const SHORT: f64 = 5e6;
+
+/// So does it where threads waited for a processor for this share of the epoch: those that wait for each other wait longer.
+const WAITED: f64 = 0.1;
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     let mut ratios: Vec<(Ratio, u32)> = examined
@@ -76,6 +79,7 @@ pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
     let faults = epoch.faults.saturating_mul(FAULT).min((tail - wait) / 2);
     let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
     let found = Ratio { ratio: tail / elements / each, hidden: tail - elements * each };
+    let waited = wait as f64 > epoch.wall as f64 * WAITED;
     let by_processor = || {
         let ran = one.seen.around.ran.filter(|_| one.evidence.account.is_some());
         let measured = ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64) as f64 / one.seen.elements as f64;
@@ -83,7 +87,9 @@ pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
         (measured > 0.0).then_some(epoch / measured)
     };
     match by_processor() {
-        Some(ratio) if found.hidden < SHORT => Some(Ratio { ratio: ratio.min(found.ratio), ..found }),
+        Some(ratio) if found.hidden < SHORT || waited => {
+            Some(Ratio { ratio: ratio.min(found.ratio), ..found })
+        }
         _ => Some(found),
     }
 }
