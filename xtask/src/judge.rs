@@ -32,7 +32,7 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
             }
             // What estimates say of themselves is not of the rules, and stays.
             let (before, others): (Vec<Finding>, Vec<Finding>) =
-                case.findings.iter().cloned().partition(|finding| is_of_a_rule(finding));
+                case.findings.iter().cloned().partition(is_of_a_rule);
             if findings != before {
                 remarks.push(changed(&case.id, &before, &findings));
                 if write {

@@ -295,8 +295,8 @@ fn a_workers_account_adds_up_to_what_passed() {
             (account.cpu, account.cpu_claimed) = (None, None);
         }
     };
-    fails(honest_worker(), account(2_000_000_000, 1_830_000_000), "account", "170ms are missing");
-    passes(honest_worker(), account(2_000_000_000, 1_850_000_000));
+    fails(honest_worker(), account(2_000_000_000, 1_880_000_000), "account", "120ms are missing");
+    passes(honest_worker(), account(2_000_000_000, 1_900_000_000));
     fails(
         honest_worker(),
         account(30_000_000, 19_000_000),
