@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use weighbridge::data::RULES;
 
 use crate::external::{Bench, Ran, two_at_a_time, xtask};
 
@@ -283,11 +284,10 @@ fn every_sin_is_caught_by_what_it_does() {
         }
         assert!(ran.all().contains(&format!("{rule}: ")), "{sin}: {}", ran.all());
         let honest = record_of(&bench, scenario, twin);
-        assert_eq!(
-            (&honest["agreement"], &honest["findings"]),
-            (&json!("agrees"), &json!([])),
-            "{sin}: {honest:#}"
-        );
+        // What its estimates say of themselves is no rule's: one repeat gives no interval.
+        let told = honest["findings"].as_array().unwrap().iter();
+        let by_a_rule = told.filter(|finding| RULES.iter().any(|rule| finding["rule"] == rule.name)).count();
+        assert_eq!((&honest["agreement"], by_a_rule), (&json!("agrees"), 0), "{sin}: {honest:#}");
         // The stored run says the same, and nothing is measured for it.
         let judged = xtask(&bench, &["runs", "judge", "latest"]);
         assert_eq!(judged.code, Some(6), "{}", judged.all());

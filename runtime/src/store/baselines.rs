@@ -257,7 +257,7 @@ mod tests {
     use super::super::fixtures::run;
     use super::*;
     use crate::metric::Reading;
-    use crate::record::{Blocks, Estimate, Process, RunId};
+    use crate::record::{Blocks, Estimate, Process, RunId, SCHEMA};
 
     const SUITE: &str = "toy/suite";
 
@@ -407,7 +407,8 @@ mod tests {
             assert!(said.contains("holds baseline `main` of toy/suite"), "{said}");
 
             let text = std::fs::read_to_string(&main).expect("written");
-            std::fs::write(&main, text.replace("\"schema\":2", "\"schema\":3")).expect("writable");
+            std::fs::write(&main, text.replace(&format!("\"schema\":{SCHEMA}"), "\"schema\":99"))
+                .expect("writable");
             let said = baselines.find(&machine, SUITE, &name("main")).expect_err("newer").to_string();
             assert!(said.contains("upgrade weighbridge"), "{said}");
             let (stored, broken) = baselines.list().expect("readable");

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::fixtures::{Failing, Fault, case, case_id, manifest, repeat, run};
 use super::*;
 use crate::compare::History;
-use crate::record::{Baseline, RunId, RunManifest, RunRecord, RunStatus};
+use crate::record::{Baseline, RunId, RunManifest, RunRecord, RunStatus, SCHEMA};
 
 fn home() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -120,7 +120,7 @@ fn a_torn_temporary_file_is_ignored_and_pruned() {
     write(&runs, &run).expect("a good disk");
     let id = &run.manifest.id;
     let torn = runs.layout().repeats(id).join(".pc_1@depth=0@reference.9.json.0123456789abcdef.tmp");
-    fs::write(&torn, "{\"schema\": 2, \"ki").expect("writable");
+    fs::write(&torn, "{\"schema\": 3, \"ki").expect("writable");
     assert_eq!(runs.load_whole(id).expect("the torn file is no repeat"), run);
 
     let later = SystemTime::now() + Duration::from_hours(2);
@@ -213,8 +213,11 @@ fn a_spoilt_file_is_named_with_what_is_the_matter() {
     assert!(said.contains("truncated or was edited by hand"), "{said}");
 
     for spoilt in [case, journal, run_json] {
-        let said = said_of(spoilt, |text| text.replace("\"schema\":2", "\"schema\":9"));
-        assert!(said.contains("schema 9") && said.contains("up to 2: upgrade weighbridge"), "{said}");
+        let said = said_of(spoilt, |text| text.replace(&format!("\"schema\":{SCHEMA}"), "\"schema\":99"));
+        assert!(
+            said.contains("schema 99") && said.contains(&format!("up to {SCHEMA}: upgrade weighbridge")),
+            "{said}"
+        );
     }
     let said = said_of(case, |text| text.replace("\"kind\":\"case\"", "\"kind\":\"baseline\""));
     assert!(said.contains("holds a `baseline` where a `case` belongs"), "{said}");
