@@ -284,9 +284,12 @@ fn every_sin_is_caught_by_what_it_does() {
         }
         assert!(ran.all().contains(&format!("{rule}: ")), "{sin}: {}", ran.all());
         let honest = record_of(&bench, scenario, twin);
-        // What its estimates say of themselves is no rule's: one repeat gives no interval.
+        // What its estimates say of themselves is no rule's (one repeat gives no interval), and its memory is made anew for each
+        // large batch, which is a caveat of its own.
         let told = honest["findings"].as_array().unwrap().iter();
-        let by_a_rule = told.filter(|finding| RULES.iter().any(|rule| finding["rule"] == rule.name)).count();
+        let by_a_rule = told
+            .filter(|finding| RULES.iter().any(|rule| finding["rule"] == rule.name && rule.name != "faults"))
+            .count();
         assert_eq!((&honest["agreement"], by_a_rule), (&json!("agrees"), 0), "{sin}: {honest:#}");
         // The stored run says the same, and nothing is measured for it.
         let judged = xtask(&bench, &["runs", "judge", "latest"]);
