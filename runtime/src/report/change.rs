@@ -15,9 +15,9 @@ pub fn changes(comparison: &Comparison) -> Changes {
             Verdict::Improved => format!("{} faster", times(effect)),
             Verdict::Regressed => format!("{} slower", times(effect)),
             Verdict::Unchanged => "no change".to_owned(),
-            _ => format!("undecided, {}", range(effect)),
+            _ => format!("inconclusive, {}", range(effect)),
         };
-        Some((row.case.to_string(), format!("{text} since {}", comparison.baseline.name)))
+        Some((row.case.to_string(), text))
     };
     let mut changes = Changes::new();
     for (case, words) in comparison.rows.iter().filter_map(words) {

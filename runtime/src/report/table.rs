@@ -23,7 +23,8 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
         writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
     }
     let (lone, groups): (Vec<_>, Vec<_>) = groups(&run.cases).into_iter().partition(|group| is_lone(group));
-    let mut shown = Columns::new(&["", "median", "95 % interval", "against the best", "change"], &[1], &[2]);
+    let mut shown =
+        Columns::new(&["", "median", "95 % interval", "against the best", "since the last run"], &[1], &[2]);
     for (number, group) in groups.iter().enumerate() {
         let first = group[0];
         if number > 0 {
@@ -36,7 +37,8 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
         }
         for case in group.iter().filter(|case| !case.ranked()) {
             let mut cells = row(case, &[], changes);
-            "not ranked".clone_into(&mut cells[3]);
+            let why = if case.status == CaseStatus::Measured { "not ranked" } else { UNFINISHED };
+            why.clone_into(&mut cells[3]);
             shown.row(cells);
         }
     }
@@ -68,7 +70,7 @@ const FITS: &str = "a String takes all that is written";
 fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
     let mut groups: Vec<Vec<&CaseRecord>> = Vec::new();
     let mut titles: Vec<String> = Vec::new();
-    for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
+    for case in cases.iter().filter(|case| is_shown(case)) {
         let title = case.group();
         match titles.iter().position(|other| *other == title) {
             Some(at) => groups[at].push(case),
@@ -80,6 +82,15 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
     }
     groups
 }
+
+/// Whether a case has a row: it was measured, or a run that was ended had some repeats of it.
+fn is_shown(case: &CaseRecord) -> bool {
+    let has_some = || case.headline().is_some_and(|metric| metric.estimate.is_some());
+    case.status == CaseStatus::Measured || case.status == CaseStatus::Incomplete && has_some()
+}
+
+/// What stands beside a case that a run did not get to the end of.
+pub(super) const UNFINISHED: &str = "not finished";
 
 /// The cases that may be ranked, the best first.
 fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
@@ -436,6 +447,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
         run.cases[0].status = CaseStatus::Incomplete;
         let line = "\nincomplete: PC-1/depth=1/one: the run ended before all repeats were done\n";
         assert!(shown(&run).contains(line), "{}", shown(&run));
+        assert!(shown(&run).contains("  one    1.03 s  [1.00 .. 1.06 s]  not finished\n"), "{}", shown(&run));
         run.cases[2].status = CaseStatus::Incomplete;
         let line = "\nincomplete: 2 cases: the run ended before all repeats were done\n";
         assert!(shown(&run).contains(line), "{}", shown(&run));

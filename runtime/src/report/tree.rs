@@ -1,10 +1,10 @@
 //! Cases that stand alone: a line each, in one tree of scenarios and points.
 
 use super::columns::Columns;
-use super::table::{Changes, interval, median};
+use super::table::{Changes, UNFINISHED, interval, median};
 use super::{Style, Terminal, quantity};
 use crate::metric::Taken;
-use crate::record::CaseRecord;
+use crate::record::{CaseRecord, CaseStatus};
 use crate::run::Outcome;
 
 /// The tree. Points of one scenario stand below it, where it has several.
@@ -16,7 +16,7 @@ pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Ter
     scenarios.dedup();
     // In the order of the record, which is that of the plan.
     scenarios.sort_by_key(|id| cases.iter().position(|case| case.id.scenario == *id));
-    let heads = &["", "median", "95 % interval", "fastest", "time or rate", "change"];
+    let heads = &["", "median", "95 % interval", "fastest", "time or rate", "since the last run"];
     let mut shown = Columns::new(heads, &[1, 3, 4], &[4, 3, 2]);
     for id in scenarios {
         let of: Vec<&&CaseRecord> = cases.iter().filter(|case| case.id.scenario == id).collect();
@@ -41,7 +41,10 @@ pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Ter
 }
 
 fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
-    let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
+    let change = match case.status {
+        CaseStatus::Measured => changes.get(&case.id.to_string()).cloned().unwrap_or_default(),
+        _ => UNFINISHED.to_owned(),
+    };
     let shown = case.leading().and_then(|metric| Some((metric, metric.estimate?)));
     let Some((metric, estimate)) = shown else {
         let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
