@@ -54,8 +54,10 @@ def drawn(count: int, of: int) -> list[int]:
 
 
 def apart(array: Any) -> np.ndarray[Any, Any]:
-    """A copy in pages of its own. A copy that is kept in a hole of the heap that a batch has left drives the batches that
-    follow to memory that is touched for the first time: 16 page faults a batch were seen, where a plain loop has none.
+    """A copy in pages of its own.
+
+    A copy that is kept in a hole of the heap that a batch has left drives the batches that follow to memory that is
+    touched for the first time: 16 page faults a batch were seen, where a plain loop has none.
     """
     memory = mmap.mmap(-1, max(array.nbytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
