@@ -197,7 +197,7 @@ class Run:
         self.device = loader.device
         self.handed_out = 0  # batches since the epoch was begun
         # The last batch, which stays until the next one is there, as it does in any loop. A heap whose batches have all
-        # been freed goes back to the system: 18 page faults a batch were seen, since every pass touched its memory anew.
+        # been freed goes back to the system: 18 page faults a batch were seen, as each pass touched new memory.
         self.last: Batch | None = None
 
     def begin(self) -> Iterator[Batch]:
