@@ -20,7 +20,8 @@ const KERNEL: u64 = 2_000_000;
 /// The doubt about a body that returns before its kernel is done.
 const FORGOT: &str = "forgot-to-sync";
 
-const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(100) };
+const LIMITS: Limits =
+    Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(100), max_time: None };
 
 fn main() -> ExitCode {
     match table() {

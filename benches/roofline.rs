@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The least of the median microseconds that a batch takes in the harness's loop: without a look at its bytes, and with it.
 fn looked_at(spec: &PipelineSpec, data: &Arc<DataSet>) -> weighbridge::Result<[f64; 2]> {
     let mut found = [f64::INFINITY; 2];
-    let limits = Limits { warmup: 3, batches: 20, min_time: TURN };
+    let limits = Limits { warmup: 3, batches: 20, min_time: TURN, max_time: None };
     for _ in 0..TURNS {
         for (looks, least) in [false, true].into_iter().zip(&mut found) {
             let mut loader = ReferenceFused;

@@ -9,13 +9,13 @@ use syn::visit::Visit;
 
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
-    "json", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify", "record",
-    "compare", "store", "report", "harness",
+    "json", "tool", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify",
+    "record", "compare", "store", "report", "harness",
 ];
 
 /// What the ground stages may import: they are no tower.
 const GROUND: &[(&str, &[&str])] =
-    &[("json", &[]), ("device", &[]), ("stats", &[]), ("metric", &["device", "stats"])];
+    &[("json", &[]), ("tool", &[]), ("device", &[]), ("stats", &[]), ("metric", &["device", "stats"])];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -41,6 +41,7 @@ fn facts() -> CaseFacts {
         id: CaseId { scenario: "MANY-2".into(), point: Point(Vec::new()), adapter: None },
         category: "Overhead".into(),
         description: "Many samples.".into(),
+        beside: None,
         tier: None,
         version: None,
         equivalence: Equivalence::None,

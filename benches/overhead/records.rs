@@ -104,8 +104,9 @@ fn run(started: u64, cases: usize) -> RunRecord {
         planned: Planned {
             cases: (0..cases).map(id).collect(),
             repeats: REPEATS,
+            stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
+            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),
@@ -139,6 +140,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         id,
         category: "Pipelines".into(),
         description: "A chain of cheap transforms.".into(),
+        beside: None,
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,

@@ -53,7 +53,7 @@ pub fn main() -> ExitCode {
 
 /// Nanoseconds that a bencher in this process reports for the body.
 pub fn in_process(name: &str) -> crate::Result<f64> {
-    let limits = Limits { warmup: 50, batches: 100, min_time: Duration::from_millis(500) };
+    let limits = Limits { warmup: 50, batches: 100, min_time: Duration::from_millis(500), max_time: None };
     let mut bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
     match name {
         "empty" => empty(&mut bencher),

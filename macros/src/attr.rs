@@ -1,6 +1,6 @@
 //! The options of an attribute: `key = value, key = value`.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
@@ -14,9 +14,20 @@ pub(crate) struct Key {
     pub(crate) example: &'static str,
 }
 
+/// The key whose values are types.
+const TYPES: &str = "types";
+
+/// What stands behind the `=` of an option.
+enum Given {
+    Expression(Expr),
+    Types(TokenStream),
+}
+
 /// The options that were given, each once.
 pub(crate) struct Options {
     given: Vec<(Ident, Expr)>,
+    /// What stands between the brackets of `types = [...]`, which is no expression.
+    types: Option<(Ident, TokenStream)>,
     /// Keys that were meant and told as mistakes: nobody is told a second time that they are missing.
     meant: Vec<&'static str>,
     known: &'static [Key],
@@ -25,7 +36,7 @@ pub(crate) struct Options {
 impl Options {
     /// Reads `key = value, ...`. A mistake in one option does not hide those in the next.
     pub(crate) fn parse(tokens: TokenStream, known: &'static [Key], errors: &mut Errors) -> Self {
-        let mut options = Self { given: Vec::new(), meant: Vec::new(), known };
+        let mut options = Self { given: Vec::new(), types: None, meant: Vec::new(), known };
         let read = |input: ParseStream<'_>| {
             while !input.is_empty() {
                 if let Err(error) = options.parse_one(input, errors) {
@@ -70,16 +81,34 @@ impl Options {
             let message = format!("the value is missing: write `{}`", known.example);
             return Err(syn::Error::new_spanned(key, message));
         }
-        let value = ungrouped(input.parse()?);
+        let value = if name == TYPES {
+            match input.parse::<TokenTree>()? {
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
+                    Given::Types(group.stream())
+                }
+                other => {
+                    skip_to_comma(input);
+                    return Err(syn::Error::new_spanned(
+                        other,
+                        format!("`{name}` is a list: write `{}`", known.example),
+                    ));
+                }
+            }
+        } else {
+            Given::Expression(ungrouped(input.parse()?))
+        };
         if !input.is_empty() && !input.peek(Token![,]) {
             let rest: TokenTree = input.parse()?;
             skip_to_comma(input);
             return Err(syn::Error::new_spanned(rest, "expected `,` before the next option"));
         }
-        if self.given.iter().any(|(earlier, _)| *earlier == key) {
+        if self.key(&name).is_some() {
             errors.at(key, format!("`{name}` is given twice: remove one"));
-        } else {
-            self.given.push((key, value));
+            return Ok(());
+        }
+        match value {
+            Given::Expression(value) => self.given.push((key, value)),
+            Given::Types(types) => self.types = Some((key, types)),
         }
         Ok(())
     }
@@ -91,7 +120,13 @@ impl Options {
 
     /// Whether the option is given: its key, for mistakes about it as a whole.
     pub(crate) fn key(&self, name: &str) -> Option<&Ident> {
-        self.given.iter().find(|(key, _)| key == name).map(|(key, _)| key)
+        let keys = self.given.iter().map(|(key, _)| key).chain(self.types.iter().map(|(key, _)| key));
+        keys.into_iter().find(|key| *key == name)
+    }
+
+    /// What stands between the brackets of `types = [...]`.
+    pub(crate) fn types(&self) -> Option<&TokenStream> {
+        self.types.as_ref().map(|(_, types)| types)
     }
 
     /// Whatever stands after the key.
@@ -117,6 +152,44 @@ impl Options {
         }
         errors.at(value, format!("`{name}` is a whole number: write `{}`", self.example(name)));
         None
+    }
+
+    /// A time in seconds that is above zero.
+    pub(crate) fn seconds(&self, name: &str, errors: &mut Errors) -> Option<f64> {
+        let value = self.expression(name)?;
+        let number = match value {
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+            Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_parse().ok(),
+            _ => None,
+        };
+        let number = number.filter(|seconds: &f64| *seconds > 0.0);
+        if number.is_none() {
+            errors
+                .at(value, format!("`{name}` is a time in seconds above 0: write `{}`", self.example(name)));
+        }
+        number
+    }
+
+    /// A whole number above zero.
+    pub(crate) fn count(&self, name: &str, errors: &mut Errors) -> Option<LitInt> {
+        let number = self.number(name, errors)?;
+        if number.base10_parse::<u32>().is_ok_and(|number| number > 0) {
+            return Some(number);
+        }
+        errors.at(&number, format!("`{name}` is at least 1: write `{}`", self.example(name)));
+        None
+    }
+
+    /// The expressions of a list in brackets.
+    pub(crate) fn list(&self, name: &str, errors: &mut Errors) -> Vec<Expr> {
+        match self.expression(name) {
+            None => Vec::new(),
+            Some(Expr::Array(array)) => array.elems.iter().cloned().collect(),
+            Some(value) => {
+                errors.at(value, format!("`{name}` is a list: write `{}`", self.example(name)));
+                Vec::new()
+            }
+        }
     }
 
     /// `true` or `false`.
@@ -162,11 +235,11 @@ impl Options {
         texts
     }
 
-    /// The path of the runtime crate: `crate = path`, else `::weighbridge`.
+    /// The path of the runtime crate: `crate = path`, else what the author's manifest calls it.
     pub(crate) fn runtime(&self, errors: &mut Errors) -> Path {
         match self.path("crate", errors) {
             Some(Expr::Path(path)) => path.path,
-            _ => syn::parse_quote!(::weighbridge),
+            _ => crate::dependency::runtime(),
         }
     }
 

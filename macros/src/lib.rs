@@ -6,8 +6,10 @@
 
 mod adapter;
 mod attr;
+mod dependency;
 mod errors;
 mod expansion;
+mod generic;
 mod scenario;
 mod signature;
 mod sweep;
@@ -41,8 +43,18 @@ use proc_macro::TokenStream;
 /// | `filter = path` | A function that says which points are run; see below. |
 /// | `needs = path` | A function of all axes, by reference, that gives the `Needs` of a point; what the profile does not allow is a planned skip. |
 /// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |
+/// | `types = [A, B]` | What the type parameter of `fn name<T: Trait>(..)` stands for: an axis, of which a plain run takes all. `name = Type` gives another label than the type's own name. |
+/// | `consts = [1, 8]` | The same for `fn name<const N: usize>(..)`. |
+/// | `group = "Sorting"` | Scenarios without a contract that say the same are shown side by side. |
+/// | `samples = 100` | The least number of samples in a repeat. |
+/// | `min_time = 0.5` | The least time that a repeat measures, in seconds. |
+/// | `max_time = 10` | The most, in seconds: what is slow gets fewer samples. Without it 5, or `min_time` where that is more. |
+/// | `repeats = 9` | How often it is measured, each time in a process of its own. |
 /// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
-/// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
+/// | `crate = path` | Where `weighbridge` is, if another crate hands it on. A renamed dependency is found. |
+///
+/// What the command line says of samples, times and repeats, or a profile of the workspace, stands above these; the
+/// profiles that are built in stand below.
 ///
 /// # Parameters
 ///
@@ -81,7 +93,25 @@ use proc_macro::TokenStream;
 /// take their labels only. The type of an axis needs nothing else: each value is made where it is used. Values are
 /// made to be listed and filtered as well, so let them *describe* data and not be it.
 ///
-/// **An options struct**: a parameter without an attribute, whose type derives [`macro@Sweep`].
+/// **An options struct**: a parameter without an attribute, whose type derives [`macro@Sweep`]; by value or by reference.
+///
+/// # Generic scenarios
+///
+/// A type parameter and a constant are axes, and come first in the id: `SUM-1/Vec<u64>/N=8`.
+///
+/// ```
+/// # use weighbridge::prelude::*;
+/// use std::collections::VecDeque;
+///
+/// #[scenario(id = "SUM-1", types = [Vec<u64>, deque = VecDeque<u64>], consts = [8, 1_000])]
+/// fn sum<T: FromIterator<u64>, const N: usize>(bencher: &mut Bencher)
+/// where
+///     for<'a> &'a T: IntoIterator<Item = &'a u64>,
+/// {
+///     let numbers: T = (0..N as u64).collect();
+///     bencher.elements(N).iter(|| (&numbers).into_iter().sum::<u64>());
+/// }
+/// ```
 ///
 /// # Filter
 ///

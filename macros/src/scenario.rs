@@ -8,6 +8,7 @@ use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
 use crate::expansion::{self, first_line, location, some_or_none};
+use crate::generic::{self, Generic};
 use crate::signature::{Function, Parameter, Parameters};
 use crate::sweep::Swept;
 
@@ -19,6 +20,13 @@ const KEYS: &[Key] = &[
     Key { name: "filter", example: "filter = makes_sense" },
     Key { name: "needs", example: "needs = memory_and_batch" },
     Key { name: "describe", example: "describe = what_a_point_does" },
+    Key { name: "types", example: "types = [Vec<u64>, VecDeque<u64>]" },
+    Key { name: "consts", example: "consts = [1, 64]" },
+    Key { name: "group", example: "group = \"Sorting\"" },
+    Key { name: "samples", example: "samples = 100" },
+    Key { name: "min_time", example: "min_time = 0.5" },
+    Key { name: "max_time", example: "max_time = 10" },
+    Key { name: "repeats", example: "repeats = 9" },
     Key { name: "worker_threads", example: "worker_threads = 2" },
     Key { name: "crate", example: "crate = weighbridge" },
 ];
@@ -35,8 +43,11 @@ struct Model {
     filter: Option<Expr>,
     needs: Option<Expr>,
     describe: Option<Expr>,
+    group: Option<LitStr>,
+    budget: Budget,
     worker_threads: Option<LitInt>,
     is_async: bool,
+    generics: Vec<Generic>,
     bencher: Type,
     parameters: Vec<Parameter>,
     /// What it gives back, for mistakes about it.
@@ -75,9 +86,17 @@ impl Model {
         let filter = options.path("filter", &mut errors);
         let needs = options.path("needs", &mut errors);
         let describe = options.path("describe", &mut errors);
+        let group = options.text("group", &mut errors);
+        if let Some(group) = &group {
+            attr::refuse_unshowable("the name of the group", group, &mut errors);
+        }
+        let budget = Budget::check(&options, &mut errors);
+        let generics = generic::check(&signature.generics, &options, &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
         let runtime = options.runtime(&mut errors);
         let Parameters { bencher, rest: parameters } = Parameters::check(signature, &mut errors);
+        refuse_group_with_contract(&options, &parameters, &mut errors);
+        refuse_doubled_axis(&generics, &parameters, &mut errors);
         if let (Some(key), false) = (
             options.key("filter"),
             parameters.iter().any(|parameter| matches!(parameter, Parameter::Swept(_))),
@@ -95,8 +114,11 @@ impl Model {
             filter,
             needs,
             describe,
+            group,
+            budget,
             worker_threads,
             is_async: signature.asyncness.is_some(),
+            generics,
             bencher,
             parameters,
             output: match &signature.output {
@@ -114,24 +136,30 @@ impl Model {
                 Parameter::Subject { .. } => None,
             })
         };
-        let functions = swept().enumerate().map(|(index, swept)| swept.functions(index));
+        // The axes of generic parameters come first: filters and the like take the others alone.
+        let own = self.generics.len();
+        let generic = self.generics.iter().enumerate().map(|(index, generic)| generic.axis.functions(index));
+        let functions = swept().zip(own..).map(|(swept, index)| swept.functions(index));
+        let functions = generic.chain(functions);
         let run = self.run();
-        let (axes, axes_function) = if swept().next().is_some() {
-            let listing = Swept::listing(swept());
-            (quote!(__axes), quote!(fn __axes() -> __wb::Vec<__wb::Axis> { #listing }))
+        let (axes, axes_function) = if own > 0 || swept().next().is_some() {
+            let listing = Swept::listing(self.generics.iter().map(|generic| &generic.axis), swept());
+            (quote!(__wb::Axes::Written(__axes)), quote!(fn __axes() -> __wb::Vec<__wb::Axis> { #listing }))
         } else {
-            (quote!(__wb::Vec::new), TokenStream::new())
+            (quote!(__wb::Axes::NONE), TokenStream::new())
         };
         let (keep, keep_function) = self.keep(swept);
-        let (needs, needs_function) = Self::told(self.needs.as_ref(), "needs", &quote!(__wb::Needs), swept);
+        let (needs, needs_function) = self.told(self.needs.as_ref(), "needs", &quote!(__wb::Needs), swept);
         let (describe, describe_function) =
-            Self::told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
+            self.told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             Parameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             Parameter::Swept(_) => None,
         });
         let contract = some_or_none(contract.as_ref());
         let equivalence = some_or_none(self.equivalence.as_ref());
+        let group = some_or_none(self.group.as_ref());
+        let budget = self.budget.tokens();
         let Self { runtime, id, category, description, sets, .. } = &self;
         let registration = format_ident!("__WEIGHBRIDGE_SCENARIO_{}", self.name);
         let location = location();
@@ -159,6 +187,8 @@ impl Model {
                         keep: #keep,
                         needs: #needs,
                         describe: #describe,
+                        group: #group,
+                        budget: #budget,
                         run: __run,
                     }
                 }
@@ -171,17 +201,25 @@ impl Model {
         let name = &self.name;
         // On the author's type, so that a first parameter that is no bencher is told there.
         let bencher = quote_spanned!(self.bencher.span()=> __bencher);
-        let mut axis = 0..;
-        let arguments = self.parameters.iter().map(|parameter| match parameter {
-            Parameter::Subject { ty, .. } => quote!(__wb::subject::<#ty>(__subject)?),
-            Parameter::Swept(swept) => swept.take(axis.next().expect("there are more numbers than axes")),
+        let mut axis = self.generics.len()..;
+        let arguments: Vec<TokenStream> = self
+            .parameters
+            .iter()
+            .map(|parameter| match parameter {
+                Parameter::Subject { ty, .. } => quote!(__wb::subject::<#ty>(__subject)?),
+                Parameter::Swept(swept) => {
+                    swept.argument(axis.next().expect("there are more numbers than axes"))
+                }
+            })
+            .collect();
+        let result = generic::call(&self.generics, |instance| {
+            let call = quote!(#name #instance(#bencher #(, #arguments)*));
+            match (self.is_async, &self.worker_threads) {
+                (false, _) => call,
+                (true, None) => quote!(__wb::block_on(__wb::Option::None, #call)?),
+                (true, Some(threads)) => quote!(__wb::block_on(__wb::Option::Some(#threads), #call)?),
+            }
         });
-        let call = quote!(#name(#bencher #(, #arguments)*));
-        let result = match (self.is_async, &self.worker_threads) {
-            (false, _) => call,
-            (true, None) => quote!(__wb::block_on(__wb::Option::None, #call)?),
-            (true, Some(threads)) => quote!(__wb::block_on(__wb::Option::Some(#threads), #call)?),
-        };
         let ending = quote_spanned!(self.output=> __wb::Ending::ending(__result));
         quote! {
             fn __run(
@@ -198,11 +236,11 @@ impl Model {
     /// The function that says whether a point is run: what it is called, and what it is.
     fn keep<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> (TokenStream, TokenStream) {
         let grouped = swept().filter_map(|swept| match swept {
-            Swept::Options(ty) => Some(quote!(<#ty as __wb::Sweep>::keep(__point))),
+            Swept::Options(ty, _) => Some(quote!(<#ty as __wb::Sweep>::keep(__point))),
             Swept::Axis(_) => None,
         });
         let own = self.filter.as_ref().map(|filter| {
-            let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+            let taken = swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index));
             let values: Vec<_> = (0..swept().count()).map(|index| format_ident!("__value_{index}")).collect();
             // On the author's path, so that a filter over other axes is told there.
             let call = quote_spanned!(filter.span()=> __wb::Kept::kept(#filter(#(&#values),*)));
@@ -226,13 +264,14 @@ impl Model {
 
     /// A function of the author's that tells something of a point, as the registry calls it: by the point.
     fn told<'a, S: Iterator<Item = &'a Swept>>(
+        &self,
         teller: Option<&Expr>,
         what: &str,
         result: &TokenStream,
         swept: impl Fn() -> S,
     ) -> (TokenStream, TokenStream) {
         let Some(teller) = teller else { return (quote!(__wb::Option::None), TokenStream::new()) };
-        let taken = swept().enumerate().map(|(index, swept)| swept.take(index));
+        let taken = swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index));
         let name = format_ident!("__{what}");
         let function = quote! {
             fn #name(__point: &__wb::Point) -> __wb::Option<#result> {
@@ -243,6 +282,74 @@ impl Model {
             }
         };
         (quote!(__wb::Option::Some(#name)), function)
+    }
+}
+
+/// How much of a scenario is measured, where its author says so.
+#[derive(Default)]
+struct Budget {
+    samples: Option<LitInt>,
+    min_time: Option<f64>,
+    max_time: Option<f64>,
+    repeats: Option<LitInt>,
+}
+
+impl Budget {
+    fn check(options: &Options, errors: &mut Errors) -> Self {
+        let budget = Self {
+            samples: options.count("samples", errors),
+            min_time: options.seconds("min_time", errors),
+            max_time: options.seconds("max_time", errors),
+            repeats: options.count("repeats", errors),
+        };
+        if let (Some(min), Some(max), Some(key)) = (budget.min_time, budget.max_time, options.key("max_time"))
+            && min > max
+        {
+            errors.at(key, format!("`max_time` ({max} s) is below `min_time` ({min} s)"));
+        }
+        budget
+    }
+
+    fn tokens(&self) -> TokenStream {
+        let Self { samples, min_time, max_time, repeats } = self;
+        if samples.is_none() && min_time.is_none() && max_time.is_none() && repeats.is_none() {
+            return quote!(__wb::Budget::NONE);
+        }
+        let seconds = |time: &Option<f64>| {
+            some_or_none(time.map(|time| {
+                let nanoseconds = (time * 1e9) as u64;
+                quote!(::core::time::Duration::from_nanos(#nanoseconds))
+            }))
+        };
+        let (min_time, max_time) = (seconds(min_time), seconds(max_time));
+        let (samples, repeats) = (some_or_none(samples.as_ref()), some_or_none(repeats.as_ref()));
+        quote! {
+            __wb::Budget { samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats }
+        }
+    }
+}
+
+/// Adapters of a contract stand side by side anyway.
+fn refuse_group_with_contract(options: &Options, parameters: &[Parameter], errors: &mut Errors) {
+    let has_contract = parameters.iter().any(|parameter| matches!(parameter, Parameter::Subject { .. }));
+    if let (Some(key), true) = (options.key("group"), has_contract) {
+        errors.at(
+            key,
+            "`group` sets scenarios without a contract side by side: the adapters of one stand so anyway",
+        );
+    }
+}
+
+/// A generic parameter and another one may differ in case only for the compiler.
+fn refuse_doubled_axis(generics: &[Generic], parameters: &[Parameter], errors: &mut Errors) {
+    for parameter in parameters {
+        let Parameter::Swept(Swept::Axis(axis)) = parameter else { continue };
+        if generics.iter().any(|generic| generic.axis.name.eq_ignore_ascii_case(&axis.name)) {
+            errors.at(
+                &axis.ty,
+                format!("the axis `{}` is called like a generic parameter: rename one", axis.name),
+            );
+        }
     }
 }
 

@@ -152,9 +152,14 @@ impl Parameters {
             match ty {
                 // Told by `contract_object`.
                 _ if mentioned_trait(ty).is_some() => {}
-                Type::Path(_) => self.rest.push(Parameter::Swept(Swept::Options(ty.clone()))),
+                Type::Path(_) => self.rest.push(Parameter::Swept(Swept::Options(ty.clone(), false))),
                 _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
+                }
+                Type::Reference(reference)
+                    if reference.mutability.is_none() && matches!(*reference.elem, Type::Path(_)) =>
+                {
+                    self.rest.push(Parameter::Swept(Swept::Options((*reference.elem).clone(), true)));
                 }
                 _ => errors.at(
                     parameter,
@@ -206,12 +211,6 @@ impl Parameters {
 }
 
 fn check_qualifiers(signature: &Signature, errors: &mut Errors) {
-    if !signature.generics.params.is_empty() {
-        errors.at(
-            &signature.generics,
-            "a scenario has no generic parameters: name the types, or write one scenario for each",
-        );
-    }
     if let Some(word) = &signature.constness {
         errors.at(word, "a scenario is run, not evaluated by the compiler: remove `const`");
     }

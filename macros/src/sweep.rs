@@ -19,9 +19,10 @@ pub(crate) struct Axis {
     values: Vec<Value>,
 }
 
-struct Value {
-    label: Option<LitStr>,
-    expression: Expr,
+/// One value of an axis, as the author wrote it.
+pub(crate) struct Value {
+    pub(crate) label: Option<LitStr>,
+    pub(crate) expression: Expr,
 }
 
 /// What stands between two commas of `#[sweep(...)]`.
@@ -65,6 +66,11 @@ impl Axis {
         Self { name, ty, all: all.is_some(), implied: implied.is_some(), values }
     }
 
+    /// An axis whose values are there already, all of which a plain run takes.
+    pub(crate) fn of_values(name: &Ident, ty: &Type, values: Vec<Value>) -> Self {
+        Self { name: axis_name(name), ty: ty.clone(), all: true, implied: false, values }
+    }
+
     /// The functions that make its values and its description, called `__make_<index>` and `__axis_<index>`.
     pub(crate) fn functions(&self, index: usize) -> TokenStream {
         let Self { name, ty, all, implied, values } = self;
@@ -102,24 +108,37 @@ impl Axis {
         let axis = format_ident!("__axis_{index}");
         quote!(#axis().take(__point)?)
     }
+
+    /// Which of the author's values the point has, inside a function that may fail.
+    pub(crate) fn number(index: usize) -> TokenStream {
+        let axis = format_ident!("__axis_{index}");
+        quote!(#axis().number(__point)?)
+    }
 }
 
 /// What a scenario or a struct is swept over: axes of its own, and whole options structs.
 pub(crate) enum Swept {
     Axis(Axis),
-    Options(Type),
+    /// The type of an options struct, and whether the scenario borrows it.
+    Options(Type, bool),
 }
 
 impl Swept {
-    /// The function `__axes`, which lists the axes in order.
-    pub(crate) fn listing<'a>(swept: impl Iterator<Item = &'a Self>) -> TokenStream {
-        let pushes = swept.enumerate().map(|(index, swept)| match swept {
-            Self::Axis(_) => {
-                let axis = format_ident!("__axis_{index}");
-                quote!(__axes.push(#axis().erase());)
-            }
-            Self::Options(ty) => quote!(__axes.extend(<#ty as __wb::Sweep>::axes());),
+    /// The body of a function that lists the axes in order: first those that stand for themselves.
+    pub(crate) fn listing<'a>(
+        first: impl ExactSizeIterator<Item = &'a Axis>,
+        swept: impl Iterator<Item = &'a Self>,
+    ) -> TokenStream {
+        let push = |index: usize| {
+            let axis = format_ident!("__axis_{index}");
+            quote!(__axes.push(#axis().erase());)
+        };
+        let own = first.len();
+        let rest = swept.zip(own..).map(|(swept, index)| match swept {
+            Self::Axis(_) => push(index),
+            Self::Options(ty, _) => quote!(__axes.extend(<#ty as __wb::Sweep>::axes());),
         });
+        let pushes = (0..own).map(push).chain(rest);
         quote! {
             let mut __axes = __wb::Vec::new();
             #(#pushes)*
@@ -131,7 +150,7 @@ impl Swept {
     pub(crate) fn functions(&self, index: usize) -> TokenStream {
         match self {
             Self::Axis(axis) => axis.functions(index),
-            Self::Options(_) => TokenStream::new(),
+            Self::Options(..) => TokenStream::new(),
         }
     }
 
@@ -139,8 +158,14 @@ impl Swept {
     pub(crate) fn take(&self, index: usize) -> TokenStream {
         match self {
             Self::Axis(_) => Axis::take(index),
-            Self::Options(ty) => quote!(<#ty as __wb::Sweep>::take(__point)?),
+            Self::Options(ty, _) => quote!(<#ty as __wb::Sweep>::take(__point)?),
         }
+    }
+
+    /// The same as the scenario takes it: an options struct may be borrowed.
+    pub(crate) fn argument(&self, index: usize) -> TokenStream {
+        let value = self.take(index);
+        if matches!(self, Self::Options(_, true)) { quote!(&#value) } else { value }
     }
 }
 
@@ -355,7 +380,7 @@ impl Model {
     fn into_tokens(self) -> TokenStream {
         let Self { runtime, name, filter, fields } = self;
         let functions = fields.iter().enumerate().map(|(index, (_, swept))| swept.functions(index));
-        let listing = Swept::listing(fields.iter().map(|(_, swept)| swept));
+        let listing = Swept::listing([].iter(), fields.iter().map(|(_, swept)| swept));
         let taken = fields.iter().enumerate().map(|(index, (field, swept))| {
             let take = swept.take(index);
             quote!(#field: #take)

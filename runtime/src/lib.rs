@@ -8,6 +8,7 @@ compile_error!(
 );
 
 mod json;
+mod tool;
 
 mod device;
 mod metric;
@@ -42,15 +43,16 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Asked, Audit, Bencher, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Evidence,
-    Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key, Limits, Moments,
-    Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket, Used, Whole, Work,
-    Yield, skip,
+    Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
+    ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
+    Limits, Moments, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket,
+    Used, Whole, Work, Yield, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
+pub use tool::tool;
 pub use weighbridge_macros::{Sweep, adapter, scenario};
 
 /// The `main` of a bench target: `weighbridge::main!();`.
@@ -60,6 +62,15 @@ pub use weighbridge_macros::{Sweep, adapter, scenario};
 #[macro_export]
 macro_rules! main {
     () => {
+        // Kept, and so compiled, under libtest alone.
+        #[test]
+        fn the_bench_target_says_harness_is_false() {
+            ::core::compile_error!(
+                "this bench target is built with libtest's harness, which finds no benchmark in it: write `harness = false` \
+                 below its `[[bench]]` in Cargo.toml"
+            );
+        }
+
         fn main() -> ::std::process::ExitCode {
             $crate::__private::main($crate::__private::Suite {
                 target_tmp: ::core::option_env!("CARGO_TARGET_TMPDIR"),
@@ -74,7 +85,9 @@ macro_rules! main {
 
 /// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, scenario, skip};
+    pub use crate::{
+        Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, fail, scenario, skip,
+    };
 }
 
 /// Devices as they are timed: the seam that backends implement, and what is seen of bodies that run on them.

@@ -8,7 +8,7 @@ use weighbridge::{Bencher, Counting, Limits, Purpose, Settings};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const LIMITS: Limits = Limits { warmup: 2, batches: 20, min_time: Duration::from_millis(20) };
+const LIMITS: Limits = Limits { warmup: 2, batches: 20, min_time: Duration::from_millis(20), max_time: None };
 
 /// One test alone in this binary: what another one beside it allocates would be counted too.
 #[test]

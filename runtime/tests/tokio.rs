@@ -26,7 +26,7 @@ async fn skipped(_: &mut Bencher) -> Result<()> {
 fn run(id: &str) -> std::result::Result<Yield, Error> {
     let scenario = find_scenario(id).expect("it is registered");
     let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
-    let point: Point = (scenario.axes)().iter().map(|axis| axis.values[0].clone()).collect();
+    let point: Point = scenario.axes().iter().map(|axis| axis.values[0].clone()).collect();
     (scenario.run)(&mut bencher, None, &point)?;
     bencher.finish()
 }

@@ -103,7 +103,8 @@ fn runs_one_pipeline_for_its_parent() {
     let mut peak = |most| {
         let spec = pipelines(most).swap_remove(index).1;
         let data = Arc::new(Cache::at(&cache).open(&spec.source).unwrap());
-        let limits = Limits { warmup: 3, batches: 20, min_time: std::time::Duration::from_millis(1) };
+        let limits =
+            Limits { warmup: 3, batches: 20, min_time: std::time::Duration::from_millis(1), max_time: None };
         let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
         let mut epochs = loader.open(&spec, &data).unwrap();
         bencher

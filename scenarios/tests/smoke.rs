@@ -22,7 +22,7 @@ fn gate(registry: &Registry) -> Vec<&'static ScenarioEntry> {
 
 /// The points of a scenario that is not of the gate: all that its axes have with the variant, or the data, that is tiny.
 fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
-    let axes = (scenario.axes)();
+    let axes = scenario.axes();
     let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {
         let tiny: Vec<_> = axis.values.iter().filter(|value| value.text == "tiny").collect();
         let values = if tiny.is_empty() { axis.values.iter().collect() } else { tiny };
@@ -39,7 +39,7 @@ fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
 /// All points of a scenario, but for those that take long without optimisation and would show nothing new: `large`, and
 /// other variants than the default with workers.
 fn points(scenario: &ScenarioEntry) -> Vec<Point> {
-    let axes = (scenario.axes)();
+    let axes = scenario.axes();
     let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {
         let longer = |point: &Point| {
             let with = |value: &_| point.iter().chain([value]).cloned().collect::<Point>();

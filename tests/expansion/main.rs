@@ -8,9 +8,10 @@ mod renamed;
 mod scenarios;
 
 use std::any::TypeId;
+use std::time::Duration;
 
 use weighbridge::__private::{Bencher, Keep, Registry, ScenarioEntry, find_adapter, find_scenario};
-use weighbridge::{Availability, Equivalence, Limits, Point, Purpose, Settings};
+use weighbridge::{Availability, Budget, Equivalence, Limits, Point, Purpose, Settings};
 
 fn registry() -> Registry {
     Registry::collect().expect("nothing is doubled")
@@ -22,7 +23,7 @@ fn scenario(id: &str) -> &'static ScenarioEntry {
 
 /// The point of these values, each as one would type it.
 fn point(scenario: &ScenarioEntry, values: &[&str]) -> Point {
-    let axes = (scenario.axes)();
+    let axes = scenario.axes();
     assert_eq!(axes.len(), values.len(), "{} has other axes", scenario.id);
     axes.iter().zip(values).map(|(axis, text)| axis.parse(text).expect("a value of the axis")).collect()
 }
@@ -64,9 +65,48 @@ fn unlabelled_values_arrive_typed_and_others_are_parsed() {
 }
 
 #[test]
+fn a_generic_scenario_has_its_types_and_constants_as_its_first_axes() {
+    let generic = scenario("TYPES-1");
+    let shown: Vec<String> = generic
+        .axes()
+        .iter()
+        .map(|axis| {
+            let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
+            format!("{}: {}", axis.name, values.join(" "))
+        })
+        .collect();
+    assert_eq!(shown, ["T: u8 wide NonZero<u32>", "N: 1 1000", "times: 2 3"]);
+    assert_eq!(run("TYPES-1", &["u8", "1000", "2"], None), Ok(2000.0));
+    assert_eq!(run("TYPES-1", &["wide", "1", "3"], None), Ok(48.0));
+    assert_eq!(run("TYPES-1", &["NonZero<u32>", "1", "2"], None), Ok(8.0));
+    let point = point(generic, &["wide", "1000", "3"]);
+    assert_eq!(point.to_string(), "wide/N=1000/times=3");
+    assert_eq!((generic.keep)(&point), Keep::Drop, "the filter takes the other axes alone");
+    let refused = generic.axes()[0].parse("u16").unwrap_err();
+    assert_eq!(refused, "it takes one of `u8`, `wide`, `NonZero<u32>`");
+    let refused = generic.axes()[1].parse("7").unwrap_err();
+    assert_eq!(refused, "it takes only the values that its author wrote");
+}
+
+#[test]
+fn a_scenario_may_state_its_budget_and_its_group_and_borrow_its_options() {
+    let stated = scenario("BUDGET-1");
+    assert_eq!(stated.group, Some("Budgets"));
+    let expected = Budget {
+        samples: Some(50),
+        min_time: Some(Duration::from_millis(250)),
+        max_time: Some(Duration::from_secs(2)),
+        repeats: Some(9),
+    };
+    assert_eq!(stated.budget, expected);
+    assert_eq!(scenario("PLAIN-1").budget, Budget::NONE);
+    assert_eq!(run("BORROWED-1", &["2", "safe"], None), Ok(2.0));
+}
+
+#[test]
 fn labelled_values_need_no_trait_at_all() {
     assert_eq!(run("LABEL-1", &["small", "224px"], None), Ok(32.0 + 224.0));
-    let axes = (scenario("LABEL-1").axes)();
+    let axes = scenario("LABEL-1").axes();
     assert_eq!((axes[0].all, axes[1].all), (false, true));
     assert_eq!((axes[0].default_values().len(), axes[1].default_values().len()), (1, 2));
     assert_eq!(axes[0].parse("huge").unwrap_err(), "it takes one of `small`, `large`");
@@ -81,7 +121,7 @@ fn text_on_an_axis_needs_no_lifetime_and_takes_any_text() {
 #[test]
 fn an_options_struct_brings_its_axes_and_its_filter() {
     let load = scenario("LOAD-1");
-    let names: Vec<_> = (load.axes)().iter().map(|axis| axis.name).collect();
+    let names: Vec<_> = load.axes().iter().map(|axis| axis.name).collect();
     assert_eq!(names, ["batch", "workers", "mode"]);
     assert_eq!(run("LOAD-1", &["8", "2", "fast"], None), Ok(8.0 * 2.0 + 100.0));
     assert_eq!((load.keep)(&point(load, &["8", "2", "fast"])), Keep::Yes);

@@ -21,6 +21,28 @@ fn plain(bencher: &mut Bencher) {
     saw(bencher, 0);
 }
 
+/// A type and a constant as axes.
+#[scenario(id = "TYPES-1", types = [u8, wide = [u64; 2], std::num::NonZero<u32>], consts = [1, 1_000], filter = is_even)]
+fn generic<T, const N: usize>(bencher: &mut Bencher, #[sweep(2, 3)] times: usize) {
+    saw(bencher, std::mem::size_of::<T>() * N * times);
+}
+
+fn is_even(times: &usize) -> bool {
+    times.is_multiple_of(2)
+}
+
+/// How much is measured, and beside whom.
+#[scenario(id = "BUDGET-1", group = "Budgets", samples = 50, min_time = 0.25, max_time = 2, repeats = 9)]
+fn budget(bencher: &mut Bencher) {
+    saw(bencher, 0);
+}
+
+/// An options struct that is borrowed.
+#[scenario(id = "BORROWED-1")]
+fn borrowed(bencher: &mut Bencher, options: &Options) {
+    saw(bencher, options.workers);
+}
+
 /// Neither `Clone`, `Display`, `Debug`, `Send` nor `Default`.
 struct Images(usize, std::marker::PhantomData<*const ()>);
 

@@ -97,7 +97,8 @@ fn a_held_stream_stands_until_its_guard_is_dropped() {
 #[test]
 pub fn what_a_device_fails_with_in_the_middle_is_the_bodys_error() {
     let stand = stand();
-    let bencher = bencher(Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) });
+    let bencher =
+        bencher(Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None });
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let mut calls = 0;

@@ -9,7 +9,7 @@ use weighbridge::{Limits, Mode, Observation};
 use crate::spin::Spin;
 use crate::work::{bencher, private_stream, stand, synchronise, take_from_the_pool};
 
-const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20) };
+const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None };
 
 fn names(on: &OnDevice) -> Vec<&'static str> {
     on.doubts.iter().map(Doubt::name).collect()

@@ -10,7 +10,7 @@ const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 n
 
 /// Judge, show and promote the runs of `cargo bench`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXITS, disable_help_subcommand = true)]
+#[command(name = "weighbridge", after_help = EXITS, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// The data directory [default: `weighbridge` in cargo's target directory].
     #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA", hide_env_values = true)]
@@ -53,6 +53,9 @@ pub(crate) enum Command {
     Lies(Lies),
     /// Do what continuous integration does.
     Ci(Ci),
+    /// Measure commands of the shell, each as a whole process, and judge them against the first.
+    #[command(name = "command")]
+    Shell(crate::command::Args),
 }
 
 /// Arguments of `compare-baseline`.
@@ -399,8 +402,11 @@ pub(crate) enum PeersAction {
     },
     /// Import each, and verify ten batches of every variant of every scenario: verified, unequal or declined.
     Check {
-        #[command(flatten)]
-        which: Which,
+        /// Their exact or short names [default: what is installed].
+        names: Vec<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
         /// These scenarios alone.
         #[arg(long, value_name = "ID")]
         scenario: Vec<String>,

@@ -120,7 +120,10 @@ pub(crate) fn last(place: &Place) -> Result<Coverage> {
         gather(&runs.load(&manifest.id)?, &BTreeMap::new(), &mut coverage);
     }
     if coverage.is_empty() {
-        return Err(stop::nothing("nothing was checked yet: `cargo xtask peers check --all` does it"));
+        return Err(stop::nothing(format!(
+            "nothing was checked yet: `{} peers check` does it",
+            weighbridge::tool()
+        )));
     }
     Ok(coverage)
 }

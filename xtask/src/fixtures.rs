@@ -81,6 +81,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         id: case_id(scenario, adapter),
         category: "Computer vision".into(),
         description: "Images to normalised float batches.".into(),
+        beside: None,
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
@@ -125,8 +126,9 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         planned: Planned {
             cases: cases.iter().map(|case| case.id.clone()).collect(),
             repeats: 7,
+            stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
+            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),

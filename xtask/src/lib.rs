@@ -8,7 +8,8 @@
 //! }
 //! ```
 //!
-//! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`.
+//! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`; or without either, as
+//! `cargo weighbridge`, by `cargo install weighbridge-xtask --bin cargo-weighbridge`.
 //!
 //! Each command is a file with a function from its arguments and a place (workspace and data directory) to
 //! what it has to say; it prints nothing itself, so that tests can read it.
@@ -18,6 +19,7 @@ mod calibrate;
 mod catalogue;
 mod ci;
 mod cli;
+mod command;
 mod compare_baseline;
 mod coverage;
 mod data;
@@ -51,7 +53,7 @@ mod fixtures;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 use place::Place;
@@ -60,12 +62,21 @@ use weighbridge::data::Exit;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {
-    run(std::env::args_os())
+    if let Some(ended) = command::bench() {
+        return ended;
+    }
+    let mut line: Vec<OsString> = std::env::args_os().collect();
+    // Cargo names the subcommand once more: `cargo-weighbridge weighbridge ...`.
+    if weighbridge::tool() == "cargo weighbridge" && line.get(1).is_some_and(|word| word == "weighbridge") {
+        line.remove(1);
+    }
+    run(line)
 }
 
 /// The same with a command line that is handed in, program first.
 pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> ExitCode {
-    let cli = match Cli::try_parse_from(line) {
+    let command = Cli::command().bin_name(weighbridge::tool());
+    let cli = match command.try_get_matches_from(line).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Fine };
@@ -86,6 +97,10 @@ pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> Exit
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Said> {
+    // Commands of the shell are of no workspace.
+    if let Command::Shell(args) = &cli.command {
+        return command::run(args, cli.data);
+    }
     let place = Place::find(cli.data.as_deref())?;
     match cli.command {
         Command::CompareBaseline(args) => compare_baseline::run(&args, &place),
@@ -103,5 +118,6 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
+        Command::Shell(_) => unreachable!("answered above"),
     }
 }

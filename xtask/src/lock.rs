@@ -89,7 +89,11 @@ fn check(locked: &Ids, found: &Ids) -> Said {
             writeln!(said.text, "added: {suite} has {id}, which is not in the list").expect(FITS);
         }
     }
-    let state = if said.text.is_empty() { "is true" } else { "differs: `cargo xtask lock` writes it anew" };
+    let state = if said.text.is_empty() {
+        "is true"
+    } else {
+        &format!("differs: `{} lock` writes it anew", weighbridge::tool())
+    };
     writeln!(said.text, "benches/scenarios.lock {state} ({})", count(found)).expect(FITS);
     said
 }

@@ -23,9 +23,11 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
         RunsAction::Show { run, json, case } => {
             let picked = pick::runs(place, Some(run), None)?;
             if picked.runs.is_empty() {
-                return Err(stop::usage(
-                    "there is no complete run to show: `cargo xtask runs list` shows all",
-                ));
+                let why = format!(
+                    "there is no complete run to show: `{} runs list` shows all",
+                    weighbridge::tool()
+                );
+                return Err(stop::usage(why));
             }
             let mut text = String::new();
             for manifest in &picked.runs {

@@ -8,18 +8,24 @@ use std::time::Duration;
 
 use super::region::{Arrays, Regions};
 use super::{
-    Content, Error, Evidence, FileUse, Kept, Key, Limits, Pace, PerIteration, Phase, Purpose, Result, Spot,
-    Ticket, Work, visible_in_line,
+    Budget, Content, Dtype, Error, Evidence, FileUse, Kept, KeptField, Key, Limits, Pace, PerIteration,
+    Phase, Purpose, Result, Spot, Ticket, Work, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{Custom, Direction, ELSEWHERE, Entry, Ledger, Mode, Observation, Reading, Unit};
 
 /// What one repeat is asked to do.
 pub struct Settings {
+    /// The id of the scenario that is run.
+    pub scenario: String,
+    /// The name of the adapter that it is run through.
+    pub adapter: Option<String>,
     /// What the repeat is for.
     pub purpose: Purpose,
     /// How much it measures.
     pub limits: Limits,
+    /// What of that nobody who writes a scenario can change: it was asked for by whoever runs it.
+    pub asked: Budget,
     /// The longest that the repeat may take, if somebody ends it then.
     pub timeout: Option<Duration>,
     /// The run's seed, for the data and draws of the scenario.
@@ -52,8 +58,11 @@ impl Settings {
     /// Settings for a test in this process: seed 42, the monotonic clock, scratch under the system's temporary folder.
     pub fn new(purpose: Purpose, limits: Limits) -> Self {
         Self {
+            scenario: String::new(),
+            adapter: None,
             purpose,
             limits,
+            asked: Budget::NONE,
             timeout: None,
             seed: 42,
             epoch: 0,
@@ -89,6 +98,8 @@ pub struct Bencher {
     pub(super) regions: RefCell<Regions>,
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
+    /// What the scenario has stated of its limits.
+    budget: Cell<Budget>,
     phase: Cell<Option<Phase>>,
     /// When the repeat began.
     pub(super) begun: Duration,
@@ -159,6 +170,7 @@ impl Bencher {
             state: RefCell::default(),
             regions: RefCell::default(),
             per_iteration: Cell::default(),
+            budget: Cell::default(),
             phase: Cell::default(),
             begun: now,
             books: Cell::new((Ledger::default(), now)),
@@ -175,9 +187,48 @@ impl Bencher {
         self.settings.purpose == Purpose::Smoke
     }
 
+    /// The id of the scenario that is run.
+    pub fn scenario(&self) -> &str {
+        &self.settings.scenario
+    }
+
+    /// The name of the adapter that it is run through, where it asks for one.
+    pub fn adapter(&self) -> Option<&str> {
+        self.settings.adapter.as_deref()
+    }
+
     /// How much this repeat measures.
     pub fn limits(&self) -> Limits {
-        self.settings.limits
+        // A smoke run is as short as it can be, whatever the author says.
+        if self.is_smoke() { self.settings.limits } else { self.budget.get().over(self.settings.limits) }
+    }
+
+    /// States the least number of samples, as `samples` on the attribute does; this one is stronger. What whoever runs it has
+    /// asked for is stronger than both. Counts for the body that follows.
+    pub fn samples(&self, least: usize) -> &Self {
+        self.state_budget(|stated| stated.samples = Some(least.max(1) as u64))
+    }
+
+    /// States the least time that the repeat measures, as [`Bencher::samples`] does their number.
+    pub fn min_time(&self, least: Duration) -> &Self {
+        self.state_budget(|stated| stated.min_time = Some(least))
+    }
+
+    /// States the most time that samples take, as [`Bencher::samples`] does their number: a slow body gets fewer.
+    pub fn max_time(&self, most: Duration) -> &Self {
+        self.state_budget(|stated| stated.max_time = Some(most))
+    }
+
+    /// States how often the case is measured, each time in a process of its own; the run goes by what the first of them says.
+    pub fn repeats(&self, measured: u32) -> &Self {
+        self.state_budget(|stated| stated.repeats = Some(measured.max(1)))
+    }
+
+    fn state_budget(&self, change: impl FnOnce(&mut Budget)) -> &Self {
+        let mut stated = self.budget.get();
+        change(&mut stated);
+        self.budget.set(self.settings.asked.or(stated));
+        self
     }
 
     /// The run's seed: the same in every repeat of a run, so that all do the same work.
@@ -225,7 +276,7 @@ impl Bencher {
         self.state_per_iteration(|stated| stated.flops = per_iteration)
     }
 
-    fn state_per_iteration(&self, change: impl FnOnce(&mut PerIteration)) -> &Self {
+    pub(super) fn state_per_iteration(&self, change: impl FnOnce(&mut PerIteration)) -> &Self {
         let mut stated = self.per_iteration.get();
         change(&mut stated);
         self.per_iteration.set(stated);
@@ -258,6 +309,31 @@ impl Bencher {
             Ok(spot) => spots.push(spot),
             Err(error) => drop(refused.get_or_insert(error)),
         }
+    }
+
+    /// Hands in what the body gives back, so that scenarios of a [group](macro@crate::scenario) prove that they did the same: two
+    /// answers are equal if their `Debug` is. The group says `equivalence = exact`. Call it outside the timed body.
+    ///
+    /// ```
+    /// use weighbridge::prelude::*;
+    ///
+    /// /// The standard library's stable sort.
+    /// #[scenario(id = "SORT-STABLE", group = "Sorting", equivalence = exact)]
+    /// fn stable(bencher: &mut Bencher) {
+    ///     let sorted = |mut numbers: Vec<u64>| {
+    ///         numbers.sort();
+    ///         numbers
+    ///     };
+    ///     bencher.answer(&sorted(vec![3, 1, 2]));
+    ///     bencher.iter_batched(|| vec![3, 1, 2], sorted);
+    /// }
+    /// ```
+    pub fn answer(&self, value: &impl fmt::Debug) {
+        let bytes = format!("{value:?}").into_bytes();
+        let field =
+            KeptField { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
+        self.state.borrow_mut().ticket.get_or_insert_default();
+        self.delivered(&Kept { elements: 1, fields: vec![field] });
     }
 
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.
@@ -307,6 +383,7 @@ impl Bencher {
             ));
         }
         seen.regions = regions;
+        seen.repeats = self.budget.get().repeats;
         seen.peak_memory = Some(match peak_memory() {
             _ if remote => Reading::absent(ELSEWHERE),
             Ok(bytes) => Reading::Value(bytes as f64),

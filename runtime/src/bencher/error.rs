@@ -57,6 +57,21 @@ pub fn skip(why: impl fmt::Display) -> Error {
     Error::of(ErrorKind::Skip, why)
 }
 
+/// A recorded failure with this message: return it as the error of a scenario or of `new`.
+///
+/// ```
+/// fn parse(text: &str) -> weighbridge::Result<u32> {
+///     text.parse().map_err(|_| weighbridge::fail(format!("`{text}` is no number")))
+/// }
+/// assert_eq!(parse("x").unwrap_err().to_string(), "`x` is no number");
+/// ```
+///
+/// A scenario may as well return any error that can be shown, such as `Box<dyn std::error::Error>`, which a text becomes by
+/// `"why".into()`.
+pub fn fail(why: impl fmt::Display) -> Error {
+    Error::new(why)
+}
+
 impl Error {
     /// A failure with this message.
     pub fn new(message: impl fmt::Display) -> Self {

@@ -56,7 +56,7 @@ pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: O
         limits.batches
     );
     // A pass fills the time: there is no second one.
-    Fit::Less(Limits { warmup, batches, min_time: limits.min_time.min(first) }, why)
+    Fit::Less(Limits { warmup, batches, min_time: limits.min_time.min(first), ..limits }, why)
 }
 
 /// How many iterations a sample may have so that all samples fit the time, where one of so many took longer than its share with
@@ -67,9 +67,9 @@ pub(super) fn most_iterations(limits: Limits, iterations: u64, whole: Duration) 
     (iterations > 1 && whole > share).then_some(most as u64)
 }
 
-/// How long the samples of a repeat may take, whatever is done between them.
+/// How long the samples of a repeat may take, whatever is done between them: as long as was asked for.
 pub(super) fn time(limits: Limits) -> Duration {
-    limits.min_time.max(LEAST)
+    limits.max_time.unwrap_or_else(|| limits.min_time.max(LEAST))
 }
 
 /// Whether all that was asked for fits after all: the first iteration was slow, and this one is not.
@@ -91,7 +91,8 @@ fn round_up(seconds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ASKED: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100) };
+    const ASKED: Limits =
+        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
     const DEADLINE: Option<Duration> = Some(Duration::from_mins(5));
 
     fn fits(limits: Limits, first: Duration) -> (u64, u64) {

@@ -24,9 +24,6 @@ const RESOLUTIONS: u32 = 200;
 /// After one sample in so many a block of nothing is timed.
 const EMPTY_EVERY: usize = 4;
 
-/// The most inputs that `iter_batched` prepares at once.
-const MOST_INPUTS: u64 = 1024;
-
 impl Bencher {
     /// Times `body`: the time to make and drop its result is in it.
     #[expect(clippy::iter_not_returning_iterator, reason = "what every harness calls it")]
@@ -44,21 +41,16 @@ impl Bencher {
         self.end(plan);
     }
 
-    /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed.
-    pub fn iter_batched<I, T>(&self, mut setup: impl FnMut() -> I, mut body: impl FnMut(I) -> T) {
-        let mut inputs = Vec::new();
-        let mut results = Vec::new();
-        self.run_body(MOST_INPUTS, |windows, clock, iterations| {
-            inputs.extend((0..iterations).map(|_| setup()));
-            results.reserve(iterations as usize); // so that no push below allocates
-            let took = self.timed(windows, clock, || {
-                for input in inputs.drain(..) {
-                    results.push(black_box(body(input)));
-                }
-            });
-            results.clear();
-            took
-        });
+    /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed. More can be said of the
+    /// inputs with [`Bencher::batched`].
+    pub fn iter_batched<I, T>(&self, setup: impl FnMut() -> I, body: impl FnMut(I) -> T) {
+        self.batched(setup).iter(body);
+    }
+
+    /// Times `body` on inputs that `setup` makes and that it changes in place; neither making nor dropping inputs is timed, nor
+    /// dropping results.
+    pub fn iter_batched_ref<I, T>(&self, setup: impl FnMut() -> I, body: impl FnMut(&mut I) -> T) {
+        self.batched(setup).iter_ref(body);
     }
 
     /// Lets the author do the timing: `body` runs that many iterations and says how long they took.
@@ -87,11 +79,32 @@ impl Bencher {
     /// Times bodies on `threads` threads at once, one body per thread made by `make(thread)`. A sample runs from the
     /// common start to the end of the last thread; its iterations are those of one thread. Neither starting threads nor making
     /// bodies is timed, and the CPU time is that of the bodies alone. The time to make and drop a body's result is in it.
+    /// What is stated with [`Bencher::elements`] and the like is of one iteration of one thread: a throughput is of all threads.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use weighbridge::prelude::*;
+    ///
+    /// /// Push to a list that threads share.
+    /// #[scenario(id = "PUSH-1")]
+    /// fn push(bencher: &mut Bencher, #[sweep(1, 2, 4)] threads: usize) {
+    ///     let list = Mutex::new(Vec::new());
+    ///     bencher.elements(1).iter_threads(threads, |thread| {
+    ///         let list = &list;
+    ///         move || {
+    ///             let mut list = list.lock().unwrap();
+    ///             list.clear();
+    ///             list.push(thread);
+    ///         }
+    ///     });
+    /// }
+    /// ```
     ///
     /// # Panics
     /// If `threads` is 0, and if a body panics.
     pub fn iter_threads<T, F: FnMut() -> T + Send>(&self, threads: usize, make: impl Fn(usize) -> F + Sync) {
         assert!(threads > 0, "iter_threads needs at least one thread");
+        self.state_per_iteration(|stated| *stated = stated.times(threads as u64));
         self.run_body(u64::MAX, |windows, clock, iterations| {
             super::threads::run(threads, iterations, windows, clock, &make)
         });
@@ -130,10 +143,33 @@ impl Bencher {
         self.end(plan);
     }
 
+    /// The same for samples that count what they handle: `sample` says that as well.
+    pub(super) fn run_counted(
+        &self,
+        most: u64,
+        mut sample: impl FnMut(&mut Windows, &crate::device::Clock, u64) -> (Duration, PerIteration),
+    ) {
+        let mut plan = self.begin(most);
+        while let Some(iterations) = plan.next(self) {
+            let is_measured = plan.step == Step::Measure;
+            let (took, handled) = sample(&mut plan.windows, &plan.clock, iterations);
+            plan.took(took);
+            if is_measured {
+                plan.handled = plan.handled.plus(handled);
+            }
+        }
+        self.end(plan);
+    }
+
     /// The timed region of a block of iterations: the work between two readings of the clock, less what the
     /// collectors of `measure` blocks in it cost.
     #[inline]
-    fn timed(&self, windows: &mut Windows, clock: &crate::device::Clock, block: impl FnOnce()) -> Duration {
+    pub(super) fn timed(
+        &self,
+        windows: &mut Windows,
+        clock: &crate::device::Clock,
+        block: impl FnOnce(),
+    ) -> Duration {
         let collecting = self.collecting.get();
         windows.open();
         let start = clock.now();
@@ -153,7 +189,7 @@ impl Bencher {
         let pace = self.pace.borrow_mut().take().filter(|_| first && !once);
         let inject = if once { Inject::default() } else { Inject::new(self.settings.inject) };
         Sampling {
-            limits: self.settings.limits,
+            limits: self.limits(),
             step: if first { Step::First } else { Step::Done },
             once,
             pace,
@@ -172,10 +208,12 @@ impl Bencher {
             warmup: 0,
             samples: Vec::new(),
             cpu: Vec::new(),
+            delayed: Vec::new(),
             empty: Vec::new(),
             empty_cpu: Vec::new(),
             watch: None,
             yard: None,
+            handled: PerIteration::default(),
             measured: Duration::ZERO,
             spent: Duration::ZERO,
             asked_at: self.settings.clock.now(),
@@ -206,6 +244,7 @@ impl Bencher {
         seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
+        seen.delayed = plan.delayed;
         (seen.empty, seen.empty_cpu) = (plan.empty, plan.empty_cpu);
         if let Some(watch) = plan.watch {
             watch.end(seen);
@@ -217,9 +256,9 @@ impl Bencher {
             yard.end(seen);
         }
         let iterations = seen.iterations();
-        seen.elements = elements * iterations;
-        seen.bytes = bytes * iterations;
-        seen.flops = flops * iterations;
+        let PerIteration { elements, bytes, flops } =
+            PerIteration { elements, bytes, flops }.times(iterations).plus(plan.handled);
+        (seen.elements, seen.bytes, seen.flops) = (elements, bytes, flops);
     }
 }
 
@@ -252,12 +291,16 @@ struct Sampling {
     samples: Vec<u64>,
     /// CPU time of each sample.
     cpu: Vec<u64>,
+    /// Time of each in which its thread waited for a processor.
+    delayed: Vec<u64>,
     /// Blocks of nothing, interleaved with the samples.
     empty: Vec<u64>,
     /// CPU time of each.
     empty_cpu: Vec<u64>,
     watch: Option<Watch>,
     yard: Option<Yard>,
+    /// What the measured samples handled, where they count it.
+    handled: PerIteration,
     measured: Duration,
     spent: Duration,
     /// When the next sample was asked for, and how long the last one took with all that was done for it beside the clock.
@@ -346,6 +389,7 @@ impl Sampling {
             Step::Measure => {
                 self.samples.push(time.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
+                self.delayed.push(self.windows.last.delayed);
                 if let Some(watch) = &mut self.watch {
                     watch.window(&self.windows.last, 1);
                 }
@@ -426,6 +470,7 @@ impl Sampling {
                 let first = self.first.unwrap_or_default();
                 self.samples.push(first.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
+                self.delayed.push(self.windows.last.delayed);
                 (self.measured, self.step) = (first, Step::Done);
             }
         }
@@ -444,6 +489,8 @@ impl Sampling {
             self.warmup = 0;
             self.samples.clear();
             self.cpu.clear();
+            self.delayed.clear();
+            self.handled = PerIteration::default();
             bencher.mute_regions(true);
             bencher.regions.borrow_mut().forget();
             bencher.enter(Phase::WarmUp);
@@ -468,7 +515,8 @@ mod tests {
     use crate::bencher::{Settings, Yield};
     use crate::device::ManualClock;
 
-    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
+    const LIMITS: Limits =
+        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     /// Runs a body that takes `cost` by the clock, and counts its calls.
     fn measure(limits: Limits, cost: Duration) -> (Yield, u64) {
@@ -765,7 +813,7 @@ mod tests {
 
     #[test]
     fn collectors_that_cost_more_than_the_body_do_not_stretch_the_run() {
-        let limits = Limits { warmup: 0, batches: 2, min_time: Duration::from_millis(2) };
+        let limits = Limits { warmup: 0, batches: 2, min_time: Duration::from_millis(2), max_time: None };
         let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
         bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
         let seen = bencher.finish().unwrap().seen;
@@ -777,7 +825,7 @@ mod tests {
     fn blocks_are_recorded_in_measured_samples_only() {
         let bencher = Bencher::new(Settings::new(
             Purpose::Measure,
-            Limits { warmup: 3, batches: 4, min_time: Duration::from_nanos(1) },
+            Limits { warmup: 3, batches: 4, min_time: Duration::from_nanos(1), max_time: None },
         ));
         bencher.iter(|| bencher.measure_with("inner", &[], || std::hint::black_box(vec![0u8; 1 << 20])));
         let seen = bencher.finish().unwrap().seen;

@@ -28,11 +28,15 @@ pub struct Limits {
     pub batches: u64,
     /// Passes repeat until this much has been measured.
     pub min_time: Duration,
+    /// The most time that the samples of a body may take, with all that is done between them: a slow body gets fewer.
+    /// `None`: 5 s, or `min_time` where that is more. A stream ends with the pass in which it has measured `min_time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Duration>,
 }
 
 impl Limits {
     /// The least that shows that a case works: two batches.
-    pub const SMOKE: Self = Self { warmup: 0, batches: 2, min_time: Duration::ZERO };
+    pub const SMOKE: Self = Self { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
 
     /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that were asked for are
     /// shorter. `epoch` has what a batch takes.
@@ -97,8 +101,12 @@ mod tests {
     #[test]
     fn a_pass_takes_ten_milliseconds_or_a_tenth_of_what_is_measured_or_an_epoch_but_no_less_than_was_asked_for()
      {
-        let limits =
-            |milliseconds| Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(milliseconds) };
+        let limits = |milliseconds| Limits {
+            warmup: 3,
+            batches: 20,
+            min_time: Duration::from_millis(milliseconds),
+            max_time: None,
+        };
         // 2 ms to begin, 3 ms for the first batch, and 100 us for each of 100 more, during which copies took 1 ms.
         let epoch = Unstopped {
             wall: 16_000_000,

@@ -4,7 +4,9 @@
 //! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
 //! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
 
+mod batched;
 mod bench;
+mod budget;
 mod calibrate;
 mod content;
 mod copy;
@@ -30,11 +32,13 @@ mod window;
 mod work;
 mod yardstick;
 
+pub use batched::Batched;
 pub use bench::{Bencher, Settings, Yield};
+pub use budget::Budget;
 pub(crate) use calibrate::Calibrator;
 pub(crate) use content::draw_epoch;
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
-pub use error::{Error, ErrorKind, Result, skip};
+pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unstopped};
 pub use files::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};

@@ -26,3 +26,19 @@ pub struct PerIteration {
     /// Floating-point operations that it does.
     pub flops: u64,
 }
+
+impl PerIteration {
+    /// What so many of it do.
+    pub(super) fn times(self, count: u64) -> Self {
+        Self { elements: self.elements * count, bytes: self.bytes * count, flops: self.flops * count }
+    }
+
+    /// What both do.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            elements: self.elements + other.elements,
+            bytes: self.bytes + other.bytes,
+            flops: self.flops + other.flops,
+        }
+    }
+}

@@ -273,8 +273,8 @@ impl Bencher {
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote, epoch);
         }
-        let mut limits = remote.limits(self.settings.limits);
-        let is_lumpy = limits != self.settings.limits;
+        let mut limits = remote.limits(self.limits());
+        let is_lumpy = limits != self.limits();
         if limits.min_time > Duration::ZERO {
             let seen = self.unstopped_remote(remote, epoch, limits)?;
             if !remote.whole_pass() {
@@ -571,7 +571,7 @@ mod tests {
     use super::*;
     use crate::bencher::{Dtype, KeptField, Settings, Ticket, Yield};
 
-    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO };
+    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
 
     /// Another process that says what it is told to say.
     struct Elsewhere {

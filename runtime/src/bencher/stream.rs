@@ -227,7 +227,7 @@ impl Run {
     }
 
     fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
-        let mut limits = bencher.settings.limits;
+        let mut limits = bencher.limits();
         let whole = source.whole_pass();
         self.input = source.input();
         if whole {
@@ -595,11 +595,11 @@ impl Run {
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
-            seen.notes.push(too_small(bencher.settings.limits));
+            seen.notes.push(too_small(bencher.limits()));
         }
         seen.taken = Some(self.taken);
         seen.iterations_per_sample = match self.taken {
-            Taken::Passes => bencher.settings.limits.batches,
+            Taken::Passes => bencher.limits().batches,
             _ => 1,
         };
         seen.passes = self.passes;
@@ -698,7 +698,8 @@ mod tests {
     use crate::bencher::{Dtype, Field, FieldKind, ItemBytes, Limits, See, Settings, Yield};
     use crate::device::{Clock, ManualClock};
 
-    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100) };
+    const LIMITS: Limits =
+        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
 
     /// Batches of two rows, each batch taking one millisecond by the clock, the last of the epoch one row.
     struct Rows {

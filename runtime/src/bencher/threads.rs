@@ -51,6 +51,14 @@ struct Ran {
     scheduled: Option<(u64, u64)>,
 }
 
+impl Ran {
+    /// How long its iterations took without the time in which it waited for a processor.
+    fn undelayed(&self) -> Duration {
+        let waited = Duration::from_nanos(self.scheduled.map_or(0, |(_, waited)| waited));
+        (self.to - self.from).saturating_sub(waited)
+    }
+}
+
 /// Runs as many iterations on each thread, and gives the time from the first one's start to the last one's end: starting the
 /// threads is in no figure. The window that is open meanwhile is narrowed to that time, and to their processor time.
 ///
@@ -93,6 +101,7 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
     let to = ran.iter().map(|ran| ran.to).max().unwrap_or_default();
     let times = ran.iter().filter_map(|ran| ran.scheduled);
     let scheduled = times.fold((0, 0), |sum, time| (sum.0 + time.0, sum.1 + time.1));
-    windows.narrow(to - from, ran.iter().map(|ran| ran.cpu).sum(), scheduled);
+    let undelayed = ran.iter().map(Ran::undelayed).max().unwrap_or_default();
+    windows.narrow(to - from, ran.iter().map(|ran| ran.cpu).sum(), scheduled, undelayed);
     to - from
 }

@@ -43,7 +43,7 @@ pub(super) fn unstopped(
     counter: &mut Counter,
     secret: &mut SplitMix64,
 ) -> Result<Epoch> {
-    let (clock, limits) = (&bencher.settings.clock, bencher.settings.limits);
+    let (clock, limits) = (&bencher.settings.clock, bencher.limits());
     let (least, longest) = (limits.warmup + limits.batches, limit(limits));
     let all = source.expected().map_or(least, |expected| expected.batches());
     let spots = draw(secret, SPOTS, all);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, HardwareCounters, Usage, thread_time, thread_waits};
+use crate::device::{Clock, Delays, HardwareCounters, Usage, thread_time, thread_waits};
 use crate::metric::{Block, Hardware, TimedBy};
 
 /// Adds up windows. Counters are read outside the clock: before it starts and after it has stopped.
@@ -11,6 +11,7 @@ pub(super) struct Windows {
     clock: Clock,
     /// Only of windows that are measured.
     hardware: Option<HardwareCounters>,
+    delays: Delays,
     opened: Option<Opened>,
     /// Since when no window is open.
     stands: Stands,
@@ -48,6 +49,7 @@ const IDLE: u32 = 100;
 struct Opened {
     usage: Usage,
     waits: u64,
+    delayed: Option<u64>,
     thread: Duration,
     start: Duration,
 }
@@ -58,6 +60,7 @@ impl Windows {
         Self {
             clock,
             hardware: None,
+            delays: Delays::of_this_thread(),
             opened: None,
             stands,
             wall: Duration::ZERO,
@@ -117,12 +120,20 @@ impl Windows {
     }
 
     /// Narrows the window that has just been closed to what was measured in it: so much wall time, and so much processor time
-    /// of threads that have ended, with what the scheduler counted for them.
-    pub(super) fn narrow(&mut self, wall: Duration, cpu: Duration, scheduled: (u64, u64)) {
+    /// of threads that have ended, with what the scheduler counted for them. `undelayed` is what the wall time would have been
+    /// had none of them waited for a processor.
+    pub(super) fn narrow(
+        &mut self,
+        wall: Duration,
+        cpu: Duration,
+        scheduled: (u64, u64),
+        undelayed: Duration,
+    ) {
         let last = |nanoseconds| Duration::from_nanos(nanoseconds);
         self.wall = self.wall.saturating_sub(last(self.last.wall)) + wall;
         self.usage.cpu = self.usage.cpu.saturating_sub(last(self.last.cpu)) + cpu;
         (self.last.wall, self.last.cpu) = (wall.as_nanos() as u64, cpu.as_nanos() as u64);
+        self.last.delayed = wall.saturating_sub(undelayed).as_nanos() as u64;
         self.ended = (self.ended.0 + scheduled.0, self.ended.1 + scheduled.1);
     }
 
@@ -134,6 +145,8 @@ impl Windows {
     /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the window's start and
     /// the first thing in it.
     pub(super) fn open(&mut self) -> Duration {
+        // First and last, since reading it is what counters of the process see.
+        let delayed = self.delays.read();
         let usage = Usage::opening();
         if let Some(hardware) = &mut self.hardware {
             hardware.start();
@@ -142,7 +155,7 @@ impl Windows {
         let waits = thread_waits();
         let thread = thread_time();
         let start = self.clock.now();
-        self.opened = Some(Opened { usage, waits, thread, start });
+        self.opened = Some(Opened { usage, waits, delayed, thread, start });
         start
     }
 
@@ -159,8 +172,10 @@ impl Windows {
         }
         let waits_now = thread_waits();
         let usage = Usage::closing();
-        if let Some(Opened { usage: before, waits, thread, start }) = self.opened.take() {
+        let delayed_now = self.delays.read();
+        if let Some(Opened { usage: before, waits, delayed, thread, start }) = self.opened.take() {
             let used = usage - before;
+            let delayed = delayed_now.zip(delayed).map_or(0, |(now, then)| now.saturating_sub(then));
             self.stands = Stands { since: end, others: self.clock.others() };
             self.wall += end - start;
             self.last = Block {
@@ -171,6 +186,7 @@ impl Windows {
                 preemptions: used.involuntary_switches,
                 waits: waits_now - waits,
                 faults: used.minor_faults,
+                delayed,
                 by: TimedBy::Host,
             };
             self.usage += used;

@@ -141,7 +141,8 @@ fn stream() -> bool {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { warmup: 1, batches: 1, min_time: Duration::from_millis(1) };
+    const LIMITS: Limits =
+        Limits { warmup: 1, batches: 1, min_time: Duration::from_millis(1), max_time: None };
 
     #[test]
     fn only_a_repeat_that_measures_has_yardsticks() {

@@ -114,6 +114,8 @@ pub enum Mark {
     FirstRuns,
     /// The CPU clock decided: the wall clock takes in what else the machine does.
     ByCpuClock,
+    /// Wall time without the waiting for a processor decided.
+    Undelayed,
     /// The values are divided by those of a yardstick.
     ByYardstick,
     /// Regressed past the level from which the policy warns.
@@ -262,6 +264,7 @@ impl fmt::Display for Mark {
         f.write_str(match self {
             Self::FirstRuns => "first runs",
             Self::ByCpuClock => "cpu clock",
+            Self::Undelayed => "undelayed",
             Self::ByYardstick => "yardstick",
             Self::Warning => "warning",
         })

@@ -15,6 +15,7 @@ use crate::device::on_all_processors;
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::tool::tool;
 use crate::verify::{Agreement, Finding};
 
 /// Judges a run by a baseline.
@@ -227,6 +228,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
         row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
         row.marks.extend(values.by_cpu.then_some(Mark::ByCpuClock));
+        row.marks.extend(values.undelayed.then_some(Mark::Undelayed));
         row.marks.extend(values.yardstick.map(|_| Mark::ByYardstick));
         row.advice = matches!(row.verdict, Verdict::Inconclusive(_)).then(|| advice(weighed, revision));
         row.processes = Some(Processes {
@@ -258,7 +260,7 @@ fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
         "more repeats narrow the interval".to_owned()
     };
     let revision = revision.unwrap_or("REVISION");
-    format!("{first}, or in turns with the revision: `cargo xtask compare-baseline --rebuild {revision}`")
+    format!("{first}, or in turns with the revision: `{} compare-baseline --rebuild {revision}`", tool())
 }
 
 #[cfg(test)]

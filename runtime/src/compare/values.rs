@@ -6,7 +6,7 @@
 
 use super::history::{Past, PastRun};
 use crate::metric::{Direction, Reading, Unit, Yardsticks};
-use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, on_cpu, waiting};
+use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, undelayed, waiting};
 use crate::stats;
 
 /// Stored runs from which on their spread is believed.
@@ -38,6 +38,9 @@ pub(super) struct Sides<'a> {
     pub(super) past: Option<&'a Past>,
 }
 
+/// The wall time of a body without its waiting for a processor.
+const UNDELAYED: &str = "undelayed_time";
+
 /// What a case has a value of where it was timed by a device's clock, and where it ran on a device at all.
 const BY_DEVICE: &str = "device_time";
 const ON_DEVICE: &str = "device_memory_used";
@@ -54,6 +57,8 @@ pub(super) struct Values {
     pub(super) past: Vec<f64>,
     /// Whether they are of the CPU clock where the metric itself is of the wall clock.
     pub(super) by_cpu: bool,
+    /// Whether they are of the wall clock without the waiting for a processor.
+    pub(super) undelayed: bool,
     /// Whether they are of blocks, which can be preempted.
     pub(super) of_blocks: bool,
     /// The yardstick that they are divided by.
@@ -91,10 +96,17 @@ impl Values {
                 return Some(Self { by_cpu: true, of_blocks: true, ..values });
             }
             if waiting(&sides.before.metrics).or(waiting(&sides.after.metrics)).is_some() {
-                let (old, new) = (on_cpu(name, &sides.before.metrics), on_cpu(name, &sides.after.metrics));
-                if old.is_some() && new.is_some() {
+                let (old, new) =
+                    (undelayed(name, &sides.before.metrics), undelayed(name, &sides.after.metrics));
+                if let (Some(one), Some(other)) = (old, new)
+                    && one.name == other.name
+                {
                     let found = of_metric(sides, old, new, direction);
-                    return Some(Self { by_cpu: true, ..found?.choose(true)? });
+                    return Some(Self {
+                        by_cpu: one.name != UNDELAYED,
+                        undelayed: one.name == UNDELAYED,
+                        ..found?.choose(true)?
+                    });
                 }
             }
         }

@@ -30,7 +30,7 @@ pub use device_info::{Backend, DeviceInfo, DeviceMemory, Telemetry, throttle_rea
 pub use load::load_average;
 pub use mappings::file_mappings;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
-pub use noise::{Lost, Noise, NoiseReader, Scheduled, frequency, own_schedule};
+pub use noise::{Delays, Lost, Noise, NoiseReader, Scheduled, frequency, own_schedule};
 pub use perf::HardwareCounters;
 pub use platform::{NoDevice, Platform, add_libraries, find_device, open_device};
 pub use processors::on_all_processors;

@@ -9,6 +9,7 @@ use super::flags::{FLAGS, Flag};
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::plan::{Isolation, Order, Param, nearest};
+use crate::tool::tool;
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +28,10 @@ pub(super) struct Args {
     pub(super) repeats: Option<u32>,
     pub(super) target: Option<f64>,
     pub(super) warmup: Option<u64>,
+    pub(super) show_output: bool,
+    pub(super) samples: Option<u64>,
     pub(super) min_time: Option<Duration>,
+    pub(super) max_time: Option<Duration>,
     pub(super) isolation: Option<Isolation>,
     pub(super) order: Option<Order>,
     pub(super) seed: Option<u64>,
@@ -183,11 +187,14 @@ impl Args {
             "repeats" | "sample-size" => self.repeats = Some(count(flag, &value)?),
             "target" => self.target = Some(percent(flag, &value)?),
             "warmup" => self.warmup = Some(number(flag, &value)?),
-            "measurement-time" => self.min_time = Some(seconds(flag, &value)?),
+            "samples" => self.samples = Some(count(flag, &value)?.into()),
+            "max-time" => self.max_time = Some(seconds(flag, &value)?),
+            "min-time" | "measurement-time" => self.min_time = Some(seconds(flag, &value)?),
             "isolation" => self.isolation = Some(isolation(flag, &value)?),
             "order" => self.order = Some(order(flag, &value)?),
             "seed" | "shuffle-seed" => self.seed = Some(number(flag, &value)?),
             "allow-debug" => self.allow_debug = true,
+            "show-output" | "nocapture" | "no-capture" => self.show_output = true,
             "profile-time" => self.profile_time = Some(seconds(flag, &value)?),
             "budget" => self.budget = Some(seconds(flag, &value)?),
             "timeout" => self.timeout = Some(seconds(flag, &value)?),
@@ -236,10 +243,10 @@ impl Args {
                 self.bencher_lines = one_of(flag, &value, &["criterion", "bencher"])? == "bencher";
             }
             "load-baseline" => {
-                return Err(UsageError(
-                    "--load-baseline is not needed here: judge a stored run with `cargo xtask compare-baseline NAME --run RUN`"
-                        .to_owned(),
-                ));
+                return Err(UsageError(format!(
+                    "--load-baseline is not needed here: judge a stored run with `{} compare-baseline NAME --run RUN`",
+                    tool()
+                )));
             }
             // The rest is accepted and has no effect, as its help says.
             _ => {}

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
-use crate::bencher::{INJECT, draw_epoch};
+use crate::bencher::{Budget, INJECT, draw_epoch};
 use crate::compare::{Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
@@ -37,7 +37,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
+    let before = std::time::Instant::now();
     let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
+    let waited = before.elapsed();
     let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     environment.add_device(&device);
     terminal.remark(&report::machine(&environment));
@@ -53,7 +55,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         epoch: manifest.epoch,
         finished: &finished,
         scratch: &scratch,
-        budget: args.budget,
+        budget: args.budget.map(|budget| budget.saturating_sub(waited)),
         interrupted: &context.interrupted,
     };
     let mut progress = Progress::new(*terminal);
@@ -61,6 +63,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let ending = run(&task, program(context)?.keeping(&kept), &mut |event| {
         progress.show(&event);
         if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
+            if args.show_output {
+                terminal.output(&format!("{case}, repeat {}", repeat.number), stdout, stderr);
+            }
             runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;
             runs.log(&id, case, repeat.number, Stream::Stderr, stderr)?;
             runs.journal(&id, case, repeat)?;
@@ -83,6 +88,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     terminal.result(&report::table(
         &record,
         &changes.as_ref().map(report::changes).unwrap_or_default(),
+        &|case, number| runs.log_of(&id, case, number),
         *terminal,
     ));
     if args.verbose {
@@ -175,14 +181,19 @@ pub(super) fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>,
     if context.args.no_lock {
         return Ok(Some(None));
     }
+    let begun = std::time::Instant::now();
+    let is_over = || context.args.budget.is_some_and(|budget| begun.elapsed() >= budget);
     let mut told = false;
     let taken = MachineLock::wait(&Layout::machine_lock(), &context.suite.name(), |holder| {
         if !told {
             context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
             told = true;
         }
-        !context.interrupted.load(std::sync::atomic::Ordering::Relaxed)
+        !context.interrupted.load(std::sync::atomic::Ordering::Relaxed) && !is_over()
     })?;
+    if taken.is_none() && is_over() {
+        return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
+    }
     Ok(taken.map(Some))
 }
 
@@ -252,6 +263,7 @@ fn begin(
         planned: Planned {
             cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
             repeats: plan.repeats,
+            stated: stated(plan),
             target: plan.target,
             limits: plan.limits,
             timeout: plan.timeout.as_secs(),
@@ -265,6 +277,12 @@ fn begin(
     };
     runs.create(&manifest)?;
     Ok(manifest)
+}
+
+/// The budgets that scenarios state, by their ids.
+pub(super) fn stated(plan: &Plan) -> BTreeMap<String, Budget> {
+    let stated = plan.cases.iter().map(|case| (case.scenario.id.to_owned(), case.scenario.budget));
+    stated.filter(|(_, budget)| *budget != Budget::NONE).collect()
 }
 
 /// The same judging for the last run and for a named baseline.

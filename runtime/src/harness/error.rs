@@ -1,5 +1,7 @@
 //! Why a bench target could not do what was asked, and the exit code that goes with it.
 
+use std::time::Duration;
+
 use super::Exit;
 use super::args::UsageError;
 use crate::device::{NoDevice, Platform};
@@ -40,6 +42,11 @@ pub(super) enum Error {
     Resume { run: RunId, why: String },
     #[error("{program} is no bench program that can be measured beside this one: {why}")]
     Versus { program: String, why: String },
+    #[error(
+        "another run held the machine for the {} s of --budget: nothing was measured; --no-lock does not wait for it",
+        budget.as_secs_f64()
+    )]
+    Waited { budget: Duration },
     #[error("failed to install the handler of Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
 }
@@ -59,6 +66,7 @@ impl Error {
             | Self::NothingSelected(_)
             | Self::NoDevice { .. }
             | Self::Backend { .. }
+            | Self::Waited { .. }
             | Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
         }

@@ -36,7 +36,7 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
         text.push_str(&format!("{category}\n"));
         for scenario in scenarios.iter().filter(|scenario| scenario.category == category) {
             text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
-            let axes = (scenario.axes)();
+            let axes = scenario.axes();
             for axis in &axes {
                 let value = |value: &AxisValue| {
                     format!("{}{}", value.text, if axis.implies(value) { " (implied)" } else { "" })
@@ -157,7 +157,7 @@ fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
 }
 
 fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
-    let axes = (scenario.axes)();
+    let axes = scenario.axes();
     let descriptions: Vec<Vec<(String, String)>> =
         axes.iter().map(|axis| described(scenario, &axes, axis)).collect();
     let axis = |(axis, described): (Axis, Vec<(String, String)>)| {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::args::Args;
+use super::bench::stated;
 use super::{Error, Suite};
 use crate::plan::Plan;
 use crate::record::{RunManifest, RunStatus};
@@ -51,6 +52,7 @@ fn of_today(today: &Args, then: Args) -> Args {
         allow_different_machine: today.allow_different_machine,
         color: today.color,
         quiet: today.quiet,
+        show_output: today.show_output,
         verbose: today.verbose,
         ..then
     }
@@ -68,6 +70,7 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
     if manifest.planned.cases.len() != plan.cases.len()
         || !manifest.planned.cases.iter().zip(&plan.cases).all(|(then, now)| *then == now.id)
         || manifest.planned.repeats != plan.repeats
+        || manifest.planned.stated != stated(plan)
         || manifest.planned.target != plan.target
         || manifest.planned.limits != plan.limits
     {

@@ -23,6 +23,7 @@ mod quantity;
 mod surroundings;
 mod switches;
 mod throughput;
+mod undelayed;
 mod waiting;
 mod wall_time;
 mod yardstick;
@@ -67,6 +68,7 @@ pub const METRICS: &[Metric] = &[
     latency::P95,
     latency::P99,
     first_item::METRIC,
+    undelayed::METRIC,
     cpu_time::METRIC,
     memory::PEAK,
     page_faults::MINOR,

@@ -10,6 +10,9 @@ use crate::device::Usage;
 /// The raw yield of one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
+    /// How often the scenario asks to be measured, where its body says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
     /// How the samples were taken; `None` when the scenario measured regions alone.
     pub taken: Option<Taken>,
     /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
@@ -18,6 +21,10 @@ pub struct Observation {
     /// between two stamps would cost more than many an item does.
     #[serde(default)]
     pub cpu: Vec<u64>,
+    /// Time of each sample in which the measuring thread (of several, the one that would have ended last) was ready to run and
+    /// waited for a processor, in nanoseconds. Of bodies alone; 0 where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delayed: Vec<u64>,
     /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds. Only for
     /// `iter`, and only where a sample has more than one iteration.
     #[serde(default)]

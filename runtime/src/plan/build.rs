@@ -25,6 +25,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         repeats: if request.smoke { 1 } else { request.profile.repeats },
         target: if request.smoke { None } else { request.target },
         limits: if request.smoke { Limits::SMOKE } else { request.profile.limits },
+        asked: request.profile.asked,
         timeout: request.profile.timeout,
         memory: request.profile.memory.bytes(request.available_memory),
         seed: request.seed,
@@ -41,8 +42,19 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
     for scenario in &choice.scenarios {
         add_scenario(&mut plan, registry, request, &choice, scenario, &mut probes);
     }
+    lead_groups(&mut plan.cases);
     check_names(&plan)?;
     Ok(plan)
+}
+
+/// Of each group and point, the first case whose work can be compared is what the others are compared with.
+fn lead_groups(cases: &mut [PlannedCase]) {
+    for at in 0..cases.len() {
+        let (before, case) = cases.split_at_mut(at);
+        let case = &mut case[0];
+        let is_led = before.iter().any(|other| other.leads_group && case.is_beside(other));
+        case.leads_group = case.scenario.group.is_some() && case.is_verified() && !is_led;
+    }
 }
 
 /// Adapters that were asked whether they are installed, and what they said.
@@ -134,7 +146,7 @@ impl Choice {
 fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
     let mut axes: Vec<(&str, Axis)> = Vec::new();
     for scenario in scenarios {
-        axes.extend((scenario.axes)().into_iter().map(|axis| (scenario.id, axis)));
+        axes.extend(scenario.axes().into_iter().map(|axis| (scenario.id, axis)));
     }
     for param in &request.params {
         if let Some(name) = &param.scenario
@@ -173,7 +185,7 @@ fn add_scenario(
     scenario: &'static ScenarioEntry,
     probes: &mut Probes,
 ) {
-    let axes = (scenario.axes)();
+    let axes = scenario.axes();
     let (points, refused) = points(scenario.id, &axes, request);
     for (value, why) in refused {
         plan.skips.push(Skip { id: case(scenario, &Point(vec![value]), None), why });
@@ -227,6 +239,7 @@ fn add_point(
 ) {
     let needs = scenario.needs.and_then(|needs| needs(point));
     let memory = needs.map(|needs| needs.memory);
+    let budget = plan.asked.or(scenario.budget);
     let add = |plan: &mut Plan, adapter: Option<&'static AdapterEntry>, version, measured| {
         plan.cases.push(PlannedCase {
             id: case(scenario, point, adapter),
@@ -234,6 +247,9 @@ fn add_point(
             adapter,
             version,
             memory,
+            limits: if plan.smoke { plan.limits } else { budget.over(plan.limits) },
+            repeats: budget.repeats.filter(|_| !plan.smoke).unwrap_or(plan.repeats),
+            leads_group: false,
             measured,
         });
     };

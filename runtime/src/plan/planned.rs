@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{CaseId, Isolation, Order};
-use crate::bencher::Limits;
+use crate::bencher::{Budget, Limits};
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
@@ -22,6 +22,12 @@ pub struct PlannedCase {
     pub version: Option<String>,
     /// How much memory it is expected to take, in bytes, where its scenario says so.
     pub memory: Option<u64>,
+    /// Limits of each of its repeats.
+    pub limits: Limits,
+    /// Its measured repeats; more where the plan has a target.
+    pub repeats: u32,
+    /// Whether it is what the others of its group are compared with: the first of them at its point.
+    pub leads_group: bool,
     /// Whether it is measured; a reference that was not selected only runs to be compared with.
     pub measured: bool,
 }
@@ -32,9 +38,16 @@ impl PlannedCase {
         self.scenario.equivalence() != Equivalence::None
     }
 
-    /// Whether it is what others of its scenario and point are compared with.
+    /// Whether it is what others of its scenario and point, or of its group and point, are compared with.
     pub fn is_reference(&self) -> bool {
-        self.adapter.is_some_and(|adapter| adapter.tier == 0)
+        self.leads_group || self.adapter.is_some_and(|adapter| adapter.tier == 0)
+    }
+
+    /// Whether it stands side by side with the other: scenarios of one group, at one point.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.scenario.group.is_some()
+            && self.scenario.group == other.scenario.group
+            && self.id.point == other.id.point
     }
 
     /// Whether it runs in one process with the cases of the round that have the same adapter.
@@ -47,9 +60,8 @@ impl PlannedCase {
 
     /// Whether `reference` is what this case is compared with.
     pub fn compares_with(&self, reference: &Self) -> bool {
-        reference.is_reference()
-            && self.id.scenario == reference.id.scenario
-            && self.id.point == reference.id.point
+        let same = self.id.scenario == reference.id.scenario && self.id.point == reference.id.point;
+        reference.is_reference() && (same || self.is_beside(reference))
     }
 }
 
@@ -90,13 +102,15 @@ pub struct Plan {
     pub left_out: Vec<(String, usize, String)>,
     /// Things to say before the run.
     pub notes: Vec<String>,
-    /// Measured repeats of each case.
+    /// Measured repeats of each case whose scenario states nothing else.
     pub repeats: u32,
     /// Where the interval is to be this narrow: half its width as a share of the median. Then `repeats` is the least,
     /// and [`Plan::MOST_REPEATS`] the most.
     pub target: Option<f64>,
-    /// Limits of each repeat.
+    /// Limits of each repeat of a case whose scenario states nothing else.
     pub limits: Limits,
+    /// What of the limits and repeats was asked for by whoever runs: no scenario changes that.
+    pub asked: Budget,
     /// The longest that a repeat may take.
     pub timeout: Duration,
     /// How much memory a repeat's processes may have, in bytes.
@@ -131,15 +145,23 @@ impl Plan {
         let verifying =
             if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
         let verifying = self.together(verifying).concat();
-        std::iter::once(verifying).chain((1..=self.repeats).map(|number| self.round(number))).collect()
+        std::iter::once(verifying).chain((1..=self.most_repeats()).map(|number| self.round(number))).collect()
     }
 
     /// The most measured repeats of a case that has a target.
     pub const MOST_REPEATS: u32 = 100;
 
-    /// The measured cases in the order of this round.
+    /// The most planned repeats of any case.
+    pub fn most_repeats(&self) -> u32 {
+        let measured = self.cases.iter().filter(|case| case.measured);
+        measured.map(|case| case.repeats).max().unwrap_or(self.repeats)
+    }
+
+    /// The measured cases that have this round, in its order; all of them in a round that a target adds.
     pub fn round(&self, number: u32) -> Vec<usize> {
-        let measured = (0..self.cases.len()).filter(|index| self.cases[*index].measured).collect();
+        let added = number > self.most_repeats();
+        let has_it = |case: &PlannedCase| case.measured && (added || number <= case.repeats);
+        let measured = (0..self.cases.len()).filter(|index| has_it(&self.cases[*index])).collect();
         let mut order = self.together(measured);
         if self.order == Order::Shuffled {
             let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
@@ -172,8 +194,8 @@ impl Plan {
 
     /// About how long it will take.
     pub fn estimate(&self) -> Duration {
-        let repeats: usize = self.rounds().iter().map(Vec::len).sum();
-        (self.limits.min_time.mul_f64(1.2) + SET_UP) * repeats as u32
+        let repeats = self.rounds().into_iter().flatten();
+        repeats.map(|case| self.cases[case].limits.min_time.mul_f64(1.2) + SET_UP).sum()
     }
 
     /// How many cases are measured.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Error;
-use crate::bencher::Limits;
+use crate::bencher::{Budget, Limits};
 use crate::json;
 
 /// The built-in profiles.
@@ -21,6 +21,8 @@ pub struct Profile {
     pub backend: String,
     /// Limits of each repeat.
     pub limits: Limits,
+    /// What of the limits and repeats a workspace or a command line states: no scenario changes that.
+    pub asked: Budget,
     /// The longest that a repeat may take.
     pub timeout: Duration,
     /// Points whose batches are larger are skipped.
@@ -82,6 +84,7 @@ struct Written {
     warmup: Option<u64>,
     batches: Option<u64>,
     min_time: Option<f64>,
+    max_time: Option<f64>,
     timeout: Option<u64>,
     max_batch_size: Option<u64>,
     memory: Option<String>,
@@ -91,6 +94,9 @@ struct Written {
     include: Option<Vec<String>>,
     #[serde(default)]
     pins: BTreeMap<String, String>,
+    /// What of the budget a workspace wrote, here or in a profile that this one inherits.
+    #[serde(skip)]
+    asked: Budget,
 }
 
 /// What a workspace sets in `.config/weighbridge.toml`.
@@ -119,7 +125,7 @@ impl Profiles {
         if let Some((file, text)) = workspace {
             let settings = |why: String| Error::Settings { file: file.to_owned(), why };
             let own: Workspace = json::from_toml(text).map_err(settings)?;
-            all.extend(own.profile);
+            all.extend(own.profile.into_iter().map(|(name, written)| (name, written.of_workspace())));
         }
         Ok(Self(all))
     }
@@ -164,6 +170,18 @@ impl Written {
             || self.set.is_none()
     }
 
+    /// The same as a workspace's own: what it says of the budget stands above what the author of a scenario says.
+    fn of_workspace(self) -> Self {
+        let seconds = |value: Option<f64>| value.and_then(|value| Duration::try_from_secs_f64(value).ok());
+        let asked = Budget {
+            samples: self.batches,
+            min_time: seconds(self.min_time),
+            max_time: seconds(self.max_time),
+            repeats: self.repeats,
+        };
+        Self { asked, ..self }
+    }
+
     fn over(self, parent: Self) -> Self {
         let mut pins = parent.pins;
         pins.extend(self.pins);
@@ -173,6 +191,7 @@ impl Written {
             warmup: self.warmup.or(parent.warmup),
             batches: self.batches.or(parent.batches),
             min_time: self.min_time.or(parent.min_time),
+            max_time: self.max_time.or(parent.max_time),
             timeout: self.timeout.or(parent.timeout),
             max_batch_size: self.max_batch_size.or(parent.max_batch_size),
             memory: self.memory.or(parent.memory),
@@ -181,6 +200,7 @@ impl Written {
             set: self.set.or(parent.set),
             include: self.include.or(parent.include),
             pins,
+            asked: self.asked.or(parent.asked),
         }
     }
 
@@ -190,16 +210,20 @@ impl Written {
             MemoryLimit::parse(text)
                 .ok_or_else(|| wrong(name, &format!("`{key}` is like \"60%\" or \"8GiB\", not \"{text}\"")))
         };
-        let min_time = self.min_time.unwrap_or_default();
+        let seconds = |key: &str, value: f64| {
+            Duration::try_from_secs_f64(value)
+                .map_err(|_| wrong(name, &format!("`{key}` is in seconds, not {value}")))
+        };
         let profile = Profile {
             name: name.to_owned(),
             backend: self.backend.unwrap_or_default(),
             limits: Limits {
                 warmup: self.warmup.unwrap_or_default(),
                 batches: self.batches.unwrap_or_default(),
-                min_time: Duration::try_from_secs_f64(min_time)
-                    .map_err(|_| wrong(name, &format!("`min_time` is in seconds, not {min_time}")))?,
+                min_time: seconds("min_time", self.min_time.unwrap_or_default())?,
+                max_time: self.max_time.map(|max| seconds("max_time", max)).transpose()?,
             },
+            asked: self.asked,
             timeout: Duration::from_secs(self.timeout.unwrap_or_default()),
             max_batch_size: self.max_batch_size.unwrap_or_default(),
             memory: size("memory", &memory)?,
@@ -279,6 +303,17 @@ mod tests {
         assert_eq!((night.repeats, night.memory), (9, MemoryLimit::Bytes(2 << 30)));
         assert_eq!(night.limits.min_time, Duration::from_millis(100));
         assert_eq!((night.pins["len"].as_str(), night.pins["workers"].as_str()), ("7", "0"));
+    }
+
+    #[test]
+    fn what_a_workspace_writes_of_the_budget_is_asked_for_and_what_is_built_in_is_not() {
+        assert_eq!(profile("quick", "").unwrap().asked, Budget::NONE);
+        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\n[profile.long]\ninherits = \"night\"\nmax_time = 60.0";
+        let asked = Budget { repeats: Some(9), ..Budget::NONE };
+        assert_eq!(profile("night", own).unwrap().asked, asked);
+        let long = profile("long", own).unwrap();
+        assert_eq!(long.asked, Budget { max_time: Some(Duration::from_mins(1)), ..asked });
+        assert_eq!(long.limits.max_time, Some(Duration::from_mins(1)));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct CaseFacts {
     pub category: String,
     /// Its scenario's description.
     pub description: String,
+    /// The group of scenarios that it is shown side by side with.
+    pub beside: Option<String>,
     /// The adapter's tier (0 is the reference).
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
@@ -98,6 +100,7 @@ pub fn assemble(
         id: case.id,
         category: case.category,
         description: case.description,
+        beside: case.beside,
         tier: case.tier,
         version: case.version,
         equivalence: Some(case.equivalence),

@@ -19,6 +19,9 @@ pub struct CaseRecord {
     pub category: String,
     /// Its scenario's description.
     pub description: String,
+    /// The group of scenarios that it is shown side by side with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     /// The adapter's tier (0 is the reference).
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
@@ -144,6 +147,7 @@ impl CaseRecord {
             id: self.id.clone(),
             category: self.category.clone(),
             description: self.description.clone(),
+            beside: self.beside.clone(),
             tier: self.tier,
             version: self.version.clone(),
             equivalence: self.equivalence,
@@ -161,9 +165,15 @@ impl CaseRecord {
         }
     }
 
-    /// What the case is ranked within, for people: its scenario and point.
+    /// What the case is ranked within, for people: its scenario, or its group of them, and its point.
     pub fn group(&self) -> String {
-        CaseId { adapter: None, ..self.id.clone() }.to_string()
+        let scenario = self.beside.clone().unwrap_or_else(|| self.id.scenario.clone());
+        CaseId { scenario, adapter: None, ..self.id.clone() }.to_string()
+    }
+
+    /// Whether it stands side by side with scenarios of which nothing proves that they do the same.
+    pub fn is_unproven(&self) -> bool {
+        self.beside.is_some() && self.agreement == Agreement::NotAsked
     }
 
     /// Whether a repeat failed, or the case's work does not verify.
@@ -180,6 +190,9 @@ impl CaseRecord {
     pub fn ranked(&self) -> bool {
         let verified =
             matches!(self.agreement, Agreement::Reference | Agreement::Agrees | Agreement::NotAsked);
-        self.status == CaseStatus::Measured && verified && self.failed_rules().next().is_none()
+        self.status == CaseStatus::Measured
+            && verified
+            && !self.is_unproven()
+            && self.failed_rules().next().is_none()
     }
 }

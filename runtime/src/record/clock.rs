@@ -17,9 +17,16 @@ pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
     median(metrics, "run_queue_share").filter(|share| *share > WAITING)
 }
 
-/// The metric by the processor's clock that tells the same as this headline; `None` where there is none, or where the case does
-/// not keep a processor busy.
-pub(crate) fn on_cpu<'a>(headline: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
+/// The metric that tells the same as this headline without the waiting for a processor; `None` where there is none. Of a body
+/// it is the wall time less that waiting; in a record that has no such, and of a stream, the processor's clock says it, if the
+/// case keeps a processor busy.
+pub(crate) fn undelayed<'a>(headline: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
+    let has_estimate = |metric: &&MetricRecord| metric.estimate.is_some();
+    if headline == "wall_time"
+        && let Some(metric) = find(metrics, "undelayed_time").filter(has_estimate)
+    {
+        return Some(metric);
+    }
     let (name, busy) = match headline {
         "wall_time" => ("cpu_time", median(metrics, "cpu_time")? / median(metrics, "wall_time")?),
         "throughput" => {
@@ -47,16 +54,17 @@ impl CaseRecord {
         waiting(&self.metrics)
     }
 
-    /// What stands for the case by the processor's clock, if it keeps a processor busy; `None` for one that sleeps or waits.
-    pub fn on_cpu(&self) -> Option<&MetricRecord> {
-        on_cpu(&self.headline, &self.metrics)
+    /// What stands for the case without its waiting for a processor: `undelayed_time` of a body, the rate by the processor's
+    /// clock of a stream that keeps a processor busy; `None` where nothing does.
+    pub fn undelayed(&self) -> Option<&MetricRecord> {
+        undelayed(&self.headline, &self.metrics)
     }
 
-    /// The metric that tables lead with: the headline, or what stands for it on the CPU clock where the process keeps a
-    /// processor busy and waited so long for one that wall times say more of the machine than of the case.
+    /// The metric that tables lead with: the headline, or what stands for it without the waiting, where the process waited so
+    /// long for a processor that wall times say more of the machine than of the case.
     pub fn leading(&self) -> Option<&MetricRecord> {
-        let on_cpu = self.waiting().and_then(|_| self.on_cpu());
-        on_cpu.or_else(|| self.headline())
+        let undelayed = self.waiting().and_then(|_| self.undelayed());
+        undelayed.or_else(|| self.headline())
     }
 }
 
@@ -79,7 +87,19 @@ mod tests {
 
     fn leads(wall: f64, cpu: f64, share: f64) -> bool {
         let metrics = metrics(&[("wall_time", wall), ("cpu_time", cpu), ("run_queue_share", share)]);
-        on_cpu("wall_time", &metrics).is_some()
+        undelayed("wall_time", &metrics).is_some()
+    }
+
+    #[test]
+    fn a_body_leads_with_its_time_without_waiting_whatever_it_does() {
+        let of = |values: &[(&str, f64)]| {
+            let metrics = metrics(values);
+            undelayed("wall_time", &metrics).map(|metric| metric.name.clone())
+        };
+        let sleep = [("wall_time", 2e-3), ("cpu_time", 30e-6), ("run_queue_share", 0.5)];
+        assert_eq!(of(&sleep), None);
+        let told = [&sleep[..], &[("undelayed_time", 1e-3)]].concat();
+        assert_eq!(of(&told).as_deref(), Some("undelayed_time"));
     }
 
     #[test]
@@ -97,10 +117,10 @@ mod tests {
         let with = |rate, by_cpu, share| {
             let metrics =
                 metrics(&[("throughput", rate), ("throughput_cpu", by_cpu), ("run_queue_share", share)]);
-            on_cpu("throughput", &metrics).map(|metric| metric.name.clone())
+            undelayed("throughput", &metrics).map(|metric| metric.name.clone())
         };
         assert_eq!(with(100.0, 50.0, 0.3).as_deref(), Some("throughput_cpu"), "two processors");
         assert_eq!(with(100.0, 900.0, 0.3), None, "a ninth of one, and it reads from a slow disk");
-        assert_eq!(on_cpu("region/save/wall_time", &metrics(&[])), None);
+        assert_eq!(undelayed("region/save/wall_time", &metrics(&[])), None);
     }
 }

@@ -24,7 +24,7 @@ pub use case::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
 pub(crate) use check::JournalEntry;
-pub(crate) use clock::{on_cpu, waiting};
+pub(crate) use clock::{undelayed, waiting};
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use process::{Blocks, Process};

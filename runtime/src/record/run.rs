@@ -1,12 +1,13 @@
 //! A run: its manifest, and with its cases the whole record.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::{CaseRecord, Environment};
-use crate::bencher::Limits;
+use crate::bencher::{Budget, Limits};
 use crate::plan::CaseId;
 
 /// The name of a run, in the order of time: `20261121-083012-4f2a9c`.
@@ -127,6 +128,9 @@ pub struct Planned {
     pub cases: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
+    /// What scenarios state of their limits and repeats, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stated: BTreeMap<String, Budget>,
     /// Half the width that the interval was to have, as a share of the median.
     #[serde(default)]
     pub target: Option<f64>,

@@ -17,7 +17,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     };
     let cases = plan.cases.iter().filter(|case| case.measured).map(|case| {
         let reference = reference(plan, journal, case);
-        let mut record = assemble(facts(case), repeats_of(case), plan.repeats, &reference);
+        let mut record = assemble(facts(case), repeats_of(case), planned(case, journal), &reference);
         if let Some(target) = plan.target {
             stop(&mut record, target);
         }
@@ -30,6 +30,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
             id: skip.id.clone(),
             category: text(|case| case.scenario.category),
             description: text(|case| case.scenario.description),
+            beside: scenario.and_then(|case| case.scenario.group.map(str::to_owned)),
             tier: None,
             version: None,
             equivalence: Equivalence::None,
@@ -39,6 +40,16 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
         skipped(facts, skip.why.clone())
     });
     cases.chain(skips).collect()
+}
+
+/// How many measured repeats a case was to have: as planned, or as its body asked for.
+fn planned(case: &PlannedCase, journal: &[(CaseId, Repeat)]) -> u32 {
+    let own = journal.iter().filter(|(id, _)| *id == case.id);
+    let stated = own.filter_map(|(_, repeat)| match &repeat.outcome {
+        Outcome::Measured { seen, .. } if repeat.purpose == Purpose::Measure => seen.repeats,
+        _ => None,
+    });
+    stated.min().unwrap_or(case.repeats)
 }
 
 /// Says what ended the repeats of a case that had a target, and warns if it is not met.
@@ -64,6 +75,7 @@ fn facts(case: &PlannedCase) -> CaseFacts {
         id: case.id.clone(),
         category: case.scenario.category.to_owned(),
         description: case.scenario.description.to_owned(),
+        beside: case.scenario.group.map(str::to_owned),
         tier: case.adapter.map(|adapter| adapter.tier),
         version: case.version.clone(),
         equivalence: case.scenario.equivalence(),

@@ -187,6 +187,19 @@ impl<T: 'static> TypedAxis<T> {
         }
     }
 
+    /// Which of the author's values the point has, by its place among them: for an axis that takes no others.
+    ///
+    /// # Errors
+    /// When the point lacks the axis, or has another value.
+    pub fn number(&self, point: &Point) -> Result<usize, bencher::Error> {
+        let name = self.name;
+        let Some(value) = point.get(name) else {
+            return Err(bencher::Error::new(format!("the point `{point}` has no axis `{name}`")));
+        };
+        let unknown = || bencher::Error::new(format!("axis `{name}` has no value `{}`", value.text));
+        self.index_of(value).ok_or_else(unknown)
+    }
+
     fn index_of(&self, value: &AxisValue) -> Option<usize> {
         let written = |index: &usize| {
             self.labels[*index].is_some() == value.labelled && self.text(*index) == value.text
@@ -209,6 +222,21 @@ impl<T: 'static> TypedAxis<T> {
 
     fn described(&self, text: String, labelled: bool, debug: Option<String>) -> AxisValue {
         AxisValue { axis: self.name.to_owned(), text, labelled, debug }
+    }
+}
+
+/// A value that exists only as the author wrote it, such as a type: the command line names it, and makes no other.
+pub struct Written<T>(pub T);
+
+impl<T: Display> Display for Written<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Display> fmt::Debug for Written<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

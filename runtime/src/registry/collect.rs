@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use super::{AdapterEntry, Axis, ScenarioEntry, slug};
+use super::{AdapterEntry, Axis, ScenarioEntry, added, slug};
 
 /// All that is registered in this program.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ impl Registry {
     /// # Errors
     /// When something is doubled.
     pub fn collect() -> Result<Self, Error> {
-        Self::new(inventory::iter::<ScenarioEntry>, inventory::iter::<AdapterEntry>)
+        Self::new(added::scenarios(), added::adapters())
     }
 
     /// A registry of these entries, given in any order.
@@ -112,7 +112,7 @@ impl Registry {
         refuse_doubled_scenarios(&scenarios)?;
         refuse_doubled_adapters(&adapters)?;
         for &scenario in &scenarios {
-            refuse_doubled_axes(scenario, &(scenario.axes)())?;
+            refuse_doubled_axes(scenario, &scenario.axes())?;
         }
         Ok(Self { scenarios, adapters })
     }
@@ -136,14 +136,12 @@ impl Registry {
 
 /// The scenario with this id, by one look at each: what a child process starts with, so nothing is sorted.
 pub fn find_scenario(id: &str) -> Option<&'static ScenarioEntry> {
-    inventory::iter::<ScenarioEntry>.into_iter().find(|scenario| scenario.id == id)
+    added::scenarios().find(|scenario| scenario.id == id)
 }
 
 /// The adapter of this contract with this name, by one look at each.
 pub fn find_adapter(contract: TypeId, name: &str) -> Option<&'static AdapterEntry> {
-    inventory::iter::<AdapterEntry>
-        .into_iter()
-        .find(|adapter| adapter.name == name && (adapter.contract.id)() == contract)
+    added::adapters().find(|adapter| adapter.name == name && (adapter.contract.id)() == contract)
 }
 
 fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
@@ -192,8 +190,9 @@ fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AxisValue, Contract, Keep, Location, Probe, Traits, TypedAxis, kind::*};
+    use super::super::{Axes, AxisValue, Contract, Keep, Location, Probe, Traits, TypedAxis, kind::*};
     use super::*;
+    use crate::bencher::Budget;
 
     trait Loader {}
     trait Saver {}
@@ -214,10 +213,12 @@ mod tests {
             equivalence: None,
             contract: Some(LOADER),
             location: at(line),
-            axes: Vec::new,
+            axes: Axes::NONE,
             keep: Keep::always,
             needs: None,
             describe: None,
+            group: None,
+            budget: Budget::NONE,
             run: |_, _, _| Ok(()),
         }
     }
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn an_axis_of_an_options_struct_may_not_be_called_like_one_of_the_scenario() {
         let doubled = ScenarioEntry {
-            axes: || vec![numbers("ratio").erase(), numbers("ratio").erase()],
+            axes: Axes::Written(|| vec![numbers("ratio").erase(), numbers("ratio").erase()]),
             ..scenario("MIX-1", 4)
         };
         refused(
@@ -345,11 +346,11 @@ mod tests {
     #[test]
     fn values_that_ids_do_not_tell_apart_are_doubled() {
         let doubled = ScenarioEntry {
-            axes: || {
+            axes: Axes::Written(|| {
                 let mut axis = numbers("ratio").erase();
                 axis.values.push(AxisValue { text: "0.5".to_owned(), ..axis.values[0].clone() });
                 vec![axis]
-            },
+            }),
             ..scenario("MIX-1", 4)
         };
         refused(

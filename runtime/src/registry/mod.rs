@@ -4,6 +4,7 @@
 //! is doubled. It hands on a [`Registry`]. It makes no adapter and runs no probe: those are asked for by later stages.
 
 mod adapter;
+mod added;
 mod axis;
 mod collect;
 mod id;
@@ -12,9 +13,10 @@ mod scenario;
 mod sweep;
 
 pub use adapter::{AdapterEntry, Availability, Contract, Made};
-pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, plain};
+pub use added::{Added, add};
+pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
 pub use collect::{Error, Registry, find_adapter, find_scenario};
 pub use id::slug;
 pub use probe::{Probe, Traits, kind};
-pub use scenario::{Ending, Equivalence, Keep, Kept, Location, Needs, Run, ScenarioEntry};
+pub use scenario::{Axes, Ending, Equivalence, Keep, Kept, Location, Needs, Run, ScenarioEntry};
 pub use sweep::Sweep;

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use super::{Axis, Contract, Point};
-use crate::bencher::{self, Bencher};
+use crate::bencher::{self, Bencher, Budget};
 
 /// One scenario, as its author wrote it: constants and functions, nothing that costs at start.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +26,17 @@ pub struct ScenarioEntry {
     /// Where it is written.
     pub location: Location,
     /// Its axes, in the order of its parameters.
-    pub axes: fn() -> Vec<Axis>,
+    pub axes: Axes,
     /// Whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
     /// What a point needs of the machine, where the author says so; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Needs>>,
     /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by listings.
     pub describe: Option<fn(&Point) -> Option<String>>,
+    /// Whose side by side it is shown: scenarios without a contract that name the same.
+    pub group: Option<&'static str>,
+    /// How much of it is measured, where the author says so.
+    pub budget: Budget,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: Run,
 }
@@ -51,7 +55,29 @@ pub struct Needs {
     pub batch: u64,
 }
 
+/// The axes of a scenario, as its entry has them.
+#[derive(Clone, Copy, Debug)]
+pub enum Axes {
+    /// Written by an author: made when they are asked for.
+    Written(fn() -> Vec<Axis>),
+    /// Found when the program runs.
+    Found(&'static [Axis]),
+}
+
+impl Axes {
+    /// Of a scenario that has none.
+    pub const NONE: Self = Self::Found(&[]);
+}
+
 impl ScenarioEntry {
+    /// Its axes, in the order of its parameters.
+    pub fn axes(&self) -> Vec<Axis> {
+        match self.axes {
+            Axes::Written(make) => make(),
+            Axes::Found(axes) => axes.to_vec(),
+        }
+    }
+
     /// What must agree between adapters: as the author said, else `Exact` with a contract and `None` without.
     pub fn equivalence(&self) -> Equivalence {
         self.equivalence.unwrap_or(match self.contract {

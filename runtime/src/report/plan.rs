@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::progress::clock;
 use crate::device::Platform;
-use crate::plan::{Isolation, Order, Plan, Skip};
+use crate::plan::{Isolation, Order, Plan, PlannedCase, Skip};
 
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
@@ -67,12 +67,30 @@ pub fn details(plan: &Plan) -> String {
         let note = if case.measured { "" } else { "  (verified only, as the reference)" };
         let memory =
             case.memory.map_or_else(String::new, |bytes| format!("  {} MiB", bytes.div_ceil(1 << 20)));
-        line(&mut text, &format!("  {}{memory}{note}", case.id));
+        line(&mut text, &format!("  {}{memory}{}{note}", case.id, own_budget(plan, case)));
     }
     text.push_str(&skips(plan));
     let memory = plan.memory >> 20;
     line(&mut text, &format!("limits: {} a repeat, {memory} MiB of memory", clock(plan.timeout)));
     text
+}
+
+/// What a case has instead of the plan's budget, since its scenario states it.
+fn own_budget(plan: &Plan, case: &PlannedCase) -> String {
+    let mut parts = Vec::new();
+    if case.repeats != plan.repeats {
+        parts.push(counted(case.repeats as usize, "repeat"));
+    }
+    if case.limits.batches != plan.limits.batches {
+        parts.push(counted(case.limits.batches as usize, "sample"));
+    }
+    if case.limits.min_time != plan.limits.min_time {
+        parts.push(format!("at least {:?}", case.limits.min_time));
+    }
+    if let Some(max) = case.limits.max_time.filter(|_| case.limits.max_time != plan.limits.max_time) {
+        parts.push(format!("at most {max:?}"));
+    }
+    if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
 }
 
 /// The skips with their reasons. Cases that one adapter leaves for one reason are a line: which they are, the run's record
@@ -133,6 +151,7 @@ mod tests {
         Plan {
             profile: "ci_cpu".into(),
             cases: Vec::new(),
+            asked: crate::bencher::Budget::NONE,
             skips: vec![Skip { id, why: "not installed".into() }],
             absent: ["Datarax", "SPDL"].map(absent).into(),
             dropped: vec![("CV-1".into(), 3)],
@@ -140,7 +159,7 @@ mod tests {
             notes: vec!["a note".into()],
             repeats: 7,
             target: None,
-            limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500) },
+            limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: Duration::from_mins(5),
             memory: 8 << 30,
             seed: 42,

@@ -34,7 +34,7 @@ impl Progress {
     /// Shows what has happened.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { plan, repeats } => (self.repeats, self.of) = (*repeats, plan.repeats),
+            Event::Started { plan, repeats } => (self.repeats, self.of) = (*repeats, plan.most_repeats()),
             Event::RepeatStarted { case, number, finished, remaining } => {
                 let (what, left) = (self.what(*number), clock(*remaining));
                 if self.terminal.live {

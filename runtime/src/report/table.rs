@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use super::columns::Columns;
 use super::machine::fake_device;
@@ -16,8 +17,9 @@ use crate::verify::{Agreement, Finding, Severity};
 /// How a case changed against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
 
-/// The table of a run. `changes` is by the name of the case for people.
-pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
+/// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a repeat of a case
+/// printed, where there is one.
+pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(fake) = fake_device(&run.manifest.environment) {
         writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
@@ -30,15 +32,23 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
         if number > 0 {
             shown.title(String::new(), String::new());
         }
-        let (title, rest) = (first.group(), &first.description);
+        let title = first.group();
+        let rest = match (&first.beside, group.iter().any(|case| case.is_unproven())) {
+            (None, _) => &first.description,
+            (Some(_), false) => PROVEN,
+            (Some(_), true) => UNPROVEN,
+        };
         shown.title(format!("{}  {rest}", terminal.paint(Style::Bold, &title)), format!("{title}  {rest}"));
         for case in ranked(group) {
             shown.row(row(case, group, changes));
         }
         for case in group.iter().filter(|case| !case.ranked()) {
             let mut cells = row(case, &[], changes);
-            let why = if case.status == CaseStatus::Measured { "not ranked" } else { UNFINISHED };
-            why.clone_into(&mut cells[3]);
+            cells[3] = match case.status {
+                CaseStatus::Measured if case.is_unproven() => beside(case, group),
+                CaseStatus::Measured => "not ranked".to_owned(),
+                _ => UNFINISHED.to_owned(),
+            };
             shown.row(cells);
         }
     }
@@ -48,16 +58,25 @@ pub fn table(run: &RunRecord, changes: &Changes, terminal: Terminal) -> String {
     }
     text.push_str(&ranked);
     text.push_str(&tree(&lone, changes, terminal));
-    if text.contains("CPU") {
-        text.push_str(CPU);
+    for (word, meaning) in [(" CPU", CPU), (" undelayed", UNDELAYED)] {
+        if text.contains(word) {
+            text.push_str(meaning);
+        }
     }
-    text.push_str(&apart(&run.cases, terminal));
+    text.push_str(&apart(&run.cases, log, terminal));
     text
 }
+
+/// Where what a repeat of a case printed is kept.
+pub type Logs<'a> = dyn Fn(&CaseId, u32) -> Option<PathBuf> + 'a;
 
 /// What the word means in a table.
 const CPU: &str =
     "CPU: by the processor's clock, since threads waited for a processor in over 10 % of the wall time\n";
+
+/// What the word means in a table.
+const UNDELAYED: &str =
+    "undelayed: without the time in which its thread waited for a processor, over 10 % of the wall time\n";
 
 /// Whether a case stands alone: nobody is compared with it at its point.
 fn is_lone(group: &[&CaseRecord]) -> bool {
@@ -106,12 +125,12 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
 /// processor's, all do, or, if one of them does not keep a processor busy, none.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
     let ranked = || group.iter().filter(|case| case.ranked());
-    let on_cpu = ranked()
+    let undelayed = ranked()
         .filter_map(|case| Some((case.leading()?, &case.headline)))
         .find(|(leading, headline)| leading.name != **headline);
-    let Some((on_cpu, _)) = on_cpu else { return case.leading() };
-    let has = |case: &CaseRecord| case.on_cpu().is_some_and(|metric| metric.name == on_cpu.name);
-    if ranked().all(|case| has(case)) { case.metric(&on_cpu.name) } else { case.headline() }
+    let Some((undelayed, _)) = undelayed else { return case.leading() };
+    let has = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == undelayed.name);
+    if ranked().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.headline() }
 }
 
 /// The value turned so that less is better.
@@ -136,9 +155,14 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
     vec![name, median, interval, standing(case, metric, estimate.median, group), change]
 }
 
-/// The median, and whether the processor's clock says it.
+/// The median, and whether it is by another clock than the one on the wall.
 pub(super) fn median(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
-    let clock = if metric.name == "cpu_time" && case.headline != metric.name { " CPU" } else { "" };
+    let clock = match &*metric.name {
+        name if case.headline == name => "",
+        "cpu_time" => " CPU",
+        "undelayed_time" => " undelayed",
+        _ => "",
+    };
     quantity::show(estimate.median, &metric.unit) + clock
 }
 
@@ -177,8 +201,29 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if tie { format!("tie ({ratio:.2}x)") } else { format!("{ratio:.2}x slower") }
 }
 
+/// What is said of a group of scenarios whose work is the same.
+const PROVEN: &str = "side by side: those with a rank gave the same answer";
+
+/// What is said of one of which nobody knows that.
+const UNPROVEN: &str =
+    "side by side, unverified: `equivalence = exact` and `bencher.answer(&value)` prove equal work";
+
+/// How long a case takes beside the quickest of its group, where nothing proves that they do the same: a ratio, and no rank.
+fn beside(case: &CaseRecord, group: &[&CaseRecord]) -> String {
+    let leading = case.leading();
+    let cost_of = |case: &CaseRecord| {
+        let metric = case.leading().filter(|metric| Some(&metric.name) == leading.map(|of| &of.name))?;
+        Some(cost(metric, metric.estimate?.median))
+    };
+    let costs: Option<Vec<f64>> = group.iter().map(|case| cost_of(case)).collect();
+    match costs.and_then(|costs| costs.into_iter().min_by(f64::total_cmp)).zip(cost_of(case)) {
+        Some((least, own)) => format!("{:.2}x", own / least),
+        None => "not ranked".to_owned(),
+    }
+}
+
 /// Failures, skips, work that does not verify, warnings: each with its reason.
-fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
+fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
     let mut text = String::new();
     let mut say = |style, what: &str, case: &CaseRecord, why: &str| {
         let what = terminal.paint(style, what);
@@ -190,7 +235,12 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
     };
     for case in cases {
         match &case.status {
-            CaseStatus::Failed(why) => say(Style::Red, "failed", case, why),
+            CaseStatus::Failed(why) => {
+                let failed = case.repeats.iter().find(|repeat| matches!(repeat.outcome, Outcome::Failed(_)));
+                let log = failed.and_then(|repeat| log(&case.id, repeat.number));
+                let log = log.map_or_else(String::new, |log| format!("\nlog: {}", log.display()));
+                say(Style::Red, "failed", case, &format!("{why}{log}"));
+            }
             CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
             CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
@@ -201,7 +251,10 @@ fn apart(cases: &[CaseRecord], terminal: Terminal) -> String {
         }
         // What differs from the reference has been told with its parts.
         let differs = matches!(case.agreement, Agreement::Differs(_));
-        for finding in case.failed_rules().filter(|finding| !(differs && finding.rule == "same-work")) {
+        let told = |finding: &&Finding| {
+            differs && (finding.rule == "same-work" || case.beside.is_some() && finding.rule == "spot-check")
+        };
+        for finding in case.failed_rules().filter(|finding| !told(finding)) {
             let repeats = within(&finding.repeats);
             say(Style::Red, "not verified", case, &format!("{finding}{repeats}\n{}", finding.remedy));
         }
@@ -384,7 +437,7 @@ mod tests {
     }
 
     fn shown(run: &RunRecord) -> String {
-        table(run, &Changes::new(), Terminal::detect(Some(false), true))
+        table(run, &Changes::new(), &|_, _| None, Terminal::detect(Some(false), true))
     }
 
     const FAST: [f64; 7] = [1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06];
@@ -499,7 +552,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
     fn at(columns: Option<usize>, plain: bool) -> String {
         let changes = Changes::from([("PARSE-1".to_owned(), "+4.2 % slower".to_owned())]);
         let terminal = Terminal { columns, plain, ..Terminal::detect(Some(false), true) };
-        table(&suite(), &changes, terminal)
+        table(&suite(), &changes, &|_, _| None, terminal)
     }
 
     #[test]

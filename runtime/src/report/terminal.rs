@@ -57,6 +57,22 @@ impl Terminal {
         let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
     }
 
+    /// Writes what a repeat printed, as it printed it.
+    pub fn output(self, of: &str, stdout: &[u8], stderr: &[u8]) {
+        if stdout.is_empty() && stderr.is_empty() {
+            return;
+        }
+        self.redraw("");
+        let mut to = io::stderr().lock();
+        let _ = to.write_all(format!("--- {of} printed:\n").as_bytes());
+        for part in [stdout, stderr] {
+            let _ = to.write_all(part);
+            if part.last().is_some_and(|last| *last != b'\n') {
+                let _ = to.write_all(b"\n");
+            }
+        }
+    }
+
     /// Writes over the current line of the terminal; in one write, so that it never shows half.
     pub fn redraw(self, line: &str) {
         if self.live && !self.quiet {

@@ -54,7 +54,7 @@ fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
         );
         return vec![name, median, String::new(), String::new(), String::new(), change];
     };
-    let fastest = if metric.name == "wall_time" { fastest(case) } else { None };
+    let fastest = if ["wall_time", "undelayed_time"].contains(&&*metric.name) { fastest(case) } else { None };
     let fastest = fastest.map_or_else(String::new, |time| quantity::show(time, &metric.unit));
     let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
     vec![name, median, interval, fastest, other(case, &metric.name), change]

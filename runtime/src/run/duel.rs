@@ -8,9 +8,9 @@ use super::process::{Ended, Opened, Process, Program, Watch};
 use super::protocol::Ask;
 use super::reference::Known;
 use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, Calibrator, Key, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{BLOCK, Calibrator, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
 use crate::metric::{Block, TimedBy};
-use crate::plan::{CaseId, Plan};
+use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::stats::SplitMix64;
 
 /// About how long the blocks of a round take together.
@@ -235,7 +235,8 @@ impl Duel<'_> {
             point: case.point.clone(),
             adapter: case.adapter.clone(),
             purpose,
-            limits: self.plan.limits,
+            limits: self.limits(case),
+            asked: self.plan.asked,
             timeout: Some(self.plan.timeout),
             seed: self.plan.seed,
             epoch: self.epoch,
@@ -255,8 +256,15 @@ impl Duel<'_> {
     }
 
     fn is_resident(&self, case: &CaseId) -> bool {
-        let planned = self.plan.cases.iter().find(|planned| planned.id == *case);
-        planned.and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
+        self.planned(case).and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
+    }
+
+    fn limits(&self, case: &CaseId) -> Limits {
+        self.planned(case).map_or(self.plan.limits, |planned| planned.limits)
+    }
+
+    fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {
+        self.plan.cases.iter().find(|planned| planned.id == *case)
     }
 
     fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {

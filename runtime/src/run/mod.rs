@@ -10,6 +10,7 @@ mod event;
 mod executor;
 mod left_behind;
 mod outcome;
+mod panicked;
 mod process;
 mod protocol;
 mod reference;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Evidence, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{Budget, Evidence, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
 use crate::device::Platform;
 use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
@@ -42,6 +42,9 @@ pub struct Ask {
     pub purpose: Purpose,
     /// How much it measures.
     pub limits: Limits,
+    /// What of that the scenario cannot change.
+    #[serde(default)]
+    pub asked: Budget,
     /// The longest that it may take; a parent that is too old to say so watches it all the same.
     #[serde(default)]
     pub timeout: Option<Duration>,

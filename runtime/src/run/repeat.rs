@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
 use super::protocol::{Answer, Ask};
-use super::{Failure, How};
-use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share, visible};
+use super::{Failure, How, panicked};
+use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, find_adapter, find_scenario};
 
@@ -18,6 +18,7 @@ pub fn execute(
     tell: impl Fn(Phase) + 'static,
     pace: Option<Box<dyn Pace>>,
 ) -> Answer {
+    panicked::note_places();
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
     let on_phase = move |next| {
@@ -29,7 +30,7 @@ pub fn execute(
         Ok(Ok(result)) => answer(result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
         Ok(Err(error)) => failed(how(&error), phase.get(), error.to_string()),
-        Err(panic) => failed(How::Panic, phase.get(), panic_text(panic.as_ref())),
+        Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
     }
 }
 
@@ -66,8 +67,11 @@ fn attempt(
         _ => None,
     };
     let mut bencher = Bencher::new(Settings {
+        scenario: ask.scenario.clone(),
+        adapter: ask.adapter.clone(),
         purpose: ask.purpose,
         limits: ask.limits,
+        asked: ask.asked,
         timeout: ask.timeout,
         seed: ask.seed,
         epoch: ask.epoch,
@@ -136,12 +140,6 @@ fn how(error: &Error) -> How {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.map_or_else(|| "a panic that is no text".to_owned(), visible)
-}
-
 #[cfg(test)]
 mod tests {
     use weighbridge_macros::scenario;
@@ -180,6 +178,7 @@ mod tests {
                 adapter: None,
                 purpose: Purpose::Smoke,
                 limits: Limits::SMOKE,
+                asked: crate::bencher::Budget::NONE,
                 timeout: None,
                 seed: 42,
                 epoch: 0,
@@ -212,7 +211,10 @@ mod tests {
 
     #[test]
     fn a_panic_is_caught_and_a_skip_is_no_failure() {
-        assert_eq!(failure("REPEAT-PANIC"), (How::Panic, Phase::WarmUp, "planted".to_owned()));
+        let (how, phase, detail) = failure("REPEAT-PANIC");
+        assert_eq!((how, phase), (How::Panic, Phase::WarmUp));
+        let place = detail.strip_prefix("planted (").and_then(|place| place.strip_suffix(')')).unwrap();
+        assert!(place.starts_with(file!()) && place.split(':').count() == 3, "{detail}");
         assert_eq!(run("REPEAT-SKIP"), Answer::Skipped("no such device".to_owned()));
     }
 

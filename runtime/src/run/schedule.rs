@@ -58,7 +58,7 @@ pub(super) fn go<E>(
         }
         if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
             // Repeats for the sake of a target are extra: without them the run is whole.
-            ending = if number > plan.repeats { Ending::Complete } else { Ending::OutOfBudget };
+            ending = if number > progress.planned[index] { Ending::Complete } else { Ending::OutOfBudget };
             break;
         }
         let case = &plan.cases[index];
@@ -66,7 +66,7 @@ pub(super) fn go<E>(
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
         let mut ask = ask(task, case, number, references.key());
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
-            ask.limits = progress.seen[index].limits(plan.limits);
+            ask.limits = progress.seen[index].limits(case.limits);
         }
         let resident = case.adapter.is_some_and(|adapter| adapter.resident);
         // A resident adapter stays for the rest of its group, in a process without a limit on what it maps: systems that
@@ -125,7 +125,8 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
         point: case.id.point.clone(),
         adapter: case.id.adapter.clone(),
         purpose,
-        limits: plan.limits,
+        limits: case.limits,
+        asked: plan.asked,
         timeout: Some(plan.timeout),
         seed: plan.seed,
         epoch: task.epoch,
@@ -146,7 +147,11 @@ struct Progress {
     given_up: HashSet<usize>,
     /// What an earlier part of the run has finished.
     done: HashSet<(usize, u32)>,
-    /// The last round that a target added; 0 before.
+    /// How many measured repeats each case is to have: as planned, until its body has said otherwise.
+    planned: Vec<u32>,
+    /// Repeats for the sake of a target.
+    extra: HashSet<(usize, u32)>,
+    /// The last round that was added; 0 before.
     round: u32,
     /// What each case has shown, where there is a target.
     seen: Vec<Seen>,
@@ -160,10 +165,12 @@ impl Progress {
         let mut done = HashSet::new();
         let mut round = 0;
         let mut seen: Vec<Seen> = plan.cases.iter().map(|_| Seen::default()).collect();
+        let mut planned: Vec<u32> = plan.cases.iter().map(|case| case.repeats).collect();
         for (id, repeat) in task.finished {
             let Some(index) = plan.cases.iter().position(|case| case.id == *id) else { continue };
             done.insert((index, repeat.number));
             seen[index].add(repeat);
+            planned[index] = stated(repeat).unwrap_or(planned[index]);
             // A run that is taken up again goes on with the round that it had come to, for those that have not run.
             round = round.max(repeat.number.saturating_sub(1));
             if !matches!(repeat.outcome, Outcome::Measured { .. }) {
@@ -187,7 +194,7 @@ impl Progress {
         left.splice(0..0, again);
         let guess = plan.estimate() / rounds.iter().map(Vec::len).sum::<usize>().max(1) as u32;
         let remaining = Remaining::new(plan.cases.len(), guess);
-        Self { left, at: 0, given_up, done, round, seen, remaining }
+        Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining }
     }
 
     fn next(&mut self, plan: &Plan) -> Option<(usize, u32)> {
@@ -197,23 +204,31 @@ impl Progress {
             }
             let repeat = *self.left.get(self.at)?;
             self.at += 1;
-            if !self.given_up.contains(&repeat.0) {
+            if self.is_due(repeat) {
                 return Some(repeat);
             }
         }
     }
 
-    /// Adds a round of the cases that have not met the plan's target.
+    /// Whether the repeat is still to be run: its case has not failed, and has not said that it wants fewer.
+    fn is_due(&self, (index, number): (usize, u32)) -> bool {
+        !self.given_up.contains(&index)
+            && (number <= self.planned[index] || self.extra.contains(&(index, number)))
+    }
+
+    /// Adds a round of the cases that have not met the plan's target, or whose bodies want more repeats than were planned.
     fn add_round(&mut self, plan: &Plan) {
-        let Some(target) = plan.target else { return };
-        let number = self.round.max(plan.repeats) + 1;
-        if number > Plan::MOST_REPEATS {
-            return;
-        }
+        let number = self.round.max(plan.most_repeats()) + 1;
+        let is_extra = number <= Plan::MOST_REPEATS;
         self.round = number;
         for index in plan.round(number) {
-            let open = !self.given_up.contains(&index) && !self.done.contains(&(index, number));
-            if open && !self.seen[index].meets(target) {
+            if self.given_up.contains(&index) || self.done.contains(&(index, number)) {
+                continue;
+            }
+            if number <= self.planned[index] {
+                self.left.push((index, number));
+            } else if is_extra && plan.target.is_some_and(|target| !self.seen[index].meets(target)) {
+                self.extra.insert((index, number));
                 self.left.push((index, number));
             }
         }
@@ -226,12 +241,12 @@ impl Progress {
 
     /// Whether nothing more of this case will be run.
     fn is_last(&self, index: usize) -> bool {
-        !self.left[self.at..].iter().any(|(other, _)| *other == index)
+        !self.left[self.at..].iter().any(|repeat| repeat.0 == index && self.is_due(*repeat))
     }
 
     /// Whether the next repeat is of another case of this round that shares the process with this one.
     fn goes_on(&self, plan: &Plan, index: usize, number: u32) -> bool {
-        let next = self.left[self.at..].iter().find(|(other, _)| !self.given_up.contains(other));
+        let next = self.left[self.at..].iter().find(|repeat| self.is_due(**repeat));
         next.is_some_and(|(other, round)| {
             *round == number && plan.cases[index].shares_process(&plan.cases[*other])
         })
@@ -244,16 +259,25 @@ impl Progress {
 
     /// About how long the rest takes, with the repeat that comes next or is running.
     fn remaining(&self, running: Option<Running>) -> Duration {
-        let left = self.left[self.at - 1..].iter().filter(|(index, _)| !self.given_up.contains(index));
+        let left = self.left[self.at - 1..].iter().filter(|repeat| self.is_due(**repeat));
         self.remaining.of(left, running)
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
         self.seen[index].add(repeat);
+        self.planned[index] = stated(repeat).unwrap_or(self.planned[index]);
         self.remaining.ended(index, repeat.number, slot);
         if !matches!(repeat.outcome, Outcome::Measured { .. }) {
             self.given_up.insert(index);
         }
+    }
+}
+
+/// How many measured repeats the body of the case asks for, where it does.
+fn stated(repeat: &Repeat) -> Option<u32> {
+    match &repeat.outcome {
+        Outcome::Measured { seen, .. } if repeat.purpose == Purpose::Measure => seen.repeats,
+        _ => None,
     }
 }
 

@@ -88,7 +88,8 @@ mod tests {
     use super::*;
     use crate::metric::{Observation, Taken};
 
-    const PROFILE: Limits = Limits { warmup: 0, batches: 20, min_time: Duration::from_millis(500) };
+    const PROFILE: Limits =
+        Limits { warmup: 0, batches: 20, min_time: Duration::from_millis(500), max_time: None };
 
     /// A repeat of twenty samples around so many microseconds, each off by up to `within`; its process took a second
     /// beside them.

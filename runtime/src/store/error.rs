@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::record::{RunId, SchemaError};
+use crate::tool::tool;
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -49,8 +50,8 @@ pub enum Error {
     },
     /// There is no such run.
     #[error(
-        "there is no run `{run}` in `{}`: `cargo xtask runs list` shows those that are there",
-        data.display()
+        "there is no run `{run}` in `{}`: `{} runs list` shows those that are there",
+        data.display(), tool()
     )]
     NoRun {
         /// The run that was asked for.
@@ -70,8 +71,8 @@ pub enum Error {
     /// There is no such baseline.
     #[error(
         "there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` or \
-         `cargo xtask baseline set {name}`",
-        did_you_mean(nearest.as_deref())
+         `{} baseline set {name}`",
+        did_you_mean(nearest.as_deref()), tool()
     )]
     NoBaseline {
         /// The name that was asked for.
@@ -123,16 +124,18 @@ impl Error {
 }
 
 /// What a person can do about an error of the file system.
-fn mend(source: &io::Error) -> &'static str {
+fn mend(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            ": free some space (`cargo xtask runs prune` removes old runs) or name another place with \
-             `--data`"
+            format!(
+                ": free some space (`{} runs prune` removes old runs) or name another place with `--data`",
+                tool()
+            )
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ": name a directory that can be written with `--data`"
+            ": name a directory that can be written with `--data`".to_owned()
         }
-        _ => "",
+        _ => String::new(),
     }
 }
 

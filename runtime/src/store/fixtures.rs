@@ -39,8 +39,9 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         planned: Planned {
             cases: (0..cases).map(case_id).collect(),
             repeats: 7,
+            stated: std::collections::BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500) },
+            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),
@@ -87,6 +88,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         id,
         category: "Pipelines".into(),
         description: "A chain of cheap transforms.".into(),
+        beside: None,
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,

@@ -14,6 +14,9 @@ use super::Error;
 /// How often a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// A holder that does not say who it is.
+const UNNAMED: &str = "another measuring run, which does not say which";
+
 /// The right to measure on this machine, until it is dropped.
 #[derive(Debug)]
 pub struct MachineLock {
@@ -43,7 +46,13 @@ impl MachineLock {
                 Ok(Attempt::Taken(Self { _file: file }))
             }
             Err(TryLockError::WouldBlock) => {
-                Ok(Attempt::Held(fs::read_to_string(path).unwrap_or_default().trim().to_owned()))
+                // Between its start and its first word a holder says nothing, and another user's file may be closed to us.
+                let said = fs::read_to_string(path).unwrap_or_default();
+                Ok(Attempt::Held(if said.trim().is_empty() {
+                    UNNAMED.to_owned()
+                } else {
+                    said.trim().to_owned()
+                }))
             }
             Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
         }

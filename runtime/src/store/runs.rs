@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::files::{is_temporary, read_record, replace, write_record};
@@ -107,6 +108,12 @@ impl Runs {
             return Ok(());
         }
         replace(&*self.files, &self.layout.log(run, case, number, stream), said)
+    }
+
+    /// The file with what a repeat printed: to stderr, where it did, else to stdout; `None` where it printed nothing.
+    pub fn log_of(&self, run: &RunId, case: &CaseId, number: u32) -> Option<PathBuf> {
+        let logs = [Stream::Stderr, Stream::Stdout].map(|stream| self.layout.log(run, case, number, stream));
+        logs.into_iter().find(|log| log.exists())
     }
 
     /// Writes the record of a case, without its repeats: the journal has them.

@@ -410,7 +410,7 @@ impl Remote for Worker {
     }
 
     fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
-        let Limits { warmup, batches, min_time } = limits;
+        let Limits { warmup, batches, min_time, .. } = limits;
         let (clock, tree) = (self.process.clock().clone(), self.process.tree());
         let moved = tree.moved();
         let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());

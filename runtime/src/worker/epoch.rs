@@ -50,7 +50,7 @@ pub(super) fn check_epoch(expected: &Expected, elements: u64, batches: u64, whol
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO };
+    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO, max_time: None };
 
     /// 1000 images of 8 x 8 x 3 as numbers of 4 bytes, in batches of 64.
     const IMAGES: Expected = Expected {

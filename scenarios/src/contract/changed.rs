@@ -32,6 +32,6 @@ impl Loader for Changed {
 
 /// A bencher that measures two batches.
 pub(crate) fn bencher() -> Bencher {
-    let limits = Limits { warmup: 1, batches: 2, min_time: Duration::ZERO };
+    let limits = Limits { warmup: 1, batches: 2, min_time: Duration::ZERO, max_time: None };
     Bencher::new(Settings::new(Purpose::Measure, limits))
 }

@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_run_goes_through_an_epoch_of_its_own_number_and_a_cache_through_the_one_that_finds_it_empty() {
         let begun = |spec: PipelineSpec| {
-            let limits = Limits { warmup: 0, batches: 2, min_time: Duration::ZERO };
+            let limits = Limits { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
             let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, limits) });
             let mut loader = Noting::default();
             bencher.load(&mut loader, &spec).unwrap();

@@ -240,7 +240,7 @@ fn the_bencher_hashes_every_element_of_a_verifying_repeat() {
     let (_place, data) = data(&spec);
     let expected = content(&batches(&mut Reference, &spec, &data));
     for (name, mut loader) in loaders() {
-        let limits = Limits { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO };
+        let limits = Limits { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO, max_time: None };
         let bencher = Bencher::new(Settings::new(Purpose::Verify, limits));
         bencher.load(&mut *loader, &spec).unwrap();
         let done = bencher.finish().unwrap();

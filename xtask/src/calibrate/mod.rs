@@ -58,7 +58,8 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
     }
     if said.text.is_empty() {
         let mut why = said.remarks;
-        why.push("no suite was calibrated: `cargo xtask calibrate --suite PACKAGE/TARGET`".to_owned());
+        let tool = weighbridge::tool();
+        why.push(format!("no suite was calibrated: `{tool} calibrate --suite PACKAGE/TARGET`"));
         return Err(stop::nothing(why.join("\n")));
     }
     said.exit = Exit::Fine;

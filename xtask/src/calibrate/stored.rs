@@ -205,7 +205,7 @@ pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Cali
         Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
     };
     let calibration: Calibration = serde_json::from_slice(&text).with_context(|| {
-        format!("`{}` is no calibration: `cargo xtask calibrate` writes it anew", file.display())
+        format!("`{}` is no calibration: `{} calibrate` writes it anew", file.display(), weighbridge::tool())
     })?;
     Ok((calibration.schema == SCHEMA).then_some(calibration))
 }

@@ -226,7 +226,8 @@ fn no_baseline(name: &str, stored: &[Stored]) -> anyhow::Error {
     let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     stop::nothing(format!(
         "there is no baseline `{name}`{near}: make one with `cargo bench -- --save-baseline {name}` or \
-         `cargo xtask baseline set {name}`"
+         `{} baseline set {name}`",
+        weighbridge::tool()
     ))
 }
 

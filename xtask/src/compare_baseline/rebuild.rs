@@ -108,9 +108,10 @@ fn duel(
 /// What is known of this machine: how often it errs, and what it finds of the cases that were not decided.
 fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     let Some(calibration) = stored::read(place, comparison)? else {
-        return Ok(vec![
-            "error rate: not measured on this machine yet; `cargo xtask calibrate` does that".to_owned(),
-        ]);
+        let tool = weighbridge::tool();
+        return Ok(vec![format!(
+            "error rate: not measured on this machine yet; `{tool} calibrate` does that"
+        )]);
     };
     let mut lines = vec![format!("error rate on this machine: {}", calibration.error_rate())];
     for row in &comparison.rows {

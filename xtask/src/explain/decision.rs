@@ -145,12 +145,14 @@ fn by_repeats(row: &Row, effect: Effect, tolerance: f64, repeats: usize) -> Stri
     match (&row.verdict, needed(effect, tolerance, repeats)) {
         (Verdict::Inconclusive(_), Some(needed)) if needed <= MOST_REPEATS => format!(
             "about {needed} repeats on both sides would decide it: measure both with `cargo bench -- --repeats {needed}`; \
-             or measure both in turns with `cargo xtask compare-baseline --rebuild REV`"
+             or measure both in turns with `{} compare-baseline --rebuild REV`",
+            weighbridge::tool()
         ),
         (Verdict::Inconclusive(_), _) => format!(
             "its interval holds the tolerance of {}, and more repeats would hardly change that: measure both in turns with \
-             `cargo xtask compare-baseline --rebuild REV`",
-            percent(tolerance)
+             `{} compare-baseline --rebuild REV`",
+            percent(tolerance),
+            weighbridge::tool()
         ),
         _ => decided(row),
     }

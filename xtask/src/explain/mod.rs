@@ -46,9 +46,10 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
             let row = row.expect("the duel was looked for by its rows");
             said.text.push_str(&decision::duel(&comparison, row, args.ascii));
         }
-        None => said.text.push_str(
-            "no duel of it is stored: `cargo xtask compare-baseline --rebuild REV` measures it in turns with a revision\n\n",
-        ),
+        None => said.text.push_str(&format!(
+            "no duel of it is stored: `{} compare-baseline --rebuild REV` measures it in turns with a revision\n\n",
+            weighbridge::tool()
+        )),
     }
     match last_baseline(place, manifest, &mut said.remarks)? {
         Some(stored) => {
@@ -64,9 +65,10 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
                 },
             });
         }
-        None => said.text.push_str(
-            "no baseline of this suite and machine is stored: `cargo xtask baseline set NAME` makes one of a run\n",
-        ),
+        None => said.text.push_str(&format!(
+            "no baseline of this suite and machine is stored: `{} baseline set NAME` makes one of a run\n",
+            weighbridge::tool()
+        )),
     }
     said.text.truncate(said.text.trim_end().len());
     said.text.push('\n');

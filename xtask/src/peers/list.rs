@@ -34,8 +34,9 @@ pub(super) fn run(home: &Path, place: &Place) -> Said {
     }
     let mut text = table.text();
     text.push_str(&format!(
-        "\npeers lie in {}; `cargo xtask peers install NAME` installs one, and `cargo bench` finds it there\n",
-        home.display()
+        "\npeers lie in {}; `{} peers install NAME` installs one, and `cargo bench` finds it there\n",
+        home.display(),
+        weighbridge::tool()
     ));
     Said::fine(text)
 }

@@ -29,8 +29,19 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
         PeersAction::Install { which, python, again } => {
             install::run(&Uv::find()?, &environments(&chosen(which)?), python.as_deref(), *again, &home()?)
         }
-        PeersAction::Check { which, scenario } => {
-            check::run(&chosen(which)?, scenario, "all", &home()?, place)
+        PeersAction::Check { names, all, scenario } => {
+            let which = Which { names: names.clone(), all: *all || names.is_empty() };
+            let (mut peers, home) = (chosen(&which)?, home()?);
+            if names.is_empty() && !all {
+                peers.retain(|peer| peer.missing(&home).is_none());
+                if peers.is_empty() {
+                    let tool = weighbridge::tool();
+                    return Err(stop::nothing(format!(
+                        "nothing is installed: `{tool} peers install NAME` does that"
+                    )));
+                }
+            }
+            check::run(&peers, scenario, "all", &home, place)
         }
         PeersAction::Calibrate { which, rounds } => calibrate::run(&chosen(which)?, *rounds, &home()?, place),
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),

@@ -202,7 +202,7 @@ fn metric(cases: &[&CaseRecord]) -> &'static str {
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));
     let (wall, cpu) =
         if has("throughput") { ("throughput", "throughput_cpu") } else { ("wall_time", "cpu_time") };
-    let by_cpu = |case: &CaseRecord| case.on_cpu().is_some_and(|metric| metric.name == cpu);
+    let by_cpu = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == cpu);
     let waited = ranked().any(|case| case.waiting().is_some());
     if waited && ranked().all(|case| by_cpu(case)) { cpu } else { wall }
 }

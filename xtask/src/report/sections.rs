@@ -50,7 +50,7 @@ pub(super) fn head(field: &Field<'_>) -> String {
     let commit = manifest.environment.software.get("commit").map_or("not known", String::as_str);
     format!(
         "# {} beside {}\n\n\
-         Made by `cargo xtask report comparison` from run {} of {} and nothing else.\n\n\
+         Made by `{} report comparison` from run {} of {} and nothing else.\n\n\
          - Adapters: {}; variants: {}; platform: {} (asked for: {}); commit: {commit}\n\
          - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, repeats: {}, \
          isolation `{}`, order {}, seed {}\n\
@@ -63,6 +63,7 @@ pub(super) fn head(field: &Field<'_>) -> String {
             1 => field.rivals[0].clone(),
             several => format!("{several} others"),
         },
+        weighbridge::tool(),
         manifest.id,
         manifest.suite,
         field.adapters().len(),

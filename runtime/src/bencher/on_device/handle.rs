@@ -182,7 +182,8 @@ mod tests {
     use crate::device::{Queue, Telemetry};
     use crate::metric::{Block, Course, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
 
-    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50) };
+    const LIMITS: Limits =
+        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         bencher_within(LIMITS, device, mode)

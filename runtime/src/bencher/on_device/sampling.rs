@@ -127,7 +127,7 @@ impl<'a> Sampling<'a> {
     /// # Errors
     /// What the body or the device failed with; in a duel and in a smoke run doubts that fail the case.
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
-        let (device, limits) = (self.device, self.bencher.settings.limits);
+        let (device, limits) = (self.device, self.bencher.limits());
         let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
         let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
         if self.bencher.settings.inject > 0.0 && pace.is_none() {
@@ -196,7 +196,7 @@ impl<'a> Sampling<'a> {
 
     /// Finds how many bodies a sample has.
     fn find_bodies(&mut self, warmed: &Warmed, body: &mut Body<'_>) -> Result<(), Error> {
-        let smoke = self.bencher.settings.limits.min_time.is_zero();
+        let smoke = self.bencher.limits().min_time.is_zero();
         let wanted = match self.seen.mode {
             _ if smoke => return Ok(()),
             Mode::Event | Mode::Cold => return Ok(()), // one body, so that each has its own time
@@ -224,7 +224,7 @@ impl<'a> Sampling<'a> {
     }
 
     fn sample_all(&mut self, body: &mut Body<'_>) -> Result<Windows, Error> {
-        let limits = self.bencher.settings.limits;
+        let limits = self.bencher.limits();
         let least = match self.seen.mode {
             _ if limits.min_time.is_zero() => limits.batches.max(1),
             Mode::Hot => BATCHES.max(limits.batches),
@@ -381,7 +381,7 @@ impl<'a> Sampling<'a> {
         self.collected += sides.collected;
         self.sampled += sample.wall;
         self.seen.samples.push(sample);
-        let pause = LOOK.min(self.bencher.settings.limits.min_time.as_nanos() as u64 / LOOKS);
+        let pause = LOOK.min(self.bencher.limits().min_time.as_nanos() as u64 / LOOKS);
         if self.sampled - self.looked >= pause {
             self.looked = self.sampled;
             if let Some(bits) = self.device.telemetry().throttle {
@@ -422,7 +422,7 @@ impl<'a> Sampling<'a> {
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = self.seen.bodies;
-        seen.passes = self.walls.len() as u64 / self.bencher.settings.limits.batches.max(1);
+        seen.passes = self.walls.len() as u64 / self.bencher.limits().batches.max(1);
         seen.warmup = warm_up;
         seen.first_item = Some(first);
         seen.wall = self.walls.iter().sum();

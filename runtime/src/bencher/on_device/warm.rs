@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_takes_two_bodies_and_a_tenth_of_a_second_and_no_time_in_a_smoke_run() {
-        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500) };
+        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
         let seen = run(&Double::new(), limits);
         assert_eq!((seen.bodies, seen.clock), (10, None));
         assert!((10_000_000..10_010_000).contains(&seen.each), "{seen:?}");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn it_goes_on_until_the_clock_of_the_device_stands() {
-        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500) };
+        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
         let device = Double::new();
         *device.clocks.borrow_mut() =
             (0..40).map(|place| (345.0 + 50.0 * f64::from(place)).min(1_980.0)).collect();

@@ -31,6 +31,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         id: CaseId { scenario: scenario.into(), point: Point::default(), adapter: None },
         category: "Algorithms".into(),
         description: String::new(),
+        beside: None,
         tier: None,
         version: None,
         status: CaseStatus::Measured,
@@ -66,10 +67,11 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         software: facts(&[("kernel", "6.1"), ("commit", "aaaa")]),
         ..Environment::default()
     };
-    let limits = Limits { warmup: 0, batches: 1, min_time: Duration::ZERO };
+    let limits = Limits { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
+        stated: BTreeMap::new(),
         target: None,
         limits,
         timeout: 60,

@@ -15,6 +15,7 @@ fn facts() -> CaseFacts {
         id: CaseId { scenario: "SORT-1".into(), point: Point::default(), adapter: None },
         category: "Algorithms".into(),
         description: "Sort.".into(),
+        beside: None,
         tier: None,
         version: None,
         equivalence: Equivalence::None,

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::bencher::{Limits, Phase, Spot};
+use crate::bencher::{Budget, Limits, Phase, Spot};
 use crate::metric::Observation;
 use crate::plan::{Isolation, Order};
-use crate::registry::{Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
+use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
 use crate::run::{Failure, How};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -70,10 +70,12 @@ fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
         equivalence: Some(equivalence),
         contract: None::<Contract>,
         location: Location { file: "", line: 0, module: "" },
-        axes: Vec::new,
+        axes: Axes::NONE,
         keep: |_| Keep::Yes,
         needs: None,
         describe: None,
+        group: None,
+        budget: Budget::NONE,
         run: |_, _, _| Ok(()),
     }))
 }
@@ -85,6 +87,9 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         adapter: None,
         version: None,
         memory: None,
+        limits: Limits::SMOKE,
+        repeats,
+        leads_group: false,
         measured: true,
     };
     Plan {
@@ -98,6 +103,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         repeats,
         target: None,
         limits: Limits::SMOKE,
+        asked: Budget::NONE,
         timeout: Duration::from_secs(1),
         memory: 1 << 30,
         seed: 42,

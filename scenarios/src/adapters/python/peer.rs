@@ -169,7 +169,7 @@ impl Peer {
 
     /// The command that installs it.
     pub fn remedy(&self) -> String {
-        format!("cargo xtask peers install {}", self.short)
+        format!("{} peers install {}", weighbridge::tool(), self.short)
     }
 
     /// How it stands below this home. Nothing is started to find out.
