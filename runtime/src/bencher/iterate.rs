@@ -389,7 +389,7 @@ impl Sampling {
             Step::Measure => {
                 self.samples.push(time.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
-                self.delayed.push(self.windows.last.delayed);
+                self.delayed.extend(self.windows.last.delayed);
                 if let Some(watch) = &mut self.watch {
                     watch.window(&self.windows.last, 1);
                 }
@@ -470,7 +470,7 @@ impl Sampling {
                 let first = self.first.unwrap_or_default();
                 self.samples.push(first.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
-                self.delayed.push(self.windows.last.delayed);
+                self.delayed.extend(self.windows.last.delayed);
                 (self.measured, self.step) = (first, Step::Done);
             }
         }
@@ -498,12 +498,13 @@ impl Sampling {
     }
 }
 
-/// A block of nothing, of the same shape as the timed region of [`Bencher::iter`].
+/// A block of nothing, of the same shape as the timed region of [`Bencher::iter`]: with the store of a word that keeps a result,
+/// since a constant is stored as well.
 #[inline(never)]
 fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
     let start = clock.now();
     for _ in 0..iterations {
-        black_box(());
+        black_box(0_u64);
     }
     let end = clock.now();
     end - start

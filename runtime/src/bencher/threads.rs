@@ -52,10 +52,10 @@ struct Ran {
 }
 
 impl Ran {
-    /// How long its iterations took without the time in which it waited for a processor.
-    fn undelayed(&self) -> Duration {
-        let waited = Duration::from_nanos(self.scheduled.map_or(0, |(_, waited)| waited));
-        (self.to - self.from).saturating_sub(waited)
+    /// How long it waited for a processor: no longer than it was on none.
+    fn delayed(&self) -> Option<Duration> {
+        let off = (self.to - self.from).saturating_sub(self.cpu);
+        self.scheduled.map(|(_, waited)| Duration::from_nanos(waited).min(off))
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
     let to = ran.iter().map(|ran| ran.to).max().unwrap_or_default();
     let times = ran.iter().filter_map(|ran| ran.scheduled);
     let scheduled = times.fold((0, 0), |sum, time| (sum.0 + time.0, sum.1 + time.1));
-    let undelayed = ran.iter().map(Ran::undelayed).max().unwrap_or_default();
-    windows.narrow(to - from, ran.iter().map(|ran| ran.cpu).sum(), scheduled, undelayed);
+    let delayed = if let [one] = &ran[..] { one.delayed() } else { None };
+    windows.narrow(to - from, ran.iter().map(|ran| ran.cpu).sum(), scheduled, delayed);
     to - from
 }

@@ -120,20 +120,20 @@ impl Windows {
     }
 
     /// Narrows the window that has just been closed to what was measured in it: so much wall time, and so much processor time
-    /// of threads that have ended, with what the scheduler counted for them. `undelayed` is what the wall time would have been
-    /// had none of them waited for a processor.
+    /// of threads that have ended, with what the scheduler counted for them. `delayed` is how long the one that there was
+    /// waited for a processor; several that did have not run at once, and no sum tells what they take where they do.
     pub(super) fn narrow(
         &mut self,
         wall: Duration,
         cpu: Duration,
         scheduled: (u64, u64),
-        undelayed: Duration,
+        delayed: Option<Duration>,
     ) {
         let last = |nanoseconds| Duration::from_nanos(nanoseconds);
         self.wall = self.wall.saturating_sub(last(self.last.wall)) + wall;
         self.usage.cpu = self.usage.cpu.saturating_sub(last(self.last.cpu)) + cpu;
         (self.last.wall, self.last.cpu) = (wall.as_nanos() as u64, cpu.as_nanos() as u64);
-        self.last.delayed = wall.saturating_sub(undelayed).as_nanos() as u64;
+        self.last.delayed = delayed.map(|delayed| delayed.as_nanos() as u64);
         self.ended = (self.ended.0 + scheduled.0, self.ended.1 + scheduled.1);
     }
 
@@ -175,7 +175,10 @@ impl Windows {
         let delayed_now = self.delays.read();
         if let Some(Opened { usage: before, waits, delayed, thread, start }) = self.opened.take() {
             let used = usage - before;
-            let delayed = delayed_now.zip(delayed).map_or(0, |(now, then)| now.saturating_sub(then));
+            // What passed beside the window, between a reading of one clock and of another, is none of it: a thread often loses
+            // its processor there, and it did not wait while it ran.
+            let off = (end - start).saturating_sub(thread_now.saturating_sub(thread)).as_nanos() as u64;
+            let delayed = delayed_now.zip(delayed).map(|(now, then)| now.saturating_sub(then).min(off));
             self.stands = Stands { since: end, others: self.clock.others() };
             self.wall += end - start;
             self.last = Block {

@@ -19,9 +19,10 @@ pub struct Block {
     pub waits: u64,
     /// Page faults served without the disk.
     pub faults: u64,
-    /// Nanoseconds in which the measuring thread was ready to run and waited for a processor; 0 where the kernel does not say.
+    /// Nanoseconds in which the measuring thread was ready to run and waited for a processor; `None` where the kernel does not
+    /// say, and of several threads.
     #[serde(default)]
-    pub delayed: u64,
+    pub delayed: Option<u64>,
     /// Whose clock its wall time is by.
     #[serde(default)]
     pub by: TimedBy,

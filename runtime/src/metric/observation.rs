@@ -21,8 +21,8 @@ pub struct Observation {
     /// between two stamps would cost more than many an item does.
     #[serde(default)]
     pub cpu: Vec<u64>,
-    /// Time of each sample in which the measuring thread (of several, the one that would have ended last) was ready to run and
-    /// waited for a processor, in nanoseconds. Of bodies alone; 0 where the kernel does not say.
+    /// Time of each sample in which the measuring thread was ready to run and waited for a processor, in nanoseconds. Of bodies on
+    /// one thread alone, and where the kernel says so; empty else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delayed: Vec<u64>,
     /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds. Only for

@@ -21,11 +21,11 @@ pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
 /// it is the wall time less that waiting; in a record that has no such, and of a stream, the processor's clock says it, if the
 /// case keeps a processor busy.
 pub(crate) fn undelayed<'a>(headline: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
-    let has_estimate = |metric: &&MetricRecord| metric.estimate.is_some();
     if headline == "wall_time"
-        && let Some(metric) = find(metrics, "undelayed_time").filter(has_estimate)
+        && let Some(metric) = find(metrics, "undelayed_time")
     {
-        return Some(metric);
+        // Of several threads there is none: those that wait for processors do not run at once.
+        return Some(metric).filter(|metric| metric.estimate.is_some());
     }
     let (name, busy) = match headline {
         "wall_time" => ("cpu_time", median(metrics, "cpu_time")? / median(metrics, "wall_time")?),

@@ -49,7 +49,8 @@ async fn sleep_in_tokio(bencher: &mut Bencher) {
     bencher.iter_async(async || tokio::time::sleep(Duration::from_millis(1)).await).await;
 }
 
-/// Clones and drops an `Arc`, on one thread and on two that share it.
+/// Clones and drops an `Arc`, on one thread and on two that share it: then what it takes is for how much of the time they run at
+/// once.
 #[scenario(id = "ARC-1")]
 fn arc_clone(bencher: &mut Bencher, #[sweep(1, 2)] threads: usize) {
     let shared = Arc::new(17);
@@ -73,7 +74,7 @@ fn arc_clone(bencher: &mut Bencher, #[sweep(1, 2)] threads: usize) {
 #[scenario(id = "FOLDED-1")]
 fn constant_folded(bencher: &mut Bencher) {
     truth(bencher, 0.0);
-    bencher.iter(|| 17u64.pow(3) + 4);
+    bencher.iter(|| const { 17u64.pow(3) + 4 });
 }
 
 /// Does nothing.
