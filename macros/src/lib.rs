@@ -1,7 +1,7 @@
 //! The attributes of weighbridge: `#[scenario]`, `#[adapter]`, `#[derive(Sweep)]`.
 //!
 //! Use them through the `weighbridge` crate, which re-exports them. They check and register, and nothing else: out
-//! comes the author's item as it was, and beside it one static that names `weighbridge::__private` alone.
+//! comes the author's item as it was (a scenario with one lint allowed), and beside it one static that names `weighbridge::__private` alone.
 //! `WEIGHBRIDGE_MACRO_DEBUG=1` prints what comes out.
 
 mod adapter;

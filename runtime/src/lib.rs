@@ -1,4 +1,53 @@
-//! Weighbridge: a benchmark harness with a stated error rate, proof of equal work, and no lost run.
+//! Weighbridge: a benchmark harness with a stated error rate, proof of equal work, and no lost run. For Unix.
+//!
+//! # Quick start
+//!
+//! `Cargo.toml`:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! weighbridge = "0.1"
+//!
+//! [[bench]]
+//! name = "sorting"
+//! harness = false
+//!
+//! [lib]
+//! bench = false # else `cargo bench -- FLAGS` hands FLAGS to libtest as well
+//! ```
+//!
+//! `benches/sorting.rs`:
+//!
+//! ```
+//! use weighbridge::prelude::*;
+//!
+//! /// Sort a vector of integers.
+//! #[scenario(id = "SORT-1")]
+//! fn sort(bencher: &mut Bencher, #[sweep(1_000, 20_000)] len: usize) {
+//!     let numbers: Vec<u64> = (0..len as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+//!     bencher.elements(len).iter_batched_ref(|| numbers.clone(), |numbers| numbers.sort_unstable());
+//! }
+//!
+//! weighbridge::main!();
+//! ```
+//!
+//! `cargo bench` measures each case in several processes, one after the other, and shows medians with their intervals and what has
+//! changed since the last run. `cargo bench -- --save-baseline main` keeps a run, `cargo bench -- --baseline main` judges one by it.
+//! What can be measured is listed at [`Bencher`], what a scenario may say at [`macro@scenario`]; to measure several systems on the
+//! same work, write an [`macro@adapter`] for each.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `tokio` | `async` scenarios and [`Bencher::iter_async`] |
+//! | `regex` | filters that are regular expressions: `cargo bench -- '/^SORT/'` |
+//! | `perf` | instructions, cycles and cache misses, on Linux |
+//! | `worker` | systems under test in processes of their own, in any language |
+//! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
+//! | `criterion` | right times of a device for benches that stay with criterion |
+//!
+//! # How it is built
 //!
 //! The stages, in the order in which data flows; imports point up:
 

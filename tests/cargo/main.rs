@@ -8,6 +8,7 @@ mod external;
 mod faults;
 mod kill;
 mod nextest;
+mod ordinary;
 mod rebuild;
 mod skipped;
 mod store;

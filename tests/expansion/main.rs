@@ -6,6 +6,7 @@ mod adapters;
 mod contract;
 mod renamed;
 mod scenarios;
+mod strict;
 
 use std::any::TypeId;
 use std::time::Duration;

@@ -26,6 +26,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What of that nobody who writes a scenario can change: it was asked for by whoever runs it.
     pub asked: Budget,
+    /// Whether it is for a profiler: no yardstick runs.
+    pub profiled: bool,
     /// The longest that the repeat may take, if somebody ends it then.
     pub timeout: Option<Duration>,
     /// The run's seed, for the data and draws of the scenario.
@@ -63,6 +65,7 @@ impl Settings {
             purpose,
             limits,
             asked: Budget::NONE,
+            profiled: false,
             timeout: None,
             seed: 42,
             epoch: 0,
@@ -89,8 +92,34 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// What a scenario measures with. Every method takes `&self`, so that calls nest:
-/// `bencher.iter(|| bencher.measure("save", ...))`.
+/// What a scenario measures with. Every method takes `&self`, so that calls nest.
+///
+/// | method | times |
+/// |---|---|
+/// | [`iter`](Bencher::iter) | the body, in blocks of about a millisecond |
+/// | [`iter_batched`](Bencher::iter_batched), [`iter_batched_ref`](Bencher::iter_batched_ref), [`batched`](Bencher::batched) | the body on inputs that are made outside the clock |
+/// | [`iter_custom`](Bencher::iter_custom) | what the body says |
+/// | [`iter_threads`](Bencher::iter_threads) | bodies on several threads at once |
+/// | [`stream`](Bencher::stream) | items, each from its request until it is ready |
+/// | [`measure`](Bencher::measure) | a block within any of these, or alone |
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// /// Encode and write a thousand numbers.
+/// #[scenario(id = "SAVE-1")]
+/// fn save(bencher: &mut Bencher) -> Result<()> {
+///     let file = bencher.scratch()?.join("numbers");
+///     let numbers: Vec<u64> = (0..1_000).collect();
+///     bencher.elements(numbers.len()).bytes(8 * numbers.len());
+///     bencher.iter(|| {
+///         let bytes: Vec<u8> = bencher.measure("encode", || numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
+///         bencher.measure("write", || std::fs::write(&file, bytes))
+///     });
+///     bencher.metric("compression", 1.0, Unit::RATIO, Direction::Lower);
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Bencher {
     pub(super) settings: Settings,

@@ -336,7 +336,7 @@ impl Sampling {
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
-            self.yard = Yard::begin(bencher.settings.purpose, self.limits);
+            self.yard = Yard::begin(&bencher.settings, self.limits);
             self.watch = Some(Watch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));

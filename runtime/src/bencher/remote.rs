@@ -282,7 +282,7 @@ impl Bencher {
             }
             self.charge(Entry::Unstopped);
         }
-        let yard = Yard::begin(self.settings.purpose, limits);
+        let yard = Yard::begin(&self.settings, limits);
         self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);

@@ -246,7 +246,7 @@ impl Run {
             self.hash(bencher)?;
         }
         if bencher.pace.borrow().is_none() {
-            self.yard = Yard::begin(bencher.settings.purpose, limits);
+            self.yard = Yard::begin(&bencher.settings, limits);
         }
         bencher.charge(Entry::Stopped);
         loop {

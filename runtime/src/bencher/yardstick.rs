@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::watch::Watch;
-use super::{Limits, Purpose};
+use super::{Limits, Purpose, Settings};
 use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
 use crate::stats::SplitMix64;
@@ -51,9 +51,10 @@ pub(super) struct Yard {
 }
 
 impl Yard {
-    /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one.
-    pub(super) fn begin(purpose: Purpose, limits: Limits) -> Option<Self> {
-        if purpose != Purpose::Measure || limits.min_time.is_zero() {
+    /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one, and for a profiler,
+    /// who is to see the body alone.
+    pub(super) fn begin(settings: &Settings, limits: Limits) -> Option<Self> {
+        if settings.purpose != Purpose::Measure || settings.profiled || limits.min_time.is_zero() {
             return None;
         }
         let mut random = SplitMix64::new(1);
@@ -146,15 +147,19 @@ mod tests {
 
     #[test]
     fn only_a_repeat_that_measures_has_yardsticks() {
-        assert!(Yard::begin(Purpose::Verify, LIMITS).is_none());
-        assert!(Yard::begin(Purpose::Smoke, LIMITS).is_none());
-        assert!(Yard::begin(Purpose::Measure, Limits::SMOKE).is_none());
-        assert!(Yard::begin(Purpose::Measure, LIMITS).is_some());
+        let begin = |purpose, limits, profiled| {
+            Yard::begin(&Settings { profiled, ..Settings::new(purpose, limits) }, limits)
+        };
+        assert!(begin(Purpose::Verify, LIMITS, false).is_none());
+        assert!(begin(Purpose::Smoke, LIMITS, false).is_none());
+        assert!(begin(Purpose::Measure, Limits::SMOKE, false).is_none());
+        assert!(begin(Purpose::Measure, LIMITS, true).is_none(), "a profiler sees the body alone");
+        assert!(begin(Purpose::Measure, LIMITS, false).is_some());
     }
 
     #[test]
     fn a_round_is_due_for_every_so_much_measuring_and_at_both_ends() {
-        let mut yard = Yard::begin(Purpose::Measure, LIMITS).unwrap();
+        let mut yard = Yard::begin(&Settings::new(Purpose::Measure, LIMITS), LIMITS).unwrap();
         for (measured, rounds) in [(24, 1), (25, 2), (49, 2), (50, 3), (100, 5), (10_000, 9)] {
             yard.between(Duration::from_millis(measured), None);
             assert_eq!(yard.seen.chain.len(), rounds, "{measured} ms");

@@ -64,6 +64,7 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         mode: args.mode,
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
         smoke: mode == Mode::Smoke,
+        profiled: mode == Mode::Profile,
         verify: mode == Mode::Bench,
         profile,
     })

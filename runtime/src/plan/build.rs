@@ -34,6 +34,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         platform: request.platform,
         mode: request.mode,
         smoke: request.smoke,
+        profiled: request.profiled,
         verify: request.verify,
     };
     let choice = Choice::new(registry, request, &mut plan.notes)?;

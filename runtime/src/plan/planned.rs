@@ -127,6 +127,8 @@ pub struct Plan {
     pub mode: Option<Mode>,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
+    /// Whether it is for a profiler: no yardstick runs beside a body.
+    pub profiled: bool,
     /// Whether there is a verifying round.
     pub verify: bool,
 }

@@ -43,6 +43,8 @@ pub struct Request {
     pub available_memory: u64,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
+    /// Whether it is for a profiler: bodies run, and nothing of the harness's own beside them.
+    pub profiled: bool,
     /// Whether work is verified: an unmeasured repeat of each case that has work to compare.
     pub verify: bool,
 }

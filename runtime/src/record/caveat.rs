@@ -166,7 +166,7 @@ pub(super) enum Caveat {
     Waited {
         /// For which share of the wall time.
         share: f64,
-        /// The metric that leads instead; `None` where it does not keep a processor busy.
+        /// The metric that leads instead; `None` where nothing tells what it takes without the waiting.
         instead: Option<String>,
     },
     /// The repeats have numbers of iterations a sample that differ tenfold.
@@ -294,7 +294,7 @@ impl fmt::Display for Caveat {
                 )?;
                 match instead {
                     Some(metric) => write!(f, "{metric} leads instead"),
-                    None => f.write_str("CPU time does not tell what it takes either"),
+                    None => f.write_str("nothing tells what it takes without that"),
                 }
             }
             Self::Uneven { least, most } => write!(

@@ -168,6 +168,7 @@ mod tests {
             platform: Platform::Cpu,
             mode: None,
             smoke: false,
+            profiled: false,
             verify: true,
         }
     }

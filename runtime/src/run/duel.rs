@@ -244,6 +244,7 @@ impl Duel<'_> {
             scratch: (self.scratch)(case, number),
             memory: (!self.is_resident(case)).then_some(self.plan.memory),
             paced: purpose == Purpose::Measure,
+            profiled: false,
             keep: false,
             platform: self.plan.platform,
             mode: self.plan.mode,

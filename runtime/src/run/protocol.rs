@@ -60,6 +60,9 @@ pub struct Ask {
     pub memory: Option<u64>,
     /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
     pub paced: bool,
+    /// Whether it is for a profiler: no yardstick runs.
+    #[serde(default)]
+    pub profiled: bool,
     /// Whether a resident adapter is kept for the next ask, which is for the same one.
     pub keep: bool,
     /// Where it runs.

@@ -134,6 +134,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
         scratch: (task.scratch)(&case.id, number),
         memory: Some(plan.memory),
         paced: false,
+        profiled: plan.profiled,
         keep: false,
         platform: plan.platform,
         mode: plan.mode,

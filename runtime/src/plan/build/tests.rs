@@ -110,6 +110,7 @@ fn request(profile: &str) -> Request {
         platform: crate::device::Platform::Cpu,
         mode: None,
         smoke: false,
+        profiled: false,
         verify: true,
     }
 }

@@ -112,6 +112,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         platform: crate::device::Platform::Cpu,
         mode: None,
         smoke: false,
+        profiled: false,
         verify: true,
     }
 }

@@ -1,0 +1,170 @@
+//! What an ordinary bench may say: generic functions, groups, budgets, inputs that are counted; and how its mistakes are told.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::external::{Bench, Ran, bare_xtask, clean, downstream, root, target};
+
+#[test]
+fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_they_say() {
+    let bench = Bench::new("generic");
+    let planned = bench.run(&["SUM-1", "WORDS-1", "--quick", "--dry-run"]);
+    for line in ["  SUM-1/Vec<u64>/N=10  (2 repeats)", "  SUM-1/deque/N=1000  (2 repeats)", "  WORDS-1\n"] {
+        assert!(planned.stdout.contains(line), "{line}: {}", planned.all());
+    }
+    let typed = bench.run(&["SUM-1", "COPIED", "--quick", "--dry-run", "--repeats", "5"]);
+    assert!(
+        !typed.stdout.contains("repeats)"),
+        "what is typed stands above what the author says: {}",
+        typed.all()
+    );
+    assert!(typed.stdout.contains("  COPIED  (30 samples)"), "{}", typed.all());
+
+    let refused = bench.run(&["SUM-1", "--param", "T=HashSet", "--quick"]);
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains("one of `Vec<u64>`, `deque`"),
+        "{}",
+        refused.all()
+    );
+    let ran = bench.run(&["SUM-1", "WORDS-1", "--param", "T=deque", "--quick"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    for row in ["deque/N=10 ", "deque/N=1000 ", "none of 2 repeats", "none of 3 repeats", "MiB/s"] {
+        assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
+    }
+    let repeats = fs::read_dir(bench.only_run().join("repeats")).unwrap().count();
+    assert_eq!(repeats, 2 + 2 + 3, "two of each size of the deque, three of the words");
+}
+
+#[test]
+fn a_group_ranks_those_that_gave_the_same_answer_and_shows_ratios_of_those_that_gave_none() {
+    let bench = Bench::new("generic");
+    let ran = bench.run(&["HASHED", "SORTED", "OTHER", "COPIED", "REVERSED", "--quick"]);
+    assert_eq!(ran.code, Some(6), "one gives another answer: {}", ran.all());
+    assert!(
+        ran.stdout.contains("Lookup  side by side: those with a rank gave the same answer"),
+        "{}",
+        ran.all()
+    );
+    let row = |name: &str| {
+        let found = ran.stdout.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("{name} has no row: {}", ran.all()))
+    };
+    assert!(row("OTHER").ends_with("not ranked"), "{}", ran.all());
+    assert!(ran.stdout.contains("unequal work: OTHER: digest of all elements"), "{}", ran.all());
+    assert_eq!(ran.stdout.matches("  best").count(), 1, "the other group has no rank: {}", ran.all());
+    assert!(ran.stdout.contains("Unproven  side by side, unverified"), "{}", ran.all());
+    assert!(row("COPIED").ends_with("1.00x") && row("REVERSED").ends_with('x'), "{}", ran.all());
+}
+
+#[test]
+fn a_body_that_asks_for_more_or_fewer_repeats_gets_them_and_a_failure_names_its_log() {
+    let bench = Bench::new("generic");
+    let ran = bench.run(&["BORROWED-1", "--quick"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    assert!(ran.stdout.contains("returned an error in the tear-down: as it was asked to"), "{}", ran.all());
+
+    let panics = Bench::new("ordinary");
+    let ran = panics.run(&["PANIC-1", "--quick", "--show-output"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    let line = ran.stdout.lines().find(|line| line.starts_with("failed: PANIC-1")).unwrap();
+    assert!(line.contains("as it was asked to (benches/ordinary.rs:"), "{line}");
+    let log = ran.stdout.lines().find_map(|line| line.trim().strip_prefix("log: ")).unwrap();
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("as it was asked to"), "{log}");
+    assert!(ran.stderr.contains("--- PANIC-1, repeat 1 printed:\n"), "{}", ran.all());
+    assert!(ran.stderr.contains(log.lines().nth(1).unwrap()), "{}", ran.all());
+}
+
+#[test]
+fn a_budget_bounds_the_waiting_for_another_run_and_says_who_holds_the_machine() {
+    let bench = Bench::new("sorting");
+    let alone = tempfile::tempdir().unwrap(); // the lock lies in the folder for temporary files
+    let held = fs::File::create(alone.path().join("weighbridge.lock")).unwrap();
+    held.lock().unwrap();
+    let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
+    let ran = Ran::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert!(
+        ran.stderr.contains("waiting for another measuring run, which does not say which"),
+        "{}",
+        ran.all()
+    );
+    assert!(ran.stderr.contains("held the machine for the 0.3 s of --budget"), "{}", ran.all());
+}
+
+#[test]
+fn whole_programs_are_measured_and_ones_that_fail_are_named() {
+    let data = tempfile::tempdir().unwrap();
+    let command = |args: &[&str]| {
+        let mut command = bare_xtask(&["command"]);
+        command.args(args).args(["--", "--quick", "--repeats", "1", "--no-lock"]).current_dir(data.path());
+        command.env("WEIGHBRIDGE_DATA", data.path());
+        Ran::of(&mut command)
+    };
+    let ran = command(&["--rank", "-n", "nothing", "true", "-n", "broken", "exit 3"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    assert!(
+        ran.stderr.contains("1 scenario and 2 adapters found"),
+        "the catalogue is none of it: {}",
+        ran.all()
+    );
+    assert!(ran.stdout.contains("nothing  "), "{}", ran.all());
+    let said = "failed: COMMAND/broken: repeat 1 returned an error in the tear-down: `exit 3` ended with exit status: 3";
+    assert!(ran.stdout.contains(said), "{}", ran.all());
+    let ran = command(&["-N", "ls | wc"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("which a shell reads"), "{}", ran.all());
+}
+
+/// A crate of one bench file, in a folder of its own, with this in its manifest and above its scenario.
+fn crate_with(manifest: &str, head: &str, name: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |file: &str| folder.path().join(file);
+    fs::create_dir_all(at("benches")).unwrap();
+    fs::create_dir_all(at("src")).unwrap();
+    fs::write(at("src/lib.rs"), "").unwrap();
+    fs::copy(root().join("Cargo.lock"), at("Cargo.lock")).unwrap();
+    let runtime = root().join("runtime");
+    let manifest = manifest.replace("RUNTIME", &runtime.display().to_string());
+    let package =
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\nbench = false\n";
+    let profile = "[profile.bench]\nopt-level = 1\n[workspace]\n";
+    fs::write(at("Cargo.toml"), format!("{package}{manifest}{profile}")).unwrap();
+    let bench = format!(
+        "{head}\nuse {name}::prelude::*;\n/// Add.\n#[scenario(id = \"ADD-1\")]\nfn add(bencher: &mut Bencher, \
+         #[sweep(1, 2)] n: u64) {{\n    bencher.iter(|| n + 1);\n}}\n{name}::main!();\n"
+    );
+    fs::write(at("benches/add.rs"), bench).unwrap();
+    folder
+}
+
+/// Cargo in that crate, with what the downstream crate has built already.
+fn cargo_in(folder: &Path, args: &[&str]) -> Ran {
+    let _ = downstream();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).current_dir(folder).env("CARGO_TARGET_DIR", target()).stdin(Stdio::null());
+    clean(command.env_remove("CARGO_MAKEFLAGS"));
+    Ran::of(&mut command)
+}
+
+const FEATURES: &str = "features = [\"tokio\", \"worker\"]"; // as the downstream crate has it built
+
+#[test]
+fn a_dependency_may_be_renamed() {
+    let manifest = format!(
+        "[dev-dependencies]\nwb = {{ package = \"weighbridge\", path = \"RUNTIME\", {FEATURES} }}\n[[bench]]\nname = \
+         \"add\"\nharness = false\n"
+    );
+    let folder = crate_with(&manifest, "#![deny(warnings)]", "wb");
+    let smoke = cargo_in(folder.path(), &["bench", "--", "--test"]);
+    assert!(smoke.code == Some(0) && smoke.stdout.contains("smoke cases=2 failed=0"), "{}", smoke.all());
+}
+
+#[test]
+fn a_bench_target_with_libtests_harness_does_not_compile_and_says_what_to_write() {
+    let manifest = format!("[dev-dependencies]\nweighbridge = {{ path = \"RUNTIME\", {FEATURES} }}\n");
+    let folder = crate_with(&manifest, "", "weighbridge");
+    let built = cargo_in(folder.path(), &["bench", "--no-run"]);
+    assert_eq!(built.code, Some(101), "{}", built.all());
+    assert!(built.stderr.contains("write `harness = false` below its `[[bench]]`"), "{}", built.all());
+}
