@@ -12,5 +12,6 @@ mod ordinary;
 mod rebuild;
 mod skipped;
 mod store;
+mod terminal;
 mod versus;
 mod workers;

@@ -1,6 +1,6 @@
-//! How wide the terminal of the results is.
+//! How wide a terminal is.
 
-use std::io::{self, IsTerminal};
+use std::io::IsTerminal;
 use std::os::fd::AsRawFd;
 
 #[expect(unsafe_code, reason = "`nix` makes a function of an ioctl, and leaves its promise to the caller")]
@@ -15,9 +15,8 @@ mod sys {
     }
 }
 
-/// Characters of a line of the terminal that stdout is; `None` where it is none, or does not know.
-pub fn terminal_columns() -> Option<usize> {
-    let stdout = io::stdout();
-    let columns = stdout.is_terminal().then(|| sys::columns(stdout.as_raw_fd())).flatten()?;
+/// Characters of a line of the terminal that this stream goes to; `None` where it goes to none, or the terminal does not know.
+pub fn terminal_columns(stream: &(impl IsTerminal + AsRawFd)) -> Option<usize> {
+    let columns = stream.is_terminal().then(|| sys::columns(stream.as_raw_fd())).flatten()?;
     (columns > 0).then_some(usize::from(columns))
 }

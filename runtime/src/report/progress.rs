@@ -91,7 +91,9 @@ impl Progress {
     }
 
     fn draw(&mut self, line: &str) {
-        self.terminal.redraw(&line.chars().take(NARROWEST).collect::<String>());
+        // One less than there are: a terminal that is full to its last column goes on in the next line.
+        let most = self.terminal.live_columns.map_or(NARROWEST, |columns| columns.saturating_sub(1));
+        self.terminal.redraw(&line.chars().take(most).collect::<String>());
         self.drawn = Some(Instant::now());
     }
 

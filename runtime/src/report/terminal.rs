@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsRawFd;
 
 /// How to speak to the user. Results go to stdout, everything else to stderr.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,8 @@ pub struct Terminal {
     pub quiet: bool,
     /// How many characters a line has; `None` where results go to no terminal, and are cut nowhere.
     pub columns: Option<usize>,
+    /// The same of the line that shows how far a run is.
+    pub live_columns: Option<usize>,
     /// Whether the terminal draws letters alone (`TERM=dumb`).
     pub plain: bool,
 }
@@ -26,8 +29,9 @@ impl Terminal {
         let color = color.unwrap_or_else(|| wants_color(variable, io::stdout().is_terminal()));
         let plain = env::var_os("TERM").is_some_and(|name| name == "dumb");
         let live = io::stderr().is_terminal() && env::var_os("CI").is_none() && !plain;
-        let columns = io::stdout().is_terminal().then(columns).flatten();
-        Self { color: color && !plain, live, quiet, columns, plain }
+        let columns = io::stdout().is_terminal().then(|| columns(&io::stdout())).flatten();
+        let live_columns = live.then(|| self::columns(&io::stderr())).flatten();
+        Self { color: color && !plain, live, quiet, columns, live_columns, plain }
     }
 
     /// Writes a result. A reader that has hung up (`| head`) is no error of ours.
@@ -86,10 +90,10 @@ impl Terminal {
     }
 }
 
-/// How wide the terminal of the results is: `COLUMNS`, where it says so, else what the terminal says.
-fn columns() -> Option<usize> {
+/// How wide the terminal is: `COLUMNS`, where it says so, else what the terminal says.
+fn columns(stream: &(impl IsTerminal + AsRawFd)) -> Option<usize> {
     let asked = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    asked.filter(|columns| *columns > 0).or_else(crate::device::terminal_columns)
+    asked.filter(|columns| *columns > 0).or_else(|| crate::device::terminal_columns(stream))
 }
 
 /// Styles by their terminal codes.
