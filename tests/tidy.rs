@@ -10,7 +10,7 @@ use syn::visit::Visit;
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
     "json", "tool", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify",
-    "record", "compare", "store", "report", "harness",
+    "record", "compare", "store", "report", "harness", "compat",
 ];
 
 /// What the ground stages may import: they are no tower.

@@ -45,6 +45,7 @@
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
+//! | `criterion_compat` | bench files in criterion's style, as they are: [`criterion_compat`] |
 //! | `criterion` | right times of a device for benches that stay with criterion |
 //!
 //! # How it is built
@@ -83,6 +84,12 @@ mod store;
 mod report;
 
 mod harness;
+
+#[cfg(feature = "criterion_compat")]
+mod compat;
+
+#[cfg(feature = "criterion_compat")]
+pub use compat::criterion as criterion_compat;
 
 #[cfg(feature = "criterion")]
 pub mod criterion;

@@ -3,6 +3,7 @@
 //! The crate is built once, by the first test that needs it; after that its bench binaries are run as cargo runs them.
 
 mod calibrate;
+mod compat;
 mod downstream;
 mod external;
 mod faults;

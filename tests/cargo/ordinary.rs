@@ -147,7 +147,7 @@ fn cargo_in(folder: &Path, args: &[&str]) -> Ran {
     Ran::of(&mut command)
 }
 
-const FEATURES: &str = "features = [\"tokio\", \"worker\"]"; // as the downstream crate has it built
+const FEATURES: &str = "features = [\"criterion_compat\", \"tokio\", \"worker\"]"; // as the downstream crate has it built
 
 #[test]
 fn a_dependency_may_be_renamed() {
