@@ -49,6 +49,8 @@ mod pages {
     struct Adapters;
     #[doc = include_str!("../../docs/guide/first-scenario.md")]
     struct FirstScenario;
+    #[doc = include_str!("../../docs/guide/from-criterion.md")]
+    struct FromCriterion;
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
     #[doc = include_str!("../../docs/guide/peers.md")]
