@@ -40,12 +40,12 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `tokio` | `async` scenarios and [`Bencher::iter_async`] |
+//! | `tokio` | `async` scenarios and `Bencher::iter_async` |
 //! | `regex` | filters that are regular expressions: `cargo bench -- '/^SORT/'` |
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
-//! | `criterion_compat` | bench files in criterion's style, as they are: [`criterion_compat`] |
+//! | `criterion_compat` | bench files in criterion's style, as they are |
 //! | `criterion` | right times of a device for benches that stay with criterion |
 //!
 //! # How it is built
