@@ -190,10 +190,10 @@ pub mod data {
         Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
-    pub use crate::report::{fake_device, machine, quantity};
+    pub use crate::report::{bencher_lines, fake_device, machine, quantity};
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::stats::{
-        Change, ChangePoint, change_points, clopper_pearson, median, quantile, robust_spread,
+        Change, ChangePoint, Claim, change_points, clopper_pearson, median, quantile, robust_spread,
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,

@@ -45,6 +45,8 @@ pub(crate) enum Command {
     RealData(Data),
     /// Write a report on a run.
     Report(Report),
+    /// Write a run in the format of another tool.
+    Export(crate::export::Export),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
@@ -333,6 +335,12 @@ pub(crate) struct Report {
 pub(crate) enum ReportKind {
     /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
     Comparison(ReportComparison),
+    /// Write a run as one page that needs nothing else: tables, charts, the run beside earlier ones.
+    Html(crate::report::html::ReportHtml),
+    /// Write the comment of a pull request: the verdict, what changed, the rest folded.
+    Comment(crate::report::comment::ReportComment),
+    /// Draw a run: bars, radar, latencies, memory, curves, a heat map, as SVG and PNG.
+    Charts(crate::report::charts::ReportCharts),
 }
 
 /// Arguments of `report comparison`.

@@ -25,8 +25,10 @@ mod coverage;
 mod data;
 mod dry;
 mod explain;
+mod export;
 mod fight;
 mod fresh;
+mod inert;
 mod judge;
 mod lies;
 mod lock;
@@ -114,6 +116,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Catalogue(args) => catalogue::run(&args, &place),
         Command::RealData(args) => data::run(&args),
         Command::Report(args) => report::run(&args, &place),
+        Command::Export(args) => export::run(&args, &place),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),

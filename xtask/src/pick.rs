@@ -68,6 +68,51 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
     Ok(picked)
 }
 
+/// A run to show.
+pub(crate) struct Shown {
+    pub(crate) run: RunManifest,
+    /// The run of its suite that it is to be held against, where one is named.
+    pub(crate) against: Option<RunManifest>,
+}
+
+/// Runs to show, and what there is to remark on them. Where two of one suite are named, the second is held against the first.
+///
+/// # Errors
+/// Three runs of one suite; what [`runs`] refuses.
+pub(crate) fn shown(
+    place: &Place,
+    typed: &[String],
+    suite: Option<&str>,
+) -> Result<(Vec<Shown>, Vec<String>)> {
+    let mut picked = Picked::default();
+    if typed.is_empty() {
+        picked = runs(place, None, suite)?;
+    }
+    for one in typed {
+        let found = runs(place, Some(one), suite)?;
+        picked.runs.extend(found.runs);
+        // The same files are broken each time.
+        picked.remarks.extend(found.remarks);
+        picked.remarks.dedup();
+    }
+    let mut shown: Vec<Shown> = Vec::new();
+    for run in picked.runs {
+        match shown.iter_mut().find(|other| other.run.suite == run.suite) {
+            None => shown.push(Shown { run, against: None }),
+            Some(first) if first.against.is_none() => {
+                first.against = Some(std::mem::replace(&mut first.run, run));
+            }
+            Some(_) => {
+                return Err(stop::usage(format!(
+                    "name two runs of {} at most: the second is held against the first",
+                    run.suite
+                )));
+            }
+        }
+    }
+    Ok((shown, picked.remarks))
+}
+
 /// The case that `typed` names, and the first of these runs that has it.
 pub(crate) fn case_of_any<'a>(
     place: &Place,

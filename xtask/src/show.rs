@@ -12,6 +12,15 @@ pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
         .unwrap_or_else(|| "-".to_owned())
 }
 
+/// By which clock a metric that stands for a case is, where that is not the clock of its headline.
+pub(crate) fn clock(case: &CaseRecord, metric: &MetricRecord) -> &'static str {
+    match &*metric.name {
+        name if name == case.headline => "",
+        "undelayed_time" => " undelayed",
+        _ => " CPU",
+    }
+}
+
 /// The scenario of a case with its point, and the system that ran it.
 pub(crate) fn scenario_and_framework(id: &CaseId) -> (String, String) {
     let scenario = CaseId { adapter: None, ..id.clone() };

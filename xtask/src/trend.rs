@@ -18,7 +18,7 @@ const FITS: &str = "a String takes all that is written";
 
 /// What counts as a change. Every commit is looked at, so the level is low; and what is smaller than the wandering of a
 /// machine from day to day would only send people looking.
-const CHANGE: Change = Change { level: 0.001, least_length: 3, least_size: 0.02, seed: 42 };
+pub(crate) const CHANGE: Change = Change { level: 0.001, least_length: 3, least_size: 0.02, seed: 42 };
 
 /// The facts of the software that are of the code, and not around it.
 const OF_THE_CODE: [&str; 3] = ["commit", "branch", "working tree"];
@@ -125,7 +125,7 @@ fn gather<'a>(
 }
 
 /// What differs around the code of two runs, so that their figures are not one series.
-fn around(before: &RunManifest, after: &RunManifest) -> Vec<String> {
+pub(crate) fn around(before: &RunManifest, after: &RunManifest) -> Vec<String> {
     let asked = [
         ("suite", &before.suite, &after.suite),
         ("profile", &before.profile, &after.profile),

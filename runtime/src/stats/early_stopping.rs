@@ -66,7 +66,6 @@ impl Claim {
     /// The value that the percentile does not exceed, with the claim's confidence: the smallest of the values
     /// that has no more values above it than the claim bears. `None` for fewer values than
     /// [`Claim::least_count`], and where one is NaN.
-    #[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
     pub fn bound(self, values: &[f64]) -> Option<f64> {
         let count = values.len() as u64;
         if count < 2 || values.iter().any(|value| value.is_nan()) {

@@ -198,6 +198,23 @@ impl Runs {
         }
     }
 
+    /// One journalled repeat of a case; `None` when the journal has none of that number. Who goes through a large run asks
+    /// for one after the other, and holds one at a time.
+    ///
+    /// # Errors
+    /// What is the matter with the file.
+    pub fn repeat(&self, run: &RunId, case: &CaseId, number: u32) -> Result<Option<Repeat>, Error> {
+        let path = self.layout.repeat(run, case, number);
+        match read_record::<JournalEntry<'_>>(&*self.files, &path) {
+            Ok(JournalEntry { case: of, repeat }) if *of == *case && repeat.number == number => {
+                Ok(Some(repeat.into_owned()))
+            }
+            Ok(JournalEntry { case: of, .. }) => Err(misplaced(path, &of, case)),
+            Err(error) if error.absent() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The journalled repeats of one case, by number.
     ///
     /// # Errors

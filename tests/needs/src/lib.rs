@@ -22,11 +22,33 @@ pub enum Need {
     Nextest,
     /// The right to mount a file system, if only in a namespace of one's own.
     Mount,
+    /// The browser Chromium: pages are tried in it.
+    Chromium,
+    /// The command `critcmp`: it reads what is exported for it.
+    Critcmp,
+    /// The command `promtool`, likewise.
+    Promtool,
+    /// A Python that has `tensorboard`, likewise.
+    Tensorboard,
+    /// A Python that has `wandb`, likewise.
+    Wandb,
+    /// A Python that has `mlflow`, likewise.
+    Mlflow,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Python3, Self::Nextest, Self::Mount];
+    pub const ALL: [Self; 9] = [
+        Self::Python3,
+        Self::Nextest,
+        Self::Mount,
+        Self::Chromium,
+        Self::Critcmp,
+        Self::Promtool,
+        Self::Tensorboard,
+        Self::Wandb,
+        Self::Mlflow,
+    ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
     pub fn name(self) -> &'static str {
@@ -34,6 +56,12 @@ impl Need {
             Self::Python3 => "python3",
             Self::Nextest => "nextest",
             Self::Mount => "mount",
+            Self::Chromium => "chromium",
+            Self::Critcmp => "critcmp",
+            Self::Promtool => "promtool",
+            Self::Tensorboard => "tensorboard",
+            Self::Wandb => "wandb",
+            Self::Mlflow => "mlflow",
         }
     }
 
@@ -42,6 +70,12 @@ impl Need {
             Self::Python3 => "there is no `python3`",
             Self::Nextest => "there is no `cargo-nextest`",
             Self::Mount => "this user may not mount a file system, not even in a namespace of its own",
+            Self::Chromium => "there is no `chromium`",
+            Self::Critcmp => "there is no `critcmp`",
+            Self::Promtool => "there is no `promtool`",
+            Self::Tensorboard => "no Python here has `tensorboard`",
+            Self::Wandb => "no Python here has `wandb`",
+            Self::Mlflow => "no Python here has `mlflow`",
         }
     }
 }
@@ -60,6 +94,41 @@ pub fn python3() -> bool {
 pub fn nextest() -> bool {
     let there = succeeds(Command::new("cargo-nextest").arg("--version"));
     there || skipped(Need::Nextest)
+}
+
+/// The command that starts Chromium. `None` if there is none: the calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn chromium() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let found = names.into_iter().find(|name| succeeds(Command::new(name).arg("--version")));
+    if found.is_none() {
+        skipped(Need::Chromium);
+    }
+    found
+}
+
+/// Whether there is a command of this need's name. If not, the calling test is said to be skipped; it then returns.
+#[track_caller]
+#[must_use]
+pub fn command(need: Need) -> bool {
+    succeeds(Command::new(need.name()).arg("--version")) || skipped(need)
+}
+
+/// The variable that names the Python with the modules that tests read exports with.
+pub const READERS: &str = "WEIGHBRIDGE_TRACKER_PYTHON";
+
+/// A Python that has the module of this need's name: the one that [`READERS`] names, else `python3`. `None` if it has not: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn python_with(need: Need) -> Option<String> {
+    let python = std::env::var(READERS).unwrap_or_else(|_| "python3".to_owned());
+    let there = succeeds(Command::new(&python).args(["-c", &format!("import {}", need.name())]));
+    if !there {
+        skipped(need);
+    }
+    there.then_some(python)
 }
 
 /// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the

@@ -5,7 +5,7 @@ use weighbridge::data::{Comparison, Direction, Estimate, Row, Tendency, Unit, Ve
 use crate::table::Table;
 
 /// One row per case: what decided, on both sides, the smallest effect that would have been found, and the verdict.
-pub(super) fn cases(comparison: &Comparison) -> Table {
+pub(crate) fn cases(comparison: &Comparison) -> Table {
     let mut table =
         Table::new(["case", "metric", "baseline>", "now>", "change>", "worse by>", "finds>", "verdict"]);
     for row in &comparison.rows {
@@ -29,7 +29,7 @@ pub(super) fn cases(comparison: &Comparison) -> Table {
 }
 
 /// One row per metric of a case: value, change and ratio, which way is better, and where it tends.
-pub(super) fn metrics(row: &Row) -> Table {
+pub(crate) fn metrics(row: &Row) -> Table {
     let mut table = Table::new(["metric", "baseline>", "now>", "change>", "ratio>", "better", "tendency"]);
     for metric in &row.metrics {
         table.row([
@@ -58,14 +58,14 @@ pub(super) fn metrics(row: &Row) -> Table {
 }
 
 /// The verdict's word, with the marks that go with it. Its reason is told below the table.
-pub(super) fn verdict(row: &Row) -> String {
+pub(crate) fn verdict(row: &Row) -> String {
     let marks: Vec<String> = row.marks.iter().map(ToString::to_string).collect();
     let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };
     format!("{}{marks}", row.verdict.name())
 }
 
 /// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without a gate on it.
-pub(super) fn reasons(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
     let mut reasons = Vec::new();
     for row in &comparison.rows {
         if let Some(why) = row.verdict.why() {
@@ -88,7 +88,7 @@ pub(super) fn reasons(comparison: &Comparison) -> Vec<String> {
 }
 
 /// By how much a case is worse, with the interval: time, or time per unit of work.
-pub(super) fn worse_by(row: &Row) -> String {
+pub(crate) fn worse_by(row: &Row) -> String {
     row.effect.map_or_else(dash, |effect| {
         let (low, high) = (quantity::change(effect.low), quantity::change(effect.high));
         format!("{} [{low} .. {high}]", quantity::change(effect.estimate))

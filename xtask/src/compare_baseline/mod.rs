@@ -1,6 +1,6 @@
 //! `compare-baseline`: judges every suite that has a baseline of a name against its latest run.
 
-mod details;
+pub(crate) mod details;
 mod github;
 mod json;
 mod markdown;

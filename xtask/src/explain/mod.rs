@@ -150,7 +150,11 @@ fn last_duel(place: &Place, case: &CaseId, remarks: &mut Vec<String>) -> Result<
 }
 
 /// The baseline of the run's suite and machine that was promoted from the newest run other than this one.
-fn last_baseline(place: &Place, run: &RunManifest, remarks: &mut Vec<String>) -> Result<Option<Stored>> {
+pub(crate) fn last_baseline(
+    place: &Place,
+    run: &RunManifest,
+    remarks: &mut Vec<String>,
+) -> Result<Option<Stored>> {
     let (stored, broken) = place.baselines().list()?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
     let machine = run.environment.machine_id();

@@ -1,13 +1,17 @@
 //! `report`: pages made from the records of a run, and from nothing else: the same records make the same bytes.
 
 mod advice;
+pub(crate) mod charts;
+pub(crate) mod comment;
 mod comparison;
 mod curves;
 mod field;
+pub(crate) mod html;
 mod label;
 mod ledger;
 mod sections;
 mod spent;
+pub(crate) mod view;
 
 #[cfg(test)]
 mod golden;
@@ -24,6 +28,9 @@ use crate::{pick, stop};
 pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
     match &args.what {
         ReportKind::Comparison(args) => comparison(args, place),
+        ReportKind::Charts(args) => charts::run(args, place),
+        ReportKind::Comment(args) => comment::run(args, place),
+        ReportKind::Html(args) => html::run(args, place),
     }
 }
 

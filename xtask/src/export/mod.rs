@@ -1,0 +1,265 @@
+//! `export`: a stored run in the formats of other tools. Nothing is measured again.
+//!
+//! A format is one file with a function from a [`Job`] to what it [`Wrote`], and a line of [`FORMATS`].
+
+mod bencher;
+mod bmf;
+mod criterion;
+mod csv;
+mod custom;
+mod jsonl;
+mod junit;
+mod openmetrics;
+mod tensorboard;
+mod time;
+mod tracker;
+
+#[cfg(test)]
+mod readers;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use weighbridge::data::{CaseRecord, Repeat, RunRecord};
+
+use crate::place::Place;
+use crate::said::Said;
+use crate::{pick, stop};
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+#[command(after_help = help())]
+pub(crate) struct Export {
+    /// The format: see below.
+    #[arg(value_parser = names())]
+    pub(crate) format: String,
+    /// The run: an id, its start, or `latest` [default: the latest run].
+    pub(crate) run: Option<String>,
+    /// A run of this suite: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Write it to this file, or below this folder where the format is several files [default: standard output].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// What the run is called in a layout that keeps several: criterion's baseline.
+    #[arg(long, value_name = "NAME", default_value = "new", value_parser = plain_name)]
+    pub(crate) name: String,
+    /// The project of an experiment tracker.
+    #[arg(long, default_value = "weighbridge")]
+    pub(crate) project: String,
+    /// The interpreter that has the SDK of an experiment tracker.
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "python3",
+        env = "WEIGHBRIDGE_TRACKER_PYTHON",
+        hide_env_values = true
+    )]
+    pub(crate) python: PathBuf,
+}
+
+/// A format.
+pub(crate) struct Format {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    /// What reads it.
+    pub(crate) about: &'static str,
+    write: fn(&Job<'_>) -> Result<Wrote>,
+}
+
+/// Every format, in the order in which help has them.
+pub(crate) const FORMATS: [Format; 14] = [
+    Format {
+        name: "jsonl",
+        about: "JSON Lines: a line for each metric of each case",
+        write: jsonl::estimates,
+    },
+    Format {
+        name: "jsonl-samples",
+        about: "JSON Lines: a line for each repeat, with all its samples",
+        write: jsonl::samples,
+    },
+    Format { name: "csv", about: "a row for each metric of each case", write: csv::estimates },
+    Format { name: "csv-samples", about: "a row for each sample", write: csv::samples },
+    Format {
+        name: "criterion",
+        about: "criterion's folders, for critcmp: --out DIR/criterion --name NAME",
+        write: criterion::write,
+    },
+    Format {
+        name: "bencher",
+        about: "a line for each case in the form of libtest's benches",
+        write: bencher::write,
+    },
+    Format { name: "bmf", about: "Bencher Metric Format", write: bmf::write },
+    Format {
+        name: "smaller-is-better",
+        about: "customSmallerIsBetter of github-action-benchmark",
+        write: custom::smaller,
+    },
+    Format {
+        name: "bigger-is-better",
+        about: "customBiggerIsBetter of github-action-benchmark",
+        write: custom::bigger,
+    },
+    Format {
+        name: "junit",
+        about: "JUnit XML: a failure is a regression or work that does not verify",
+        write: junit::write,
+    },
+    Format { name: "openmetrics", about: "OpenMetrics text, for Prometheus", write: openmetrics::write },
+    Format {
+        name: "tensorboard",
+        about: "event files of TensorBoard: --out LOGDIR",
+        write: tensorboard::write,
+    },
+    Format {
+        name: "wandb",
+        about: "Weights & Biases through its SDK, offline: --out DIR",
+        write: tracker::wandb,
+    },
+    Format {
+        name: "mlflow",
+        about: "MLflow through its SDK, a store of files: --out DIR",
+        write: tracker::mlflow,
+    },
+];
+
+/// What is to be exported.
+pub(crate) struct Job<'a> {
+    pub(crate) run: &'a RunRecord,
+    pub(crate) place: &'a Place,
+    pub(crate) args: &'a Export,
+}
+
+/// What a format made of a run.
+pub(crate) enum Wrote {
+    /// One text.
+    Text(String),
+    /// Files below a folder, in the order in which they are to appear there.
+    Files(Vec<(PathBuf, Vec<u8>)>),
+    /// It was handed over: how.
+    Done(String),
+    /// Something that it needs is not there, which is no failure: what, and how to get it.
+    Skipped(String),
+}
+
+impl Job<'_> {
+    /// The measured repeats of a case, one after the other.
+    pub(crate) fn repeats(&self, case: &CaseRecord) -> impl Iterator<Item = Result<Repeat>> + '_ {
+        let (runs, run, id) = (self.place.runs(), self.run.manifest.id.clone(), case.id.clone());
+        let mut ended = false;
+        (1..).map_while(move |number| {
+            if ended {
+                return None;
+            }
+            match runs.repeat(&run, &id, number) {
+                Ok(repeat) => repeat.map(Ok),
+                Err(error) => {
+                    ended = true;
+                    Some(Err(error.into()))
+                }
+            }
+        })
+    }
+
+    /// The folder that several files need.
+    ///
+    /// # Errors
+    /// Where none is named.
+    pub(crate) fn folder(&self) -> Result<&Path> {
+        let missing = || {
+            stop::usage(format!(
+                "`export {}` is several files: name their folder with --out",
+                self.args.format
+            ))
+        };
+        self.args.out.as_deref().ok_or_else(missing)
+    }
+}
+
+pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
+    let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
+    let manifest = match &picked.runs[..] {
+        [] => return Err(stop::nothing("there is no complete run to export: make one with `cargo bench`")),
+        [one] => one,
+        several => {
+            let suites: Vec<&str> = several.iter().map(|run| run.suite.as_str()).collect();
+            return Err(stop::usage(format!(
+                "there are runs of {}: name one with --suite",
+                suites.join(" and ")
+            )));
+        }
+    };
+    let run = place.runs().load(&manifest.id)?;
+    let format = FORMATS.iter().find(|format| format.name == args.format);
+    let format = format
+        .ok_or_else(|| stop::unknown("format", &args.format, FORMATS.iter().map(|format| format.name)))?;
+    let job = Job { run: &run, place, args };
+    let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
+    if manifest.status != weighbridge::data::RunStatus::Complete {
+        said.remarks.push(format!("warning: run {}: {}", manifest.id, pick::state(manifest.status)));
+    }
+    match (format.write)(&job)? {
+        Wrote::Text(text) => match &args.out {
+            None => said.text = text,
+            Some(file) => {
+                replace(file, text.as_bytes())?;
+                said.text = format!("{} is written\n", file.display());
+            }
+        },
+        Wrote::Files(files) => {
+            let folder = job.folder()?;
+            for (path, bytes) in &files {
+                // Names come from records: none of them may lead out of the folder.
+                let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
+                anyhow::ensure!(is_below, "`{}` is no path below a folder", path.display());
+                replace(&folder.join(path), bytes)?;
+            }
+            said.text = format!("{} files are written below {}\n", files.len(), folder.display());
+        }
+        Wrote::Done(how) => said.text = format!("{how}\n"),
+        Wrote::Skipped(why) => said.text = format!("skipped: {why}\n"),
+    }
+    Ok(said)
+}
+
+/// Writes a file beside its place and renames it: a reader that looks meanwhile sees all of it or nothing.
+fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut beside = file.as_os_str().to_owned();
+        beside.push(".partial");
+        fs::write(&beside, bytes)?;
+        fs::rename(&beside, file)
+    };
+    write().with_context(|| format!("failed to write `{}`", file.display()))
+}
+
+/// A name that may stand in a path.
+fn plain_name(text: &str) -> Result<String, String> {
+    let fine = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let is_plain = !text.is_empty() && text.len() <= 64 && text.chars().all(fine) && !text.starts_with('.');
+    let taken = ["change", "report"].contains(&text);
+    match is_plain && !taken {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("a name is letters, digits, `.`, `_` and `-`, and neither `change` nor `report`".to_owned())
+        }
+    }
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
+}
+
+fn help() -> String {
+    let line = |format: &Format| format!("  {:18}{}\n", format.name, format.about);
+    format!("Formats:\n{}", FORMATS.iter().map(line).collect::<String>())
+}

@@ -1,0 +1,156 @@
+//! What is exported, read by those that it is made for.
+
+use std::process::Command;
+
+use needs::Need;
+use weighbridge::data::RunId;
+
+use super::tests::{args, sample};
+use super::*;
+use crate::fixtures::{Home, home};
+
+/// A home with a run in it, and what a format made of it below the folder `out`.
+fn exported(format: &str, out: &str, name: &str, python: Option<&str>) -> (Home, PathBuf) {
+    let home = home();
+    home.store(&sample());
+    let out = home.directory.path().join(out);
+    let mut args = Export { name: name.to_owned(), ..args(format, Some(&out)) };
+    if let Some(python) = python {
+        args.python = python.into();
+    }
+    let said = run(&args, &home.place).expect("exported");
+    assert!(!said.text.starts_with("skipped"), "{}", said.text);
+    (home, out)
+}
+
+/// What a command answers; it must end well.
+fn answer(command: &mut Command) -> String {
+    let ran = command.output().expect("it is there");
+    let [stdout, stderr] = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(ran.status.success(), "{command:?}: {stdout}\n{stderr}");
+    stdout
+}
+
+#[test]
+fn critcmp_reads_two_runs_beside_each_other() {
+    if !needs::command(Need::Critcmp) {
+        return;
+    }
+    let (home, out) = exported("criterion", "target/criterion", "before", None);
+    let mut later = sample();
+    later.manifest.id = RunId::new(2_000, 7);
+    home.store(&later);
+    run(&Export { name: "now".into(), ..args("criterion", Some(&out)) }, &home.place).expect("exported");
+    let target = out.parent().expect("a folder above");
+    let text = answer(Command::new("critcmp").arg("--target-dir").arg(target).args(["before", "now"]));
+    assert!(text.contains("CV-1/Reference/small") && text.contains("SORT-1/stable/small"), "{text}");
+    let row = text.lines().find(|line| line.contains("CV-1/Reference")).expect("a row");
+    assert!(row.contains("1.00") && row.contains("8.0±") && row.contains("µs"), "{row}");
+}
+
+#[test]
+fn promtool_finds_nothing_wrong_with_the_metrics() {
+    if !needs::command(Need::Promtool) {
+        return;
+    }
+    let (_home, out) = exported("openmetrics", "metrics.txt", "new", None);
+    let file = fs::File::open(&out).expect("written");
+    answer(Command::new("promtool").args(["check", "metrics"]).stdin(file));
+}
+
+/// Starts the server of `TensorBoard`, and asks it what a dashboard asks.
+const DASHBOARD: &str = r#"
+import json, sys, time, urllib.request
+from tensorboard import program
+server = program.TensorBoard()
+server.configure(argv=[None, "--logdir", sys.argv[1], "--port", "0", "--bind_all=false"])
+address = server.launch()
+def ask(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    return json.load(urllib.request.urlopen(urllib.request.Request(address.rstrip("/") + path, data, headers)))
+for _ in range(300):
+    scalars = ask("/data/plugin/scalars/tags")
+    texts = ask("/data/plugin/text/tags")
+    if len(scalars) >= 3 and texts:
+        break
+    time.sleep(0.1)
+run = next(name for name in scalars if name.endswith("cv_1@small@reference"))
+tag = "1_speed/throughput"
+print(json.dumps({
+    "scalars": scalars,
+    "points": ask(f"/data/plugin/scalars/scalars?run={run}&tag={tag}"),
+    "texts": texts,
+    "histograms": ask("/data/plugin/histograms/tags"),
+    "experiment": ask("/data/plugin/hparams/experiment", {"experimentName": ""}),
+    "sessions": ask("/data/plugin/hparams/session_groups", {"experimentName": "", "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_UNKNOWN"], "colParams": [{"hparam": "1_scenario"}], "startIndex": 0, "sliceSize": 99}),
+}))
+"#;
+
+#[test]
+fn tensorboard_serves_what_was_written() {
+    let Some(python) = needs::python_with(Need::Tensorboard) else { return };
+    let (_home, out) = exported("tensorboard", "logs", "new", None);
+    let text =
+        answer(Command::new(python).args(["-c", DASHBOARD]).arg(&out).env("TF_CPP_MIN_LOG_LEVEL", "3"));
+    let told: serde_json::Value =
+        serde_json::from_str(text.lines().last().expect("an answer")).expect("JSON");
+    let names =
+        |value: &serde_json::Value| value.as_object().expect("by run").keys().cloned().collect::<Vec<_>>();
+    // A series for each metric and case, below machine and run.
+    let runs = names(&told["scalars"]);
+    assert!(
+        runs.iter().all(|run| run.starts_with("m-") && run.contains("/19700101-001640-000007/")),
+        "{runs:?}"
+    );
+    let points = told["points"].as_array().expect("points");
+    assert_eq!(points.len(), 7, "{points:?}");
+    assert_eq!(points[0][1], 1, "steps are repeats");
+    assert!((points[2][2].as_f64().expect("a number") / 8.0e6 - 1.0).abs() < 1e-3, "{points:?}");
+    // Tags are ordered by their groups.
+    let tags = names(&told["scalars"][&runs[0]]);
+    assert!(
+        tags.contains(&"1_speed/wall_time".to_owned()) && tags.contains(&"3_memory/peak_memory".to_owned()),
+        "{tags:?}"
+    );
+    let cards = told["texts"].as_object().expect("by run").values().next().expect("one run has cards");
+    let cards: Vec<String> = names(cards);
+    for card in ["1_configuration", "2_metrics", "3_inventory", "4_environment"] {
+        assert!(cards.iter().any(|name| name.starts_with(card)), "{card}: {cards:?}");
+    }
+    assert!(told["histograms"].to_string().contains("2_latency/samples"), "{}", told["histograms"]);
+    let parameters = told["experiment"]["hparamInfos"].to_string();
+    for parameter in ["1_scenario", "2_system", "3_variant"] {
+        assert!(parameters.contains(parameter), "{parameters}");
+    }
+    let groups = told["sessions"]["sessionGroups"].as_array().expect("groups");
+    assert_eq!(groups.len(), 4, "{groups:?}");
+    assert!(told["sessions"].to_string().contains("STATUS_FAILURE"), "the case that failed did");
+}
+
+#[test]
+fn weights_and_biases_takes_a_run_offline() {
+    let Some(python) = needs::python_with(Need::Wandb) else { return };
+    let (_home, out) = exported("wandb", "wandb-out", "new", Some(&python));
+    let files: Vec<PathBuf> = super::tests::files(&out);
+    let log = files
+        .iter()
+        .find(|file| file.extension().is_some_and(|end| end == "wandb"))
+        .expect("the offline log");
+    let bytes = fs::read(log).expect("readable");
+    assert!(bytes.starts_with(b":W&B"), "it is a log of W&B");
+    let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(has("19700101-001640-000007") && has("throughput/Reference"), "run and series are in it");
+}
+
+#[test]
+fn mlflow_lists_the_runs_that_were_written() {
+    let Some(python) = needs::python_with(Need::Mlflow) else { return };
+    let (_home, out) = exported("mlflow", "mlruns", "new", Some(&python));
+    let script = "import os, sys\nos.environ.setdefault('MLFLOW_ALLOW_FILE_STORE', 'true')\nimport mlflow\n\
+                  mlflow.set_tracking_uri('file://' + sys.argv[1])\nclient = mlflow.MlflowClient()\n\
+                  runs = client.search_runs([client.get_experiment_by_name('weighbridge').experiment_id])\n\
+                  print(len(runs), sorted({key for run in runs for key in run.data.metrics}))";
+    let text = answer(Command::new(python).args(["-c", script]).arg(&out));
+    assert!(text.starts_with("5 ") && text.contains("throughput"), "{text}");
+}

@@ -1,0 +1,144 @@
+//! `report charts`: a run as static pictures, SVG and PNG. One file for each kind; what they show is a [`View`].
+
+mod bars;
+mod cdf;
+mod curves;
+mod heatmap;
+mod palette;
+mod png;
+mod radar;
+mod svg;
+mod tradeoff;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+
+use super::view::{self, View};
+use crate::pick::{self, Shown};
+use crate::place::Place;
+use crate::said::Said;
+use crate::stop;
+use palette::Palette;
+
+/// Arguments of `report charts`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportCharts {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// The folder that they are written to; of several suites each has a folder in it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// SVG, PNG or both.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Picture,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// SVG alone.
+    Svg,
+    /// PNG alone.
+    Png,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// A chart: the stem of its file, and the drawing.
+pub(super) struct Chart {
+    pub(super) stem: String,
+    pub(super) svg: String,
+}
+
+/// A kind of chart: its name, and the charts of it that a run has something for.
+type Kind = (&'static str, fn(&View<'_>, &Palette<'_>) -> Vec<Chart>);
+
+/// Every kind, in the order in which they are written.
+const KINDS: [Kind; 8] = [
+    ("throughput bars", bars::throughput),
+    ("throughput radar", radar::charts),
+    ("latency CDF", cdf::charts),
+    ("memory", bars::memory),
+    ("scaling curves", curves::scaling),
+    ("chain depth", curves::depth),
+    ("feature heat map", heatmap::charts),
+    ("latency against throughput", tradeoff::charts),
+];
+
+pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
+    let (picked, remarks) = pick::shown(place, &args.runs, args.suite.as_deref())?;
+    if picked.is_empty() {
+        return Err(stop::nothing("there is no run to draw: make one with `cargo bench`"));
+    }
+    let mut said = Said { remarks, ..Said::fine("") };
+    let fonts = (args.format != Picture::Svg).then(png::Fonts::of_the_system);
+    if fonts.as_ref().is_some_and(png::Fonts::is_empty) {
+        said.remarks.push(
+            "warning: this machine has no fonts: the PNG files have no text, the SVG files do".to_owned(),
+        );
+    }
+    for Shown { run: manifest, .. } in &picked {
+        let folder = match picked.len() {
+            1 => args.out.clone(),
+            _ => args.out.join(manifest.suite.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")),
+        };
+        fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+        let mut material = view::load(place, manifest, None, true)?;
+        said.remarks.append(&mut material.remarks);
+        let view = View::of(&material);
+        let palette = Palette::of(&view);
+        for (kind, charts) in KINDS {
+            let charts = charts(&view, &palette);
+            if charts.is_empty() {
+                said.remarks.push(format!("note: run {} has nothing to draw for: {kind}", manifest.id));
+            }
+            for chart in charts {
+                let file = folder.join(format!("{}.svg", chart.stem));
+                let write = |file: &PathBuf, bytes: &[u8]| {
+                    fs::write(file, bytes).with_context(|| format!("failed to write `{}`", file.display()))
+                };
+                if args.format != Picture::Png {
+                    write(&file, chart.svg.as_bytes())?;
+                }
+                if let Some(fonts) = &fonts {
+                    write(&file.with_extension("png"), &png::render(&chart.svg, fonts)?)?;
+                }
+                said.text.push_str(&format!("{}\n", folder.join(&chart.stem).display()));
+            }
+        }
+    }
+    Ok(said)
+}
+
+/// Under every chart: which run it is of.
+fn source(view: &View<'_>) -> String {
+    let manifest = &view.run.manifest;
+    let fake = view.fake.as_ref().map_or_else(String::new, |fake| format!(" {fake}"));
+    format!(
+        "run {} of {}, commit {}, profile {}.{fake}",
+        manifest.id,
+        manifest.suite,
+        view.commit(),
+        manifest.profile
+    )
+}
+
+/// The stem of a file: letters, digits and what keeps them apart.
+fn stem(kind: &str, title: &str) -> String {
+    let safe = title
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
+    let safe: String = safe.take(80).collect();
+    format!("{kind}-{}", safe.trim_matches('-'))
+}

@@ -1,0 +1,119 @@
+//! Charts of a run that has something of every kind.
+
+use std::fs;
+use std::path::Path;
+
+use weighbridge::data::{AxisValue, CaseRecord, Direction, Estimate, MetricRecord, Reading, Unit};
+
+use super::*;
+use crate::fixtures::{Home, around, case, home, run as run_of};
+
+/// A case at a depth, with a latency.
+fn deep(scenario: &str, adapter: &str, axis: &str, number: usize, rate: f64) -> CaseRecord {
+    let mut case = case(scenario, adapter, &around(rate));
+    case.id.point.0 =
+        vec![AxisValue { axis: axis.into(), text: number.to_string(), labelled: false, debug: None }];
+    let values = around(64.0 / rate);
+    case.metrics.push(MetricRecord {
+        name: "latency_p50".into(),
+        unit: Unit::SECONDS,
+        direction: Direction::Lower,
+        estimate: Estimate::of(&values),
+        values: values.into_iter().map(Reading::Value).collect(),
+    });
+    for metric in &mut case.metrics {
+        let values: Vec<f64> = metric.values.iter().filter_map(Reading::value).collect();
+        metric.estimate = Estimate::of(&values);
+    }
+    case
+}
+
+fn stored() -> Home {
+    let home = home();
+    let mut cases = Vec::new();
+    for scenario in ["PC-1", "CV-1", "TAB-1"] {
+        let axis = if scenario == "PC-1" { "depth" } else { "workers" };
+        for (adapter, rate) in [("Reference", 1.0e6), ("Google Grain", 8.0e5), ("SPDL", 3.0e5)] {
+            for number in [1, 2, 4] {
+                cases.push(deep(scenario, adapter, axis, number, rate * number as f64 * 0.8));
+            }
+        }
+    }
+    home.store(&run_of(1_000, cases));
+    home
+}
+
+fn drawn(home: &Home, format: Picture) -> (Said, PathBuf) {
+    let out = home.directory.path().join("charts");
+    let args = ReportCharts { runs: Vec::new(), suite: None, out: out.clone(), format };
+    (run(&args, &home.place).expect("drawn"), out)
+}
+
+#[test]
+fn every_kind_is_drawn_as_svg_and_as_png() {
+    let home = stored();
+    let (said, out) = drawn(&home, Picture::Both);
+    let left_out: Vec<&String> =
+        said.remarks.iter().filter(|remark| remark.contains("nothing to draw")).collect();
+    assert!(left_out.is_empty(), "{left_out:?}");
+    let names: Vec<String> = fs::read_dir(&out)
+        .expect("made")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    for kind in [
+        "throughput_bars",
+        "throughput_radar",
+        "latency_cdf-",
+        "memory",
+        "scaling_curves-",
+        "chain_depth-",
+        "feature_heatmap",
+        "tradeoff-",
+    ] {
+        for end in [".svg", ".png"] {
+            assert!(
+                names.iter().any(|name| name.starts_with(kind) && name.ends_with(end)),
+                "{kind}{end}: {names:?}"
+            );
+        }
+    }
+    for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "png")) {
+        assert!(fs::read(out.join(name)).expect("there").starts_with(b"\x89PNG\r\n"), "{name}");
+    }
+}
+
+#[test]
+fn bars_begin_at_zero_and_a_system_has_one_colour_in_all_charts() {
+    let home = stored();
+    let (_, out) = drawn(&home, Picture::Svg);
+    let read = |name: &str| fs::read_to_string(out.join(name)).expect("drawn");
+    // The second system by tier and name has the second colour.
+    for name in ["throughput_bars.svg", "throughput_radar.svg", "memory.svg"] {
+        assert!(read(name).contains("#d55e00"), "{name}");
+    }
+    let bars = read("throughput_bars.svg");
+    let lefts: Vec<&str> = bars
+        .lines()
+        .filter(|line| line.contains("height=\"17.0\""))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    assert!(lefts.len() == 27 && lefts.iter().all(|left| *left == lefts[0]), "{lefts:?}");
+    assert!(
+        read("throughput_radar.svg").contains("share of the speed of the best system there"),
+        "a radar states its scale"
+    );
+}
+
+#[test]
+fn what_a_run_has_not_is_said_and_no_file() {
+    let home = home();
+    home.store(&crate::fixtures::plain(1_000, 8.0e6, 12.0e6));
+    let (said, out) = drawn(&home, Picture::Svg);
+    assert!(
+        said.remarks.iter().any(|remark| remark.ends_with("nothing to draw for: throughput radar")),
+        "{:?}",
+        said.remarks
+    );
+    assert!(!out.join("throughput_radar.svg").exists());
+}

@@ -1,0 +1,80 @@
+//! Every case in a row. What its repeats saw is drawn when it is opened, from the data that the page carries.
+
+use maud::{Markup, html};
+use weighbridge::data::{MetricRecord, Ratio, quantity};
+
+use super::overview::{bar, interval, state, why};
+use crate::report::view::{Case, State, View};
+use crate::show;
+
+/// Metrics beside the leading one, where a case of the run has them.
+const COLUMNS: [(&str, &str); 4] =
+    [("latency_p50", "p50"), ("latency_p99", "p99"), ("first_item", "first item"), ("peak_memory", "memory")];
+
+pub(super) fn page(view: &View<'_>) -> Markup {
+    let has = |name: &str| {
+        view.run.cases.iter().any(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()))
+    };
+    let columns: Vec<(&str, &str)> = COLUMNS.into_iter().filter(|(name, _)| has(name)).collect();
+    let ranked = view.groups.iter().any(|group| group.places.len() > 1);
+    let mut places: Vec<Option<(usize, Ratio)>> = vec![None; view.cases.len()];
+    for group in view.groups.iter().filter(|group| group.places.len() > 1) {
+        for at in &group.cases {
+            let place = group.places.iter().find(|place| std::ptr::eq(place.case, view.cases[*at].record));
+            places[*at] = place.map(|place| (place.rank, place.ratio));
+        }
+    }
+    html! {
+        p.lead {
+            "Medians over repeats. " span.nojs { "With JavaScript a case opens to its samples, its distribution, where its time went, and its work." }
+        }
+        div.filters {
+            input type="search" data-filter="all" placeholder="Filter: every word must be there" aria-label="Filter cases";
+            @for one in [State::Ranked, State::Unranked, State::Failed, State::Skipped, State::Incomplete] {
+                @if view.cases.iter().any(|case| case.state == one) {
+                    button type="button" data-state=(one.name()) aria-pressed="false" { (one.name()) }
+                }
+            }
+            span.dim data-count="all" {}
+        }
+        div.scroll {
+            table.sortable id="all" {
+                thead { tr {
+                    th { "case" }
+                    @if ranked { th.n { "rank" } th { "beside the best" } }
+                    th.n { "figure" }
+                    th.n { "interval" }
+                    @for (_, title) in &columns { th.n { (title) } }
+                    th { "state" }
+                } }
+                tbody {
+                    @for (case, place) in view.cases.iter().zip(&places) { (row(case, place.as_ref(), ranked, &columns)) }
+                }
+            }
+        }
+    }
+}
+
+fn row(case: &Case<'_>, place: Option<&(usize, Ratio)>, ranked: bool, columns: &[(&str, &str)]) -> Markup {
+    let value = |metric: Option<&MetricRecord>| {
+        metric.and_then(|metric| metric.estimate).map(|estimate| estimate.median)
+    };
+    html! {
+        tr id={ "c-" (case.anchor) } {
+            td { a href={ "#c-" (case.anchor) } { (case.name) } }
+            @if ranked {
+                @match place {
+                    Some((rank, ratio)) => { td.n { (rank) } td data-v=(ratio.estimate) { (bar(ratio)) } },
+                    None => { td {} td {} },
+                }
+            }
+            td.n data-v=[value(case.metric)] { (show::median(case.metric)) }
+            td.n.dim { @if let Some(metric) = case.metric { (interval(metric)) } }
+            @for (name, _) in columns {
+                @let metric = case.record.metric(name);
+                td.n data-v=[value(metric)] { @if let Some(estimate) = metric.and_then(|metric| Some((metric.estimate?, metric))) { (quantity::show(estimate.0.median, &estimate.1.unit)) } }
+            }
+            td { (state(case.state)) @if case.state != State::Ranked { " " span.dim { (why(case)) } } }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Scenarios across systems, and across what is swept.
+
+use maud::{Markup, html};
+use weighbridge::data::quantity;
+
+use super::overview::{bar, interval};
+use crate::report::view::{Curve, Group, View};
+use crate::show;
+
+/// With more cases than that the standings are left to the table of cases, and the page stays small.
+const MOST: usize = 2_500;
+
+pub(super) fn page(view: &View<'_>) -> Markup {
+    let groups: Vec<&Group<'_>> = view.groups.iter().filter(|group| group.places.len() > 1).collect();
+    let small = view.cases.len() <= MOST;
+    if view.curves.is_empty() && (groups.is_empty() || !small) {
+        return html! {};
+    }
+    html! {
+        @if !view.curves.is_empty() {
+            h3 { "Across an axis" }
+            p.lead { "The same scenario as a number grows, all else being equal. Bands are intervals at 95 %; where more workers or devices are meant to be proportionally faster, the dashed line is that ideal." }
+            @for (at, curve) in view.curves.iter().enumerate() { (section(at, curve)) }
+        }
+        @if small && !groups.is_empty() {
+            h3 { "Across systems" }
+            p.lead { "The best first. Who shares the first place cannot be told from the best. A bar is as long as the system's share of the best one's speed, its whisker the interval." }
+            @for group in groups { (standing(group)) }
+        }
+    }
+}
+
+fn section(at: usize, curve: &Curve<'_>) -> Markup {
+    let number = |number: f64| format!("{number}");
+    html! {
+        details open[at < 6] {
+            summary { b { (curve.title) } " " span.dim { (curve.metric) } }
+            div.plot data-curve=(at) {}
+            div.scroll {
+                table {
+                    thead { tr {
+                        th { "system" }
+                        @for at in &curve.numbers { th.n { (number(*at)) } }
+                        @if curve.scales { th.n { "efficiency at the end" } }
+                    } }
+                    tbody {
+                        @for line in &curve.lines {
+                            tr {
+                                td { (line.name) }
+                                @for at in &curve.numbers {
+                                    td.n { @if let Some(estimate) = line.at(*at) { (quantity::show(estimate.median, curve.unit)) } }
+                                }
+                                @if curve.scales {
+                                    @let last = line.points.last().and_then(|(at, estimate)| Some(estimate.median / line.ideal(*at)?));
+                                    td.n { @if let Some(share) = last { (format!("{:.0} %", share * 100.0)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn standing(group: &Group<'_>) -> Markup {
+    let case = group.places.first().map(|place| place.case);
+    html! {
+        details {
+            summary { b { (group.title) } " " span.dim { @if let Some(case) = case { (case.description) } } }
+            div.scroll {
+                table {
+                    thead { tr { th.n { "rank" } th { "system" } th.n { (group.metric) } th.n { "interval" } th { "beside the best" } th.n { "factor" } } }
+                    tbody {
+                        @for place in &group.places {
+                            tr {
+                                td.n { (place.rank) }
+                                td { (place.case.id.adapter.as_deref().unwrap_or_default()) }
+                                td.n { (show::median(Some(place.metric))) }
+                                td.n.dim { (interval(place.metric)) }
+                                td { (bar(&place.ratio)) }
+                                td.n { (format!("{:.2}x", place.ratio.estimate)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the rules and the estimates found, rule by rule, with what helps.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use weighbridge::data::{Finding, Severity};
+
+use crate::report::view::{Case, View, clip};
+
+/// More cases of one rule are counted and not listed.
+const MOST: usize = 60;
+
+/// A case, and what was found of it.
+type Found<'a> = (&'a Case<'a>, &'a Finding);
+
+pub(super) fn page(view: &View<'_>) -> Markup {
+    let mut rules = BTreeMap::<(Reverse<Severity>, &str), Vec<Found<'_>>>::new();
+    for case in &view.cases {
+        for finding in &case.record.findings {
+            rules.entry((Reverse(finding.severity), &finding.rule)).or_default().push((case, finding));
+        }
+    }
+    if rules.is_empty() {
+        return html! {};
+    }
+    html! {
+        p.lead { "What takes a rank away comes first. A caveat is to be read with the figure." }
+        @for ((severity, rule), found) in &rules {
+            details open[severity.0 == Severity::Fail] {
+                summary { span class={ "chip s-" (severity.0.name()) } { (severity.0.name()) } " " b { (rule) } " " span.dim { "in " (found.len()) " cases" } }
+                div.scroll {
+                    table {
+                        thead { tr { th { "case" } th { "what was found" } th { "what helps" } } }
+                        tbody {
+                            @for (case, finding) in found.iter().take(MOST) {
+                                tr {
+                                    td { a href={ "#c-" (case.anchor) } { (case.name) } }
+                                    td.long { (clip(&finding.detail, view.room.text)) }
+                                    td.long { (clip(&finding.remedy, view.room.text)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                @if found.len() > MOST { p.dim { "And " (found.len() - MOST) " more." } }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The cases of one scenario and point, ranked by one metric.
+
+use std::collections::HashMap;
+
+use weighbridge::data::{CaseRecord, MetricRecord, Place, Ratio, RunRecord, rank};
+
+/// The cases of one scenario and point.
+pub(crate) struct Group<'a> {
+    /// `CV-1/small/workers=0`.
+    pub(crate) title: String,
+    /// All of them, in the order of the run, as places in the run's list.
+    pub(crate) cases: Vec<usize>,
+    /// What they are ranked by.
+    pub(crate) metric: &'a str,
+    /// Those that are ranked, the best first.
+    pub(crate) places: Vec<Place<'a>>,
+    /// By what factor the first leads the second.
+    pub(crate) lead: Option<Ratio>,
+}
+
+impl<'a> Group<'a> {
+    /// The best of them.
+    pub(crate) fn best(&self) -> Option<&Place<'a>> {
+        self.places.first()
+    }
+
+    /// Those that cannot be told from the best, without the best.
+    pub(crate) fn ties(&self) -> impl Iterator<Item = &'a CaseRecord> + '_ {
+        self.places.iter().skip(1).filter(|place| place.rank == 1).map(|place| place.case)
+    }
+}
+
+/// All groups of a run, in its order.
+pub(super) fn groups(run: &RunRecord) -> Vec<Group<'_>> {
+    let mut at: HashMap<String, usize> = HashMap::new();
+    let mut members: Vec<(String, Vec<usize>)> = Vec::new();
+    for (number, case) in run.cases.iter().enumerate() {
+        let title = case.group();
+        let place = *at.entry(title.clone()).or_insert_with(|| {
+            members.push((title, Vec::new()));
+            members.len() - 1
+        });
+        members[place].1.push(number);
+    }
+    let group = |(title, cases): (String, Vec<usize>)| {
+        let records: Vec<&CaseRecord> = cases.iter().map(|case| &run.cases[*case]).collect();
+        let metric = metric(&records);
+        let places = rank(&records, metric);
+        let lead = match &places[..] {
+            [first, second, ..] => Ratio::between(first.metric, second.metric),
+            _ => None,
+        };
+        Group { title, cases, metric, places, lead }
+    };
+    members.into_iter().map(group).collect()
+}
+
+/// What cases beside each other are ranked by: one clock for all. If one of them leads with the processor's, all do; or none,
+/// if one of them has none.
+pub(crate) fn metric<'a>(cases: &[&'a CaseRecord]) -> &'a str {
+    let ranked = || cases.iter().filter(|case| case.ranked());
+    let Some(first) = ranked().next().or(cases.first()) else { return "" };
+    let undelayed = ranked().filter_map(|case| case.leading()).find(|metric| metric.name != first.headline);
+    let has = |case: &CaseRecord, name: &str| case.undelayed().is_some_and(|metric| metric.name == name);
+    match undelayed {
+        Some(MetricRecord { name, .. }) if ranked().all(|case| has(case, name)) => name,
+        _ => &first.headline,
+    }
+}

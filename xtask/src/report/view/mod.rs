@@ -1,0 +1,224 @@
+//! What pages, charts and comments show of a run: plain data that is computed from records once, with no markup in it.
+//!
+//! [`Material`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
+
+mod coverage;
+mod curve;
+mod detail;
+mod group;
+mod history;
+mod load;
+
+use std::collections::HashMap;
+
+use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, machine};
+
+pub(crate) use coverage::{Cell, Coverage};
+pub(crate) use curve::Curve;
+pub(crate) use detail::{Detail, Room, clip};
+pub(crate) use group::Group;
+pub(crate) use history::Series;
+pub(crate) use load::{Against, Material, duels, load};
+
+use crate::show;
+
+/// A run, as people look at it.
+pub(crate) struct View<'a> {
+    /// The run itself.
+    pub(crate) run: &'a RunRecord,
+    /// What is said first where the figures are of a stand-in for a device.
+    pub(crate) fake: Option<String>,
+    /// Every case, in the order of the run.
+    pub(crate) cases: Vec<Case<'a>>,
+    /// The cases of one scenario and point, ranked.
+    pub(crate) groups: Vec<Group<'a>>,
+    /// How many cases ended which way.
+    pub(crate) counts: Counts,
+    /// The share of the life of all repeats that no entry of the ledger explains.
+    pub(crate) unexplained: Option<f64>,
+    /// What becomes of scenarios as a number grows.
+    pub(crate) curves: Vec<Curve<'a>>,
+    /// Which system did what.
+    pub(crate) coverage: Coverage<'a>,
+    /// The run held against others.
+    pub(crate) against: &'a [Against],
+    /// What earlier runs measured, by case.
+    pub(crate) history: Vec<Series<'a>>,
+    /// What the repeats of each case saw, in the order of `cases`; empty where it was not asked for.
+    pub(crate) details: &'a [Detail],
+    /// How much of each there is.
+    pub(crate) room: Room,
+}
+
+/// A case and what stands for it.
+pub(crate) struct Case<'a> {
+    pub(crate) record: &'a CaseRecord,
+    /// Its name for people.
+    pub(crate) name: String,
+    /// What links call it: unlike those of all other cases.
+    pub(crate) anchor: String,
+    /// The metric that it leads with.
+    pub(crate) metric: Option<&'a MetricRecord>,
+    /// How it ended.
+    pub(crate) state: State,
+    /// What is the matter with it, where something is.
+    pub(crate) trouble: Option<String>,
+}
+
+/// How a case ended, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Measured, and its work is what was asked.
+    Ranked,
+    /// Measured, and its work does not verify, or nobody could verify it.
+    Unranked,
+    /// A repeat failed.
+    Failed,
+    /// It was not run.
+    Skipped,
+    /// The run ended first.
+    Incomplete,
+}
+
+/// How many cases ended which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) cases: usize,
+    pub(crate) ranked: usize,
+    pub(crate) unranked: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+    pub(crate) incomplete: usize,
+}
+
+impl State {
+    /// The word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ranked => "measured",
+            Self::Unranked => "not ranked",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
+    fn of(case: &CaseRecord) -> Self {
+        match case.status {
+            CaseStatus::Measured if case.ranked() => Self::Ranked,
+            CaseStatus::Measured => Self::Unranked,
+            CaseStatus::Failed(_) => Self::Failed,
+            CaseStatus::Skipped(_) => Self::Skipped,
+            CaseStatus::Incomplete => Self::Incomplete,
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// What there is to see of what was read.
+    pub(crate) fn of(material: &'a Material) -> Self {
+        let run = &material.run;
+        let cases = cases(run);
+        Self {
+            fake: fake_device(&run.manifest.environment),
+            groups: group::groups(run),
+            counts: Counts::of(&cases),
+            unexplained: unexplained(run),
+            curves: curve::curves(run),
+            coverage: Coverage::of(run),
+            against: &material.against,
+            history: history::series(material),
+            details: &material.details,
+            room: material.room,
+            cases,
+            run,
+        }
+    }
+
+    /// When the run started, in words.
+    pub(crate) fn started(&self) -> String {
+        // A run is called by its start, so there is nothing to compute.
+        let id = self.run.manifest.id.as_str();
+        let part = |from: usize, to: usize| id.get(from..to).unwrap_or("?");
+        format!(
+            "{}-{}-{} {}:{}:{} UTC",
+            part(0, 4),
+            part(4, 6),
+            part(6, 8),
+            part(9, 11),
+            part(11, 13),
+            part(13, 15)
+        )
+    }
+
+    /// The commit that was measured, twelve digits of it, and whether the tree was changed.
+    pub(crate) fn commit(&self) -> String {
+        commit(self.run)
+    }
+
+    /// The machine in a line.
+    pub(crate) fn machine(&self) -> String {
+        machine(&self.run.manifest.environment)
+    }
+}
+
+/// The commit of a run, twelve digits of it, and whether the tree was changed.
+pub(crate) fn commit(run: &RunRecord) -> String {
+    let software = &run.manifest.environment.software;
+    let Some(commit) = software.get("commit") else { return "no commit".to_owned() };
+    let short = commit.get(..12).unwrap_or(commit);
+    let dirty = software.get("working tree").is_some_and(|tree| tree == "dirty");
+    format!("{short}{}", if dirty { ", changed" } else { "" })
+}
+
+impl Counts {
+    fn of(cases: &[Case<'_>]) -> Self {
+        let count = |state| cases.iter().filter(|case| case.state == state).count();
+        Self {
+            cases: cases.len(),
+            ranked: count(State::Ranked),
+            unranked: count(State::Unranked),
+            failed: count(State::Failed),
+            skipped: count(State::Skipped),
+            incomplete: count(State::Incomplete),
+        }
+    }
+}
+
+fn cases(run: &RunRecord) -> Vec<Case<'_>> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut cases = Vec::with_capacity(run.cases.len());
+    for record in &run.cases {
+        let mut anchor = record.id.slug();
+        // Two names may differ in letters that a slug has not.
+        let before = seen.entry(anchor.clone()).or_default();
+        *before += 1;
+        if *before > 1 {
+            anchor.push_str(&format!("~{before}"));
+        }
+        cases.push(Case {
+            record,
+            name: record.id.to_string(),
+            anchor,
+            metric: record.leading(),
+            state: State::of(record),
+            trouble: show::trouble(record),
+        });
+    }
+    cases
+}
+
+/// The share of the time of all repeats that nothing explains: over the cases that have a ledger.
+fn unexplained(run: &RunRecord) -> Option<f64> {
+    let (mut whole, mut rest) = (0.0, 0.0);
+    for case in &run.cases {
+        for metric in case.metrics.iter().filter(|metric| metric.name.starts_with("time/")) {
+            let Some(estimate) = metric.estimate else { continue };
+            whole += estimate.median;
+            if metric.name == "time/unexplained" {
+                rest += estimate.median;
+            }
+        }
+    }
+    (whole > 0.0).then(|| rest / whole)
+}
