@@ -175,7 +175,7 @@ pub mod gpu {
 pub mod data {
     pub use crate::bencher::{Content, Evidence, FileUse, Limits, Phase, Purpose, Ticket, Unstopped, Work};
     pub use crate::compare::{
-        Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
+        Accepted, Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
         GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,
         Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge, rank,
     };

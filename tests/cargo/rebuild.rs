@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -106,16 +107,28 @@ impl Repository {
 
     /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
     fn compare(&self, revision: &str, variables: &[(&str, &str)]) -> (Ran, Value) {
-        let mut command =
-            bare_xtask(&["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"]);
+        let line = ["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"];
+        let ran = self.xtask(&line, variables);
+        let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
+        (ran, document)
+    }
+
+    /// `cargo xtask`, in the repository.
+    fn xtask(&self, line: &[&str], variables: &[(&str, &str)]) -> Ran {
+        // The repositories of all tests are one package to cargo: one builds at a time, and its files are the newest.
+        static BUILDS: Mutex<()> = Mutex::new(());
+        let _alone = BUILDS.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in ["src/lib.rs", "benches/work.rs"] {
+            let text = fs::read_to_string(self.path().join(file)).unwrap();
+            self.write(file, &text);
+        }
+        let mut command = bare_xtask(line);
         command.current_dir(self.path());
         // Kept from one run of the tests to the next: a build of the harness takes half a minute.
         let kept = target().join("worker");
         command.env("WEIGHBRIDGE_DATA", kept.join("data")).env("CARGO_TARGET_DIR", kept);
         command.envs(variables.iter().copied());
-        let ran = Ran::of(&mut command);
-        let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
-        (ran, document)
+        Ran::of(&mut command)
     }
 }
 
@@ -183,4 +196,44 @@ fn a_revision_that_is_not_there_is_2_and_one_that_does_not_build_is_1() {
     let (ran, _) = repository.compare("HEAD", &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.all());
     assert!(ran.stderr.contains("the baseline HEAD"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more_is_a_regression() {
+    let repository = Repository::new();
+    repository.write("notes.txt", "before\n");
+    repository.commit("before");
+    repository.write("benches/work.rs", &BENCH.replace("turns(80_000)", "turns(92_000)"));
+    repository.commit("a check of the input");
+    repository.write("notes.txt", "after\n");
+    repository.commit("after");
+
+    let ran = repository.xtask(&["bisect", "HEAD~3", "HEAD", "WORK-1", "--", "--no-lock"], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let found = ran.stdout.lines().find(|line| line.starts_with("first slower: ")).unwrap_or_default();
+    assert!(found.ends_with(" a check of the input"), "{}", ran.all());
+
+    let (ran, document) = repository.compare("HEAD~3", &[]);
+    assert_eq!(
+        (ran.code, verdicts(&document)),
+        (Some(3), vec![pair("WORK-1", "regressed")]),
+        "{}",
+        ran.all()
+    );
+    let ran = repository.xtask(&["accept", "WORK-1", "--duel", "--because", "the input is checked"], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let (ran, document) = repository.compare("HEAD~3", &[]);
+    let row = &document["suites"][0]["comparison"]["rows"][0];
+    assert_ne!(ran.code, Some(3), "{}", ran.all());
+    assert!(row["accepted"].as_f64().is_some_and(|share| (0.1..0.2).contains(&share)), "{row}");
+
+    // A further tenth is one too many.
+    repository.write("benches/work.rs", &BENCH.replace("turns(80_000)", "turns(101_200)"));
+    let (ran, document) = repository.compare("HEAD~3", &[]);
+    assert_eq!(
+        (ran.code, verdicts(&document)),
+        (Some(3), vec![pair("WORK-1", "regressed")]),
+        "{}",
+        ran.all()
+    );
 }

@@ -47,6 +47,14 @@ pub(crate) enum Command {
     Report(Report),
     /// Write a run in the format of another tool.
     Export(crate::export::Export),
+    /// Follow a metric of a case from commit to commit, and find where it changed.
+    History(crate::history::Trend),
+    /// Measure every commit of a range in turns with the one before it.
+    Backfill(crate::history::backfill::Backfill),
+    /// Find the commit that made a case slower, by duels.
+    Bisect(crate::history::bisect::Bisect),
+    /// Take a change of a case for good, with the reason.
+    Accept(crate::history::accept::Accept),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
@@ -242,21 +250,6 @@ pub(crate) enum RunsAction {
         /// Put what is found into the records of the run.
         #[arg(long)]
         write: bool,
-    },
-    /// Follow a metric of a case from commit to commit, and find where it changed.
-    Trend {
-        /// The case, as a table or a listing names it.
-        #[arg(long, value_name = "ID")]
-        case: String,
-        /// The metric [default: the one that stands for the case].
-        #[arg(long, value_name = "NAME")]
-        metric: Option<String>,
-        /// Runs of this suite alone: `<package>/<bench target>`.
-        #[arg(long)]
-        suite: Option<String>,
-        /// Draw with plain letters.
-        #[arg(long)]
-        ascii: bool,
     },
     /// Remove old runs and duels, revisions that were rebuilt to compare with, and what killed ones left.
     Prune {

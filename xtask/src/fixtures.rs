@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weighbridge::data::{
-    Agreement, AxisValue, CaseId, CaseRecord, CaseStatus, Direction, Environment, Estimate, Layout, Limits,
-    MetricRecord, Observation, Outcome, Planned, Point, Purpose, Reading, Repeat, RunId, RunManifest,
-    RunRecord, RunStatus, Unit,
+    Agreement, AxisValue, Baseline, CaseId, CaseRecord, CaseStatus, Direction, Environment, Estimate,
+    History, Layout, Limits, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading,
+    Repeat, Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
 
 use crate::place::Place;
@@ -148,4 +148,11 @@ pub(crate) fn plain(second: u64, reference: f64, fused: f64) -> RunRecord {
         case("CV-1", "Reference (fused)", &around(fused)),
     ];
     run(second, cases)
+}
+
+/// A row of a comparison of two runs that are alike.
+pub(crate) fn row() -> Row {
+    let baseline = Baseline::promote("main", &plain(1_000, 8.0e6, 12.0e6));
+    let later = plain(2_000, 8.0e6, 12.0e6);
+    judge(&baseline, &later, &History::default(), &Policy::default()).rows.remove(0)
 }

@@ -18,6 +18,12 @@ pub(crate) fn markdown(text: &str) -> String {
     safe.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }
 
+/// For a terminal: one line, in which nothing moves the cursor, sets a colour or turns the direction of writing.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |letter: char| if matches!(letter, '\n' | '\r' | '\t') { ' ' } else { letter };
+    text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect()
+}
+
 /// Whether a letter is a control character, or a mark that turns the direction of writing, or one that nobody sees.
 pub(crate) fn is_unseen(letter: char) -> bool {
     letter.is_control()

@@ -24,10 +24,12 @@ mod compare_baseline;
 mod coverage;
 mod data;
 mod dry;
+mod duels;
 mod explain;
 mod export;
 mod fight;
 mod fresh;
+mod history;
 mod inert;
 mod judge;
 mod lies;
@@ -39,6 +41,7 @@ mod plot;
 mod programs;
 mod prune;
 mod report;
+mod repository;
 mod runs;
 mod said;
 mod show;
@@ -46,8 +49,8 @@ mod skipped;
 mod stop;
 mod summary;
 mod table;
-mod trend;
 mod truth;
+mod whole;
 
 #[cfg(test)]
 mod fixtures;
@@ -117,6 +120,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::RealData(args) => data::run(&args),
         Command::Report(args) => report::run(&args, &place),
         Command::Export(args) => export::run(&args, &place),
+        Command::History(args) => history::run(&args, &place),
+        Command::Backfill(args) => history::backfill::run(&args, &place),
+        Command::Bisect(args) => history::bisect::run(&args, &place),
+        Command::Accept(args) => history::accept::run(&args, &place),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),

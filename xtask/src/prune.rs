@@ -12,8 +12,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use weighbridge::data::{Keep, RunId};
 
-use crate::compare_baseline::rebuild::last_used;
 use crate::place::Place;
+use crate::repository::last_used;
 use crate::said::Said;
 
 /// How many rebuilt revisions are kept: each has a target directory of its own, and is built anew when it is wanted.

@@ -13,7 +13,7 @@ use crate::cli::{Runs, RunsAction};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{judge, pick, prune, show, stop, summary, trend};
+use crate::{judge, pick, prune, show, stop, summary};
 
 const FITS: &str = "a String takes all that is written";
 
@@ -47,9 +47,6 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
             Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
         }
         RunsAction::Judge { run, write } => judge::run(run, *write, place),
-        RunsAction::Trend { case, metric, suite, ascii } => {
-            trend::run(place, case, metric.as_deref(), suite.as_deref(), *ascii)
-        }
         RunsAction::Prune { keep, days } => {
             let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
             prune::run(Keep { newest: *keep, within }, place, SystemTime::now())
@@ -215,16 +212,13 @@ mod tests {
         fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
         home.store(&fake);
         let case = "CV-1/small/Reference";
-        let trend = RunsAction::Trend { case: case.into(), metric: None, suite: None, ascii: true };
-        for args in [
-            with(RunsAction::List),
-            show("latest", false, None),
-            show("latest", false, Some(case)),
-            with(trend),
-        ] {
+        for args in [with(RunsAction::List), show("latest", false, None), show("latest", false, Some(case))] {
             let said = run(&args, &home.place).expect("shown");
             assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         }
+        let trend = crate::history::Trend { case: case.into(), metric: None, suite: None, ascii: true };
+        let said = crate::history::run(&trend, &home.place).expect("followed");
+        assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         let explained = crate::cli::Explain { case: case.into(), run: None, suite: None, ascii: true };
         let said = crate::explain::run(&explained, &home.place).expect("explained");
         assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a stand-in"), "{}", said.text);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Doubts, Judgement, weigh};
 use super::values::{Sides, Values};
-use super::{Policy, Tolerance, Verdict};
+use super::{Accepted, Policy, Tolerance, Verdict};
 use crate::metric::{Course, DEVICE_METRICS, Direction, METRICS, Unit};
 use crate::record::{Estimate, MetricRecord};
 use crate::stats;
@@ -47,22 +47,24 @@ pub enum Tendency {
 }
 
 /// A metric on both sides, and the judgement on it where it has one.
-pub(super) struct Weighed {
+pub(super) struct Weighed<'a> {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
     pub(super) values: Values,
     pub(super) doubts: Doubts,
     pub(super) judgement: Option<Judgement>,
+    /// What was accepted of it: the baseline's values have it added.
+    pub(super) accepted: Option<&'a Accepted>,
 }
 
 /// Weighs a metric that has a value on at least one side. One that is for information is judged where the policy gates
 /// it: more is worse then, since it counts what costs something.
-pub(super) fn change(
+pub(super) fn change<'a>(
     sides: &Sides<'_>,
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
-    policy: &Policy,
-) -> Option<Weighed> {
+    policy: &'a Policy,
+) -> Option<Weighed<'a>> {
     let metric = after.or(before)?;
     let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
     baseline.or(candidate)?;
@@ -74,7 +76,11 @@ pub(super) fn change(
     };
     let values = Values::of(sides, before, after, direction);
     let has_ratio = values.is_some();
-    let values = values.unwrap_or_default();
+    let mut values = values.unwrap_or_default();
+    let accepted = Accepted::find(&policy.accepted, &sides.after.id, &metric.name);
+    if let Some(accepted) = accepted {
+        values.sides[0].iter_mut().for_each(|value| *value += accepted.shift());
+    }
     let tolerance = Tolerance::new(policy, scenario, &values.past);
     let mut doubts = doubts(sides, &values, policy.detectable(scenario));
     if is_of_samples(&metric.name, &metric.unit) {
@@ -92,7 +98,7 @@ pub(super) fn change(
     let tendency = tendency(judgement.as_ref(), baseline, candidate);
     let change =
         MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
-    Some(Weighed { change, tolerance, values, doubts, judgement })
+    Some(Weighed { change, tolerance, values, doubts, judgement, accepted })
 }
 
 /// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is

@@ -77,6 +77,9 @@ pub struct Row {
     pub tolerance: Option<Tolerance>,
     /// The smallest effect that would have been found, as a share.
     pub detectable: Option<f64>,
+    /// By how much the metric was accepted to be worse, as a share: `effect` is what comes on top of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<f64>,
     /// What to know before believing the verdict.
     pub marks: Vec<Mark>,
     /// What would make an inconclusive case decidable.
@@ -118,6 +121,8 @@ pub enum Mark {
     Undelayed,
     /// The values are divided by those of a yardstick.
     ByYardstick,
+    /// A change of the metric was accepted: what is said is what comes on top of it.
+    Accepted,
     /// Regressed past the level from which the policy warns.
     Warning,
 }
@@ -250,6 +255,7 @@ impl Row {
             effect: None,
             tolerance: None,
             detectable: None,
+            accepted: None,
             marks: Vec::new(),
             advice: None,
             processes: None,
@@ -266,6 +272,7 @@ impl fmt::Display for Mark {
             Self::ByCpuClock => "cpu clock",
             Self::Undelayed => "undelayed",
             Self::ByYardstick => "yardstick",
+            Self::Accepted => "accepted",
             Self::Warning => "warning",
         })
     }

@@ -1,11 +1,12 @@
 //! What earlier runs of this machine measured: how far figures wander when nothing is compared.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::plan::CaseId;
-use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunManifest};
 #[cfg(test)]
-use crate::record::{RunId, RunRecord};
+use crate::record::RunRecord;
+use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunId, RunManifest};
 use crate::stats;
 
 /// What earlier runs measured, by case.
@@ -15,7 +16,10 @@ pub struct History(BTreeMap<String, Past>);
 /// What earlier runs measured of one case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Past {
+    /// In the order of their ids.
     runs: Vec<PastRun>,
+    /// The place of the first that counts.
+    since: usize,
     /// The medians of each metric, with the place of their run in `runs`.
     medians: BTreeMap<String, Vec<(usize, f64)>>,
 }
@@ -23,6 +27,8 @@ pub(super) struct Past {
 /// One run of a case, condensed further: medians over its processes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PastRun {
+    /// Its id.
+    run: String,
     /// The 10th percentile of CPU time of one iteration, in nanoseconds; `None` for a case without blocks.
     pub(super) cpu: Option<f64>,
     /// Elements and bytes of one iteration.
@@ -46,7 +52,7 @@ impl History {
             |run: &&RunRecord| run.manifest.id != *candidate && Self::belongs(&run.manifest, baseline);
         for run in runs.into_iter().filter(fitting) {
             for case in &run.cases {
-                history.add(case);
+                history.add(&run.manifest.id, case);
             }
         }
         history
@@ -62,22 +68,22 @@ impl History {
             && run.environment.variables == baseline.environment.variables
     }
 
-    /// Adds a case of one run.
-    pub fn add(&mut self, case: &CaseRecord) {
-        self.add_parts(&case.id, &case.processes, &case.metrics);
+    /// Adds a case of a run.
+    pub fn add(&mut self, run: &RunId, case: &CaseRecord) {
+        self.add_parts(run, &case.id, &case.processes, &case.metrics);
     }
 
     /// Adds the run that was promoted: a baseline has all of it that counts here.
     pub fn add_promoted(&mut self, baseline: &Baseline) {
         for case in &baseline.cases {
-            self.add_parts(&case.id, &case.processes, &case.metrics);
+            self.add_parts(&baseline.run, &case.id, &case.processes, &case.metrics);
         }
     }
 
-    fn add_parts(&mut self, id: &CaseId, processes: &[Process], metrics: &[MetricRecord]) {
+    fn add_parts(&mut self, run: &RunId, id: &CaseId, processes: &[Process], metrics: &[MetricRecord]) {
         let past = self.0.entry(id.to_string()).or_default();
-        let run = past.runs.len();
-        past.runs.push(PastRun::of(processes));
+        past.runs.push(PastRun::of(run, processes));
+        let run = past.runs.len() - 1;
         for metric in metrics {
             let Some(estimate) = metric.estimate else { continue };
             if let Some(medians) = past.medians.get_mut(&metric.name) {
@@ -95,6 +101,18 @@ impl History {
 }
 
 impl Past {
+    /// The same without the runs before this one.
+    pub(super) fn since(&self, run: Option<&str>) -> Cow<'_, Self> {
+        let Some(since) = run else { return Cow::Borrowed(self) };
+        let mut past = self.clone();
+        for medians in past.medians.values_mut() {
+            medians.retain(|(run, _)| *self.runs[*run].run >= *since);
+        }
+        // The others stay where they are, since medians name them by their place.
+        past.since = self.runs.iter().take_while(|run| *run.run < *since).count();
+        Cow::Owned(past)
+    }
+
     /// The runs in which a metric had a value, with its median there.
     pub(super) fn medians<'a>(&'a self, metric: &str) -> impl Iterator<Item = (&'a PastRun, f64)> {
         let medians = self.medians.get(metric).map_or(&[][..], Vec::as_slice);
@@ -103,12 +121,12 @@ impl Past {
 
     /// All runs.
     pub(super) fn runs(&self) -> &[PastRun] {
-        &self.runs
+        &self.runs[self.since..]
     }
 }
 
 impl PastRun {
-    fn of(processes: &[Process]) -> Self {
+    fn of(run: &RunId, processes: &[Process]) -> Self {
         let median = |read: &dyn Fn(&Process) -> Option<f64>| {
             let mut values = Vec::with_capacity(processes.len());
             for process in processes {
@@ -119,6 +137,7 @@ impl PastRun {
         let blocks =
             |read: fn(&crate::record::Blocks) -> f64| median(&|process| process.blocks.as_ref().map(read));
         Self {
+            run: run.to_string(),
             cpu: blocks(|blocks| blocks.cpu[0]),
             work: [
                 blocks(|blocks| blocks.elements).unwrap_or(0.0),

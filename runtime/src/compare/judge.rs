@@ -9,7 +9,8 @@ use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
-    Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row, Tendency, Verdict,
+    Accepted, Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row,
+    Tendency, Verdict,
 };
 use crate::device::on_all_processors;
 use crate::metric::Direction;
@@ -37,7 +38,10 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         counts: Counts::default(),
     };
     if comparison.refused.is_none() {
-        comparison.rows = rows(baseline, candidate, history, policy);
+        let machine = manifest.environment.machine_id();
+        let mut policy = policy.clone();
+        policy.accepted.retain(|one| one.belongs(&manifest.suite, &machine) && one.came_after(baseline));
+        comparison.rows = rows(baseline, candidate, history, &policy);
         comparison.counts = Counts::of(&comparison.rows);
         if comparison.counts.weighed() == 0 {
             comparison.refused = Some(Refusal::NothingCompared);
@@ -133,7 +137,12 @@ fn row(
     }
     match unlike(before, after) {
         Some(why) => incomparable(why),
-        None => Some(weighed(Sides { before, after, past: history.past(&after.id) }, revision, policy)),
+        None => {
+            // How far figures wandered is known of the runs that have what was accepted.
+            let since = Accepted::find(&policy.accepted, &after.id, &after.headline);
+            let past = history.past(&after.id).map(|past| past.since(since.map(|one| one.run.as_str())));
+            Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
+        }
     }
 }
 
@@ -199,7 +208,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let mut all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
+    let mut all: Vec<Weighed<'_>> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
     let judged = all.iter_mut().map(|weighed| (weighed.change.metric.as_str(), &mut weighed.judgement));
     let explained: Vec<String> = hold_against_cycles(judged).into_iter().map(str::to_owned).collect();
     for weighed in all.iter_mut().filter(|weighed| explained.contains(&weighed.change.metric)) {
@@ -207,26 +216,28 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         weighed.doubts.clock = true;
     }
 
-    let gated = |weighed: &&Weighed| {
+    let gated = |weighed: &&Weighed<'_>| {
         let metric = &weighed.change.metric;
         *metric == after.headline || policy.gates(&after.id.scenario, metric)
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
-    let own = |weighed: &Weighed| weighed.change.metric == after.headline;
-    let rank = |weighed: &Weighed| weighed.judgement.as_ref().map(Judgement::rank);
+    let own = |weighed: &Weighed<'_>| weighed.change.metric == after.headline;
+    let rank = |weighed: &Weighed<'_>| weighed.judgement.as_ref().map(Judgement::rank);
     let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
     let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
     let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
     if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
-        let Weighed { change, tolerance, values, doubts, .. } = weighed;
+        let Weighed { change, tolerance, values, doubts, accepted, .. } = weighed;
         row.verdict = judgement.verdict.clone();
         row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
         row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
+        row.accepted = accepted.map(|one| one.worse_by);
+        row.marks.extend(accepted.map(|_| Mark::Accepted));
         row.marks.extend(values.by_cpu.then_some(Mark::ByCpuClock));
         row.marks.extend(values.undelayed.then_some(Mark::Undelayed));
         row.marks.extend(values.yardstick.map(|_| Mark::ByYardstick));
@@ -244,7 +255,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
 }
 
 /// What would make an inconclusive case decidable.
-fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
+fn advice(weighed: &Weighed<'_>, revision: Option<&str>) -> String {
     let [before, after] = &weighed.values.sides;
     let first = if before.len().min(after.len()) < LEAST {
         format!("measure both sides with `--repeats {LEAST}` or more")

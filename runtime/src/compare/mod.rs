@@ -5,6 +5,7 @@
 //! file is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
 //! have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine one.
 
+mod accepted;
 mod across;
 mod change;
 mod clock;
@@ -20,6 +21,7 @@ mod tolerance;
 mod values;
 mod verdict;
 
+pub use accepted::Accepted;
 pub use across::{Class, Place, Ratio, STRONGER, WEAKER, rank};
 pub use change::{MetricChange, Tendency};
 pub use comparison::{

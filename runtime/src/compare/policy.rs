@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::Effect;
+use super::{Accepted, Effect};
 use crate::json;
 use crate::plan::{CaseId, nearest};
 use crate::registry::Point;
@@ -38,6 +38,9 @@ pub struct Policy {
     pub gate: Gate,
     /// What holds for some, by id.
     pub scenarios: BTreeMap<String, Gate>,
+    /// What was accepted of the suite that is judged, on its machine, since its baseline.
+    #[serde(default)]
+    pub accepted: Vec<Accepted>,
 }
 
 /// What gates, and from where on. What is not set is taken from the level above, then from the defaults.

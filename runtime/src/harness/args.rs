@@ -54,6 +54,7 @@ pub(super) struct Args {
     pub(super) versus_adapter: Option<String>,
     pub(super) inject: Option<f64>,
     pub(super) comparison: Option<String>,
+    pub(super) accepted: Option<String>,
     pub(super) threshold: Option<f64>,
     pub(super) inconclusive_passes: Option<bool>,
     pub(super) allow_different_machine: bool,
@@ -213,6 +214,7 @@ impl Args {
             "versus-adapter" => self.versus_adapter = Some(value),
             "inject" => self.inject = Some(crate::bencher::read_share(&value).map_err(UsageError)?),
             "comparison" => self.comparison = Some(value),
+            "accepted" => self.accepted = Some(value),
             "threshold" => self.threshold = Some(percent(flag, &value)?),
             "noise-threshold" => self.threshold = Some(share(flag, &value)?),
             "inconclusive" => {

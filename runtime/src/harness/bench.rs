@@ -1,13 +1,13 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
 use crate::bencher::{Budget, INJECT, draw_epoch};
-use crate::compare::{Comparison, Policy, judge};
+use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
@@ -311,12 +311,30 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
         }
         None => Policy::default(),
     };
+    // A duel is with whatever its caller says: what was accepted since then, the caller knows.
+    let is_duel = args.versus.is_some() || args.versus_adapter.is_some();
+    let accepted = match &args.accepted {
+        Some(file) => Some(PathBuf::from(file)),
+        None => {
+            Some(Layout::accepted_file(&context.suite.workspace())).filter(|file| !is_duel && file.exists())
+        }
+    };
+    let accepted = accepted.map_or_else(|| Ok(Vec::new()), |file| accepted_in(&file))?;
     Ok(Policy {
+        accepted,
         threshold: args.threshold,
         inconclusive_passes: args.inconclusive_passes.unwrap_or(stated.inconclusive_passes),
         allow_different_machine: args.allow_different_machine,
         ..stated
     })
+}
+
+/// The changes that a file says are accepted.
+fn accepted_in(file: &Path) -> Result<Vec<Accepted>, Error> {
+    let name = file.display().to_string();
+    let text =
+        std::fs::read_to_string(file).map_err(|source| Error::Settings { file: name.clone(), source })?;
+    Ok(Accepted::read(&text).map_err(|why| plan::Error::Settings { file: name, why })?)
 }
 
 /// The exit code of the measuring alone.

@@ -35,7 +35,7 @@ struct Pair<'a> {
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
     let Context { suite, args, terminal, .. } = context;
-    let policy = policy(context, registry)?; // a mistake in the settings costs no duel
+    let mut policy = policy(context, registry)?; // a mistake in the settings costs no duel
     if args.dry_run {
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
@@ -63,6 +63,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     // Before anything is measured: the load is that of the machine and not of the duel, and the commit the one that ran.
     let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     environment.add_device(&device);
+    let machine = environment.machine_id();
+    policy.accepted.retain(|one| one.belongs(&suite.name(), &machine));
     let now = now();
     let id = run_id(now);
     let scratch = duels.scratch(&id)?;
@@ -125,7 +127,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
             return Err(Stop::Interrupted);
         }
         terminal.remark(&format!("confirming {}", pair.candidate.id));
-        again(&task, pair, !task.seed ^ row as u64)
+        again(&task, pair, &policy, !task.seed ^ row as u64)
     });
 
     let mut comparison = Comparison {
@@ -211,14 +213,14 @@ fn fight(
 ) -> Result<CaseDuel, Stop> {
     let cases = [&pair.baseline, &pair.candidate.id];
     let verified = verify(task, pair)?;
-    let mut duel = CaseDuel::default();
+    let mut duel = CaseDuel::new(&pair.candidate.id, policy);
     let mut iterations = None;
     let mut random = SplitMix64::new(seed);
     let offset = random.draw() as u32 >> 8;
     while !duel.is_decided(&pair.candidate.id, policy) {
         let round = task.round(cases, offset + duel.rounds() as u32, &mut iterations, &verified)?;
         add(&mut duel, examine(pair, &verified, round)?)?;
-        if duel.rounds() % 8 == 0 && !duel.is_decided(&pair.candidate.id, policy) {
+        if duel.rounds().is_multiple_of(8) && !duel.is_decided(&pair.candidate.id, policy) {
             said(format!("{} rounds, not decided yet", duel.rounds()));
         }
     }
@@ -269,9 +271,9 @@ fn examine(pair: &Pair<'_>, verified: &Verified, round: Round) -> Result<Round, 
 }
 
 /// One case with a new seed: all rounds, whatever they say.
-fn again(task: &Duel<'_>, pair: &Pair<'_>, seed: u64) -> Result<CaseDuel, Stop> {
+fn again(task: &Duel<'_>, pair: &Pair<'_>, policy: &Policy, seed: u64) -> Result<CaseDuel, Stop> {
     let verified = verify(task, pair)?;
-    let mut duel = CaseDuel::default();
+    let mut duel = CaseDuel::new(&pair.candidate.id, policy);
     let mut iterations = None;
     let offset = SplitMix64::new(seed).draw() as u32 >> 8;
     while duel.rounds() < CaseDuel::MOST_ROUNDS {

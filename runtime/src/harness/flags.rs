@@ -159,6 +159,12 @@ pub(super) const FLAGS: &[Flag] = &[
         "plant a slowdown on this side of a duel: 0.02 repeats 2 % of the iterations",
     ),
     flag("comparison", Some("FILE"), Compare, "also write the comparison to this file, as JSON"),
+    flag(
+        "accepted",
+        Some("FILE"),
+        Compare,
+        "changes that were accepted (default benches/accepted.toml; none in a duel)",
+    ),
     flag("allow-different-machine", None, Compare, "compare although the baseline is from another machine"),
     flag("list", None, Show, "print the cases and run nothing"),
     flag("list-metrics", None, Show, "print every metric with unit and direction"),

@@ -141,6 +141,11 @@ impl Layout {
         self.data.join("rebuilds")
     }
 
+    /// Duels between commits that were measured to have their history.
+    pub fn backfill(&self) -> PathBuf {
+        self.data.join("backfill")
+    }
+
     /// What calibrations found.
     pub fn calibrations(&self) -> PathBuf {
         self.data.join("calibration")
@@ -154,6 +159,11 @@ impl Layout {
     /// The list of cases that every suite of a workspace must find.
     pub fn lock_file(workspace: &Path) -> PathBuf {
         workspace.join("benches").join("scenarios.lock")
+    }
+
+    /// The changes that were accepted in a workspace.
+    pub fn accepted_file(workspace: &Path) -> PathBuf {
+        workspace.join("benches").join("accepted.toml")
     }
 
     /// All baselines that are committed with the workspace, if there is one.

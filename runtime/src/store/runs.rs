@@ -295,7 +295,7 @@ impl Runs {
             if run.id == baseline.run {
                 history.add_promoted(baseline); // it has been read already
             } else if let Ok(run) = self.load(&run.id) {
-                run.cases.iter().for_each(|case| history.add(case));
+                run.cases.iter().for_each(|case| history.add(&run.manifest.id, case));
             }
         }
         Ok(history)

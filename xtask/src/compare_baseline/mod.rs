@@ -4,7 +4,7 @@ pub(crate) mod details;
 mod github;
 mod json;
 mod markdown;
-pub(crate) mod rebuild;
+mod rebuild;
 mod summary_line;
 mod text;
 
@@ -14,10 +14,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{
-    BaselineName, Comparison, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
+    BaselineName, Comparison, Layout, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
 };
 
 use crate::cli::{CompareBaseline, Format, Inconclusive};
+use crate::history::accept;
 use crate::lock;
 use crate::pick;
 use crate::place::Place;
@@ -158,14 +159,15 @@ fn judge_all(
     Ok(judged)
 }
 
-/// What the workspace's settings say of the gate.
+/// What the workspace's settings say of the gate, and what was accepted.
 pub(crate) fn stated_policy(place: &Place) -> Result<Policy> {
     let file = place.root.join(".config").join("weighbridge.toml");
-    match fs::read_to_string(&file) {
-        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Policy::default()),
-        Err(error) => Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    }
+    let stated = match fs::read_to_string(&file) {
+        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
+        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
+    };
+    Ok(Policy { accepted: accept::read(&Layout::accepted_file(&place.root))?, ..stated })
 }
 
 /// The same, and the arguments over it.

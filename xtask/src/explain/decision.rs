@@ -99,7 +99,10 @@ fn said(row: &Row) -> String {
         let [estimate, low, high] = [effect.estimate, effect.low, effect.high].map(quantity::change);
         format!(", {} {estimate} ({low} to {high}; more is worse)", row.metric)
     });
-    format!("{}{effect}", row.verdict)
+    let accepted = row.accepted.map_or_else(String::new, |share| {
+        format!("; on top of {}, which was accepted", quantity::change(share))
+    });
+    format!("{}{effect}{accepted}", row.verdict)
 }
 
 fn which_clock(row: &Row, rounds: &Rounds) -> String {

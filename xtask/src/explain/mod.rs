@@ -5,17 +5,14 @@ mod decision;
 mod ledger;
 mod samples;
 
-use std::fs;
-use std::io::ErrorKind;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device};
 
 use crate::cli::Explain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{compare_baseline, pick, show, stop};
+use crate::{compare_baseline, duels, pick, show, stop};
 
 const FITS: &str = "a String takes all that is written";
 
@@ -126,27 +123,8 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
 
 /// The newest duel that has a row of the case.
 fn last_duel(place: &Place, case: &CaseId, remarks: &mut Vec<String>) -> Result<Option<Comparison>> {
-    let folder = place.layout.duels();
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("failed to list `{}`", folder.display())),
-    };
-    // Named by when they began: the newest is the last by name.
-    let files = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
-    files.sort();
-    for file in files.into_iter().rev() {
-        let read = fs::read(&file).map_err(anyhow::Error::from);
-        match read.and_then(|text| Ok(serde_json::from_slice::<Comparison>(&text)?)) {
-            Ok(comparison) if comparison.rows.iter().any(|row| row.case == *case) => {
-                return Ok(Some(comparison));
-            }
-            Ok(_) => {}
-            Err(error) => remarks.push(format!("warning: passed over `{}`: {error}", file.display())),
-        }
-    }
-    Ok(None)
+    let has = |duel: &Comparison| duel.rows.iter().any(|row| row.case == *case);
+    Ok(duels::newest_first(place, remarks)?.find(has))
 }
 
 /// The baseline of the run's suite and machine that was promoted from the newest run other than this one.

@@ -19,16 +19,15 @@ mod readers;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{CaseRecord, Repeat, RunRecord};
 
 use crate::place::Place;
 use crate::said::Said;
-use crate::{pick, stop};
+use crate::{pick, stop, whole};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -208,7 +207,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
         Wrote::Text(text) => match &args.out {
             None => said.text = text,
             Some(file) => {
-                replace(file, text.as_bytes())?;
+                whole::write(file, text.as_bytes())?;
                 said.text = format!("{} is written\n", file.display());
             }
         },
@@ -218,7 +217,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
                 // Names come from records: none of them may lead out of the folder.
                 let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
                 anyhow::ensure!(is_below, "`{}` is no path below a folder", path.display());
-                replace(&folder.join(path), bytes)?;
+                whole::write(&folder.join(path), bytes)?;
             }
             said.text = format!("{} files are written below {}\n", files.len(), folder.display());
         }
@@ -226,20 +225,6 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
         Wrote::Skipped(why) => said.text = format!("skipped: {why}\n"),
     }
     Ok(said)
-}
-
-/// Writes a file beside its place and renames it: a reader that looks meanwhile sees all of it or nothing.
-fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || {
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut beside = file.as_os_str().to_owned();
-        beside.push(".partial");
-        fs::write(&beside, bytes)?;
-        fs::rename(&beside, file)
-    };
-    write().with_context(|| format!("failed to write `{}`", file.display()))
 }
 
 /// A name that may stand in a path.

@@ -1,5 +1,6 @@
 //! What is exported, read by those that it is made for.
 
+use std::fs;
 use std::process::Command;
 
 use needs::Need;

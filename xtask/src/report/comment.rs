@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
     let mut said = Said::fine("");
     let text = match args.duel {
         true => {
-            let duels = view::duels(place, args.suite.as_deref())?;
+            let duels = view::last_duels(place, args.suite.as_deref())?;
             let told: Vec<Told<'_>> = duels
                 .iter()
                 .map(|comparison| Told {

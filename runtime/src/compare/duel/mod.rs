@@ -13,7 +13,7 @@ use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Mark, Row};
 use super::rule::{Judgement, unsteady};
-use super::{MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{Accepted, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
 use crate::metric::{Course, Direction, Reading, Unit};
 use crate::plan::CaseId;
@@ -24,6 +24,8 @@ use crate::stats;
 /// The rounds of one case, as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct CaseDuel {
+    /// What was accepted of the case's metrics: it is taken off the rounds.
+    accepted: Vec<Accepted>,
     work: [PerIteration; 2],
     blocks: Vec<Condensed>,
     repeats: [Vec<Repeat>; 2],
@@ -71,6 +73,13 @@ struct Series {
 }
 
 impl CaseDuel {
+    /// A duel of this case without a round yet.
+    pub fn new(case: &CaseId, policy: &Policy) -> Self {
+        let case = case.to_string();
+        let accepted = policy.accepted.iter().filter(|one| one.case == case).cloned().collect();
+        Self { accepted, ..Self::default() }
+    }
+
     /// Takes in a round.
     pub fn add(&mut self, round: Round) {
         match round {
@@ -132,6 +141,9 @@ impl CaseDuel {
             row.metric.clone_from(&all[at].name);
             let clock = explained.contains(&all[at].name.as_str());
             row.rounds = Some(Rounds { clock, ..self.summary(&all[at]) });
+            row.accepted =
+                self.accepted.iter().find(|one| one.metric == all[at].name).map(|one| one.worse_by);
+            row.marks.extend(row.accepted.map(|_| Mark::Accepted));
             if let Some(judgement) = &judged[at] {
                 row.verdict = judgement.verdict.clone();
                 row.effect = judgement.effect;
@@ -216,7 +228,13 @@ impl CaseDuel {
     }
 
     fn series(&self) -> Vec<Series> {
-        if self.repeats[0].is_empty() { self.block_series() } else { self.repeat_series() }
+        let mut all = if self.repeats[0].is_empty() { self.block_series() } else { self.repeat_series() };
+        for one in &self.accepted {
+            for series in all.iter_mut().filter(|series| series.name == one.metric) {
+                series.shifts.iter_mut().for_each(|shift| *shift -= one.shift());
+            }
+        }
+        all
     }
 
     fn block_series(&self) -> Vec<Series> {

@@ -110,6 +110,35 @@ fn a_regression_stands_only_if_fresh_rounds_confirm_it() {
     assert!(matches!(row.verdict, Verdict::Inconclusive(_)), "no fresh rounds confirm nothing");
 }
 
+#[test]
+fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
+    let accepted = Accepted {
+        suite: "toy/suite".into(),
+        case: id().to_string(),
+        metric: "wall_time".into(),
+        machine: "any".into(),
+        worse_by: 0.05,
+        run: "20260102-000000-000001".into(),
+        because: "it is worth it".into(),
+    };
+    let policy = Policy { accepted: vec![accepted], ..Policy::default() };
+    let fought = |time: f64| {
+        let mut random = SplitMix64::new(1);
+        let mut duel = CaseDuel::new(&id(), &policy);
+        for _ in 0..CaseDuel::MOST_ROUNDS {
+            duel.add(round([PLAIN, timed(time)], &mut random));
+        }
+        duel
+    };
+    for (time, expected) in [(1.05, "Unchanged"), (1.05 * 1.05, "Regressed"), (1.0, "Improved")] {
+        let row = fought(time).row(&id(), &policy);
+        assert_eq!((row.verdict.name(), row.accepted), (expected, Some(0.05)), "{time}");
+    }
+    let mut row = fought(1.05 * 1.05).row(&id(), &policy);
+    confirm(&mut [Candidate { row: &mut row, fresh: fought(1.05) }], &policy);
+    assert!(matches!(row.verdict, Verdict::Inconclusive(_)), "what was accepted confirms nothing: {row:?}");
+}
+
 /// A whole repeat with these samples in microseconds.
 fn repeat(samples: &[u64]) -> Repeat {
     let seen = Observation {

@@ -2,9 +2,9 @@
 
 use super::fixture::{case, metric, run};
 use super::*;
-use crate::compare::{Gate, GateOutcome, Tendency};
+use crate::compare::{Accepted, Gate, GateOutcome, Tendency};
 use crate::metric::{Course, Reading, Unit};
-use crate::record::{Blocks, Process};
+use crate::record::{Blocks, Process, RunId};
 use crate::stats::SplitMix64;
 
 /// A body on a machine: what stays the same between its processes.
@@ -79,7 +79,7 @@ fn gating(metrics: &[&str]) -> Policy {
 fn days(slow: &[f64]) -> History {
     let mut history = History::default();
     for (at, slow) in slow.iter().enumerate() {
-        history.add(&measured(Body { slow: *slow, ..BODY }, 7, 100 + at as u64));
+        history.add(&RunId::new(3, 0), &measured(Body { slow: *slow, ..BODY }, 7, 100 + at as u64));
     }
     history
 }
@@ -346,4 +346,56 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
         &Policy { gate: Gate { detectable: Some(0.01), ..Gate::default() }, ..Policy::default() },
     );
     assert_eq!(blunt.outcome(&policy), GateOutcome::Inconclusive, "{blunt:?}");
+}
+
+/// What was accepted of the time of the case, in the run of this number.
+fn accepted(worse_by: f64, number: u32) -> Policy {
+    let of = run(number, vec![]);
+    let accepted = Accepted {
+        suite: of.manifest.suite.clone(),
+        case: case("A", &[]).id.to_string(),
+        metric: "wall_time".into(),
+        machine: of.manifest.environment.machine_id().to_string(),
+        worse_by,
+        run: of.manifest.id.to_string(),
+        because: "it is worth it".into(),
+    };
+    Policy { threshold: Some(0.03), accepted: vec![accepted], ..Policy::default() }
+}
+
+#[test]
+fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
+    let slower = |times: f64| measured(Body { cpu: BODY.cpu * times, ..BODY }, 7, 2);
+    let judge =
+        |times, policy: &Policy| judged(measured(BODY, 7, 1), slower(times), &History::default(), policy);
+    let policy = accepted(0.10, 2);
+    let row = judge(1.10, &policy);
+    assert_eq!((row.verdict, row.accepted), (Verdict::Unchanged, Some(0.10)));
+    assert!(row.marks.contains(&Mark::Accepted));
+    let row = judge(1.10 * 1.05, &policy);
+    assert_eq!(row.verdict, Verdict::Regressed);
+    assert!((row.effect.unwrap().estimate - 0.05).abs() < 0.01, "only what is new");
+    assert_eq!(judge(1.0, &policy).verdict, Verdict::Improved, "the change is gone again");
+    // A baseline that was measured later has the change in it.
+    let row = judge(1.10, &accepted(0.10, 0));
+    assert_eq!((row.verdict, row.accepted), (Verdict::Regressed, None));
+    // Of another metric nothing was accepted.
+    let mut other = accepted(0.10, 2);
+    other.accepted[0].metric = "minor_faults".into();
+    assert_eq!(judge(1.10, &other).verdict, Verdict::Regressed);
+}
+
+#[test]
+fn runs_from_before_an_accepted_change_do_not_say_how_far_its_figures_wander() {
+    let mut history = History::default();
+    for number in 3..9 {
+        let times = if number < 6 { 1.0 } else { 1.5 };
+        let id = run(number, vec![]).manifest.id;
+        history.add(&id, &measured(Body { cpu: BODY.cpu * times, ..BODY }, 7, 100 + u64::from(number)));
+    }
+    let after = || measured(Body { cpu: BODY.cpu * 1.5, ..BODY }, 7, 2);
+    let row = |policy: &Policy| judged(measured(BODY, 7, 1), after(), &history, policy);
+    let since = Policy { threshold: None, ..accepted(0.5, 6) };
+    assert_eq!(row(&since).tolerance.unwrap().runs, 3);
+    assert_eq!(row(&Policy::default()).tolerance.unwrap().runs, 6);
 }

@@ -4,7 +4,7 @@ use super::fixture::{case, labelled, metric, run};
 use super::*;
 use crate::compare::{FactKind, GateOutcome, Tendency};
 use crate::metric::Unit;
-use crate::record::Estimate;
+use crate::record::{Estimate, RunId};
 
 const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
 
@@ -69,7 +69,7 @@ fn the_history_of_the_machine_widens_the_tolerance_unless_it_was_set() {
     let judged = |medians: &[f64], threshold: Option<f64>| {
         let mut history = History::default();
         for median in medians {
-            history.add(&case("A", &[*median]));
+            history.add(&RunId::new(3, 0), &case("A", &[*median]));
         }
         let policy = Policy { threshold, ..Policy::default() };
         let comparison = judge(&baseline, &after, &history, &policy);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use weighbridge::data::{ChangePoint, Direction, MetricRecord, RunRecord, Unit, change_points};
 
 use super::{Material, commit};
-use crate::trend;
+use crate::history;
 
 /// A case from run to run, the oldest first, the shown run last.
 pub(crate) struct Series<'a> {
@@ -52,7 +52,7 @@ pub(super) fn series(material: &Material) -> Vec<Series<'_>> {
         }
         if commits.len() > 1 {
             let values: Vec<f64> = commits.iter().map(|commit| commit.median).collect();
-            let changes = change_points(&values, trend::CHANGE);
+            let changes = change_points(&values, history::CHANGE);
             let MetricRecord { name: metric, unit, direction, .. } = metric;
             series.push(Series { case: at, metric, unit, direction: *direction, commits, changes });
         }

@@ -1,16 +1,15 @@
 //! Reads from the data directory what a page shows.
 
-use std::fs;
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use weighbridge::data::{
     Baseline, CaseRecord, Comparison, History, RunId, RunManifest, RunRecord, RunStatus, Runs, judge,
 };
 
 use super::{Detail, Room};
 use crate::place::Place;
-use crate::{compare_baseline, explain, trend};
+use crate::{compare_baseline, duels, explain, history};
 
 /// How many earlier runs are looked at: as many as a comparison takes for what is noise.
 const PAST: usize = 20;
@@ -109,7 +108,7 @@ fn hold(
 ) -> Result<Against> {
     let mut history = History::default();
     for earlier in past.iter().filter(|earlier| History::belongs(&earlier.manifest, baseline)) {
-        earlier.cases.iter().for_each(|case| history.add(case));
+        earlier.cases.iter().for_each(|case| history.add(&earlier.manifest.id, case));
     }
     let policy = compare_baseline::stated_policy(place)?;
     let comparison = judge(baseline, run, &history, &policy);
@@ -121,7 +120,7 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
     let most = PAST.min(MOST / run.cases.len().max(1));
     let mut found = Vec::new();
     for manifest in runs.list()?.runs {
-        if !is_before(&manifest, &run.manifest) || !trend::around(&manifest, &run.manifest).is_empty() {
+        if !is_before(&manifest, &run.manifest) || !history::around(&manifest, &run.manifest).is_empty() {
             continue;
         }
         if found.len() == most {
@@ -145,24 +144,17 @@ fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
 
 /// The newest duel of the run's suite that shares a case with it.
 fn last_duel(place: &Place, run: &RunRecord) -> Result<Option<Comparison>> {
-    let duels = duels(place, Some(&run.manifest.suite))?;
+    let duels = last_duels(place, Some(&run.manifest.suite))?;
     let shares =
         |duel: &Comparison| duel.rows.iter().any(|row| run.cases.iter().any(|case| case.id == row.case));
     Ok(duels.into_iter().find(shares))
 }
 
 /// The newest duel of every suite, or of one.
-pub(crate) fn duels(place: &Place, suite: Option<&str>) -> Result<Vec<Comparison>> {
-    let Ok(entries) = fs::read_dir(place.layout.duels()) else { return Ok(Vec::new()) };
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
-    // Named by when they began: the newest is the last by name.
-    files.sort();
+pub(crate) fn last_duels(place: &Place, suite: Option<&str>) -> Result<Vec<Comparison>> {
     let mut found: Vec<Comparison> = Vec::new();
-    for file in files.into_iter().rev() {
-        let text = fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?;
-        // `explain` tells of one that is damaged; here the others are enough.
-        let Ok(duel) = serde_json::from_slice::<Comparison>(&text) else { continue };
+    // `explain` tells of one that is damaged; here the others are enough.
+    for duel in duels::newest_first(place, &mut Vec::new())? {
         let is_new = !found.iter().any(|newer| newer.suite == duel.suite);
         if is_new && suite.is_none_or(|suite| suite == duel.suite) {
             found.push(duel);

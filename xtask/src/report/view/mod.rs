@@ -18,7 +18,7 @@ pub(crate) use curve::Curve;
 pub(crate) use detail::{Detail, Room, clip};
 pub(crate) use group::Group;
 pub(crate) use history::Series;
-pub(crate) use load::{Against, Material, duels, load};
+pub(crate) use load::{Against, Material, last_duels, load};
 
 use crate::show;
 

@@ -1,8 +1,15 @@
-//! `runs trend`: what a metric of a case was from commit to commit, and where it changed.
+//! `history`: what a metric of a case was from commit to commit, where it changed, and what lies between. By stored runs, and by
+//! the duels of `backfill`.
+
+pub(crate) mod accept;
+pub(crate) mod backfill;
+pub(crate) mod bisect;
+mod revisions;
 
 use std::fmt::Write;
 
 use anyhow::Result;
+use clap::Args;
 use weighbridge::data::{
     CaseId, Change, ChangePoint, Direction, RunManifest, RunStatus, Unit, change_points, fake_device, median,
     quantile, quantity,
@@ -10,6 +17,7 @@ use weighbridge::data::{
 
 use crate::place::Place;
 use crate::plot::Plot;
+use crate::repository::{self, Repository, short};
 use crate::said::Said;
 use crate::stop;
 use crate::table::Table;
@@ -22,6 +30,25 @@ pub(crate) const CHANGE: Change = Change { level: 0.001, least_length: 3, least_
 
 /// The facts of the software that are of the code, and not around it.
 const OF_THE_CODE: [&str; 3] = ["commit", "branch", "working tree"];
+
+/// As many commits between two runs are listed.
+const MOST_BETWEEN: usize = 20;
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+pub(crate) struct Trend {
+    /// The case, as a table or a listing names it.
+    pub(crate) case: String,
+    /// The metric [default: the one that stands for the case].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// Runs of this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Draw with plain letters.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
 
 /// Runs of one suite and profile in one environment: their figures can be held against each other.
 struct Series<'a> {
@@ -43,13 +70,24 @@ struct Metric {
     direction: Direction,
 }
 
-pub(crate) fn run(
-    place: &Place,
-    typed: &str,
-    metric: Option<&str>,
-    suite: Option<&str>,
-    ascii: bool,
-) -> Result<Said> {
+pub(crate) fn run(args: &Trend, place: &Place) -> Result<Said> {
+    let duels = by_duels(place, args);
+    match by_runs(args, place) {
+        Ok(mut said) => {
+            said.text.push_str(&duels);
+            Ok(said)
+        }
+        // Duels alone are a history as well.
+        Err(error) if !duels.is_empty() => {
+            let text = format!("{}: from commit to commit\n{duels}", args.case);
+            Ok(Said { remarks: vec![format!("note: {error:#}")], ..Said::fine(text) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the runs of the store say.
+fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
     let listing = place.runs().list()?;
     let remarks: Vec<String> = listing
         .broken
@@ -57,21 +95,53 @@ pub(crate) fn run(
         .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
         .collect();
     let meant = |run: &&RunManifest| {
-        run.status == RunStatus::Complete && suite.is_none_or(|suite| run.suite == suite)
+        run.status == RunStatus::Complete && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
     };
     let mut runs: Vec<&RunManifest> = listing.runs.iter().filter(meant).collect();
     runs.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
     if runs.is_empty() {
         return Err(stop::nothing("there is no complete run to follow: make one with `cargo bench`"));
     }
-    let case = case(&runs, typed)?;
-    let (metric, series) = gather(place, &runs, &case, metric)?;
+    let case = case(&runs, &args.case)?;
+    let (metric, series) = gather(place, &runs, &case, args.metric.as_deref())?;
+    let repository = Repository::find(&place.root).ok();
     let mut text = format!("{case}: {} from commit to commit\n", metric.name);
     for (at, one) in series.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| series[before].first);
-        text.push_str(&one.text(before, &metric, ascii));
+        text.push_str(&one.text(before, &metric, args.ascii, repository.as_ref()));
     }
     Ok(Said { remarks, ..Said::fine(text) })
+}
+
+/// What the duels of `backfill` say of the case; nothing where there are none.
+fn by_duels(place: &Place, args: &Trend) -> String {
+    let mut table = Table::new(["commit", "against", "worse by", "verdict"]);
+    let mut steps = backfill::stored(place);
+    if let Ok(repository) = Repository::find(&place.root) {
+        let order = repository.order();
+        steps.sort_by_key(|step| order.iter().position(|id| *id == step.commit));
+    }
+    for step in &steps {
+        let of_suite = |suite: &str| args.suite.as_ref().is_none_or(|wanted| wanted == suite);
+        let comparisons = step.comparisons.iter().filter(|comparison| of_suite(&comparison.suite));
+        for row in comparisons.flat_map(|comparison| &comparison.rows) {
+            if row.case.to_string() == args.case {
+                let commit = repository::Commit { id: step.commit.clone(), subject: step.subject.clone() };
+                let worse = row.effect.map_or_else(|| "-".to_owned(), bisect::interval);
+                table.row([
+                    commit.name(),
+                    short(&step.before).to_owned(),
+                    worse,
+                    row.verdict.name().to_owned(),
+                ]);
+            }
+        }
+    }
+    if table.is_empty() {
+        String::new()
+    } else {
+        format!("\nin turns with the commit before it\n{}", table.text())
+    }
 }
 
 /// The case that is meant, among all that any run planned.
@@ -158,7 +228,13 @@ impl Series<'_> {
         }
     }
 
-    fn text(&self, before: Option<&RunManifest>, metric: &Metric, ascii: bool) -> String {
+    fn text(
+        &self,
+        before: Option<&RunManifest>,
+        metric: &Metric,
+        ascii: bool,
+        repository: Option<&Repository>,
+    ) -> String {
         let show = |value: f64| quantity::show(value, &metric.unit);
         let values: Vec<f64> = self.commits.iter().map(|commit| median(&commit.values)).collect();
         let plot = Plot { low: quantile(&values, 0.0), high: quantile(&values, 1.0), ascii };
@@ -188,6 +264,7 @@ impl Series<'_> {
         for change in &changes {
             // A change lies at the third commit at the earliest.
             let (last, first) = (&self.commits[change.at - 1].name, &self.commits[change.at].name);
+            let between = repository.and_then(|repository| repository.between(last, first).ok());
             writeln!(
                 text,
                 "changed between {last} and {first}: {} to {}, {} (p = {:.4})",
@@ -197,6 +274,13 @@ impl Series<'_> {
                 change.p
             )
             .expect(FITS);
+            let between = between.unwrap_or_default();
+            for commit in between.iter().take(MOST_BETWEEN) {
+                writeln!(text, "  {}", commit.name()).expect(FITS);
+            }
+            if between.len() > MOST_BETWEEN {
+                writeln!(text, "  and {} more", between.len() - MOST_BETWEEN).expect(FITS);
+            }
         }
         if changes.is_empty() {
             let few = if values.len() < 14 { "; fewer than about 14 commits cannot show one" } else { "" };
@@ -246,7 +330,8 @@ mod tests {
     }
 
     fn trend(home: &Home, case: &str, metric: Option<&str>) -> Result<Said> {
-        run(&home.place, case, metric, None, true)
+        let metric = metric.map(str::to_owned);
+        run(&Trend { case: case.to_owned(), metric, suite: None, ascii: true }, &home.place)
     }
 
     #[test]

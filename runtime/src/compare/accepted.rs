@@ -1,0 +1,153 @@
+//! Changes that somebody has accepted: `benches/accepted.toml`. What was accepted is the case's new reference, and what comes
+//! on top of it is judged as ever.
+
+use serde::{Deserialize, Serialize};
+
+use crate::json;
+use crate::plan::CaseId;
+use crate::record::{Baseline, MachineId};
+
+/// What stands for every machine, where an author says so.
+const ANY_MACHINE: &str = "any";
+
+/// A change that somebody has accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Accepted {
+    /// `<package>/<bench target>`.
+    pub suite: String,
+    /// The case, as it is printed.
+    pub case: String,
+    /// The metric that changed.
+    pub metric: String,
+    /// The id of the machine on which it did, or `any`.
+    pub machine: String,
+    /// How much more a unit of work costs since, as a share: 0.08 is 8 % more. Below zero it costs less.
+    pub worse_by: f64,
+    /// The run or the duel that says so. A baseline that was measured later has the change in it.
+    pub run: String,
+    /// Why that is fine.
+    pub because: String,
+}
+
+/// The file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    accepted: Vec<Accepted>,
+}
+
+impl Accepted {
+    /// Reads `benches/accepted.toml`.
+    ///
+    /// # Errors
+    /// What is wrong in its text: unknown keys are named, and values that cannot be.
+    pub fn read(text: &str) -> Result<Vec<Self>, String> {
+        let File { accepted } = json::from_toml(text)?;
+        for one in &accepted {
+            let Self { case, worse_by, .. } = one;
+            if !(*worse_by > -1.0 && worse_by.is_finite()) {
+                return Err(format!("{case}: worse-by is a share above -1, not {worse_by}"));
+            }
+            if one.because.trim().is_empty() {
+                return Err(format!("{case}: `because` says why the change is fine"));
+            }
+            if accepted.iter().filter(|other| other.key() == one.key()).count() > 1 {
+                return Err(format!("{case}: {} is accepted twice on {}", one.metric, one.machine));
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// The text of the file with these in it.
+    ///
+    /// # Errors
+    /// When one cannot be written as TOML.
+    pub fn write(accepted: &[Self]) -> Result<String, String> {
+        let file = File { accepted: accepted.to_vec() };
+        basic_toml::to_string(&file).map_err(|error| error.to_string())
+    }
+
+    /// What may be accepted once: a metric of a case on a machine.
+    pub fn key(&self) -> [&str; 4] {
+        [&self.suite, &self.case, &self.metric, &self.machine]
+    }
+
+    /// Whether it is of this suite on this machine.
+    pub(crate) fn belongs(&self, suite: &str, machine: &MachineId) -> bool {
+        self.suite == suite && (self.machine == machine.as_str() || self.machine == ANY_MACHINE)
+    }
+
+    /// Whether a baseline is from before the change: ids of runs begin with when they began.
+    pub(super) fn came_after(&self, baseline: &Baseline) -> bool {
+        self.run.as_str() > baseline.run.as_str()
+    }
+
+    /// How much worse it made the metric, as a logarithm.
+    pub(super) fn shift(&self) -> f64 {
+        self.worse_by.ln_1p()
+    }
+
+    /// The one of a metric of a case.
+    pub(super) fn find<'a>(all: &'a [Self], case: &CaseId, metric: &str) -> Option<&'a Self> {
+        if all.is_empty() {
+            return None; // most often, and the name of a case costs something
+        }
+        let case = case.to_string();
+        all.iter().find(|one| one.case == case && one.metric == metric)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> Accepted {
+        Accepted {
+            suite: "toy/suite".into(),
+            case: "SORT-1/len=1000/stable".into(),
+            metric: "wall_time".into(),
+            machine: "abc".into(),
+            worse_by: 0.083,
+            run: "20260102-000000-000001".into(),
+            because: "it checks its \"input\"\nnow".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let all = [one(), Accepted { machine: ANY_MACHINE.into(), ..one() }];
+        let text = Accepted::write(&all).unwrap();
+        assert!(text.starts_with("[[accepted]]\n"), "{text}");
+        assert_eq!(Accepted::read(&text).unwrap(), all);
+        assert_eq!(Accepted::read("").unwrap(), []);
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_is_refused_by_name() {
+        let wrong = |change: fn(&mut Accepted)| {
+            let mut changed = one();
+            change(&mut changed);
+            Accepted::read(&Accepted::write(&[changed]).unwrap()).unwrap_err()
+        };
+        assert!(
+            wrong(|one| one.worse_by = -1.0).contains("SORT-1/len=1000/stable: worse-by is a share above -1")
+        );
+        assert!(wrong(|one| one.because = " ".into()).contains("`because` says why"));
+        let twice = Accepted::write(&[one(), one()]).unwrap();
+        assert!(Accepted::read(&twice).unwrap_err().contains("wall_time is accepted twice on abc"));
+        let unknown = Accepted::write(&[one()]).unwrap() + "worse = 1\n";
+        assert!(Accepted::read(&unknown).unwrap_err().contains("worse"));
+    }
+
+    #[test]
+    fn it_is_of_one_suite_and_one_machine_or_any() {
+        let machine = |id: &str| id.parse::<MachineId>().unwrap();
+        let (own, other) = (machine("m-0123456789ab"), machine("m-ba9876543210"));
+        let one = Accepted { machine: own.to_string(), ..one() };
+        assert!(one.belongs("toy/suite", &own));
+        assert!(!one.belongs("toy/suite", &other) && !one.belongs("toy/other", &own));
+        assert!(Accepted { machine: ANY_MACHINE.into(), ..one }.belongs("toy/suite", &other));
+    }
+}

@@ -1,0 +1,158 @@
+//! `backfill`: every commit of a range in turns with the one before it. What was measured is kept, so that a second start goes on
+//! where the first one ended.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use weighbridge::data::{Comparison, Verdict, quantity};
+
+use super::revisions::{Fought, Revisions};
+use crate::place::Place;
+use crate::repository::{Commit, Repository, short};
+use crate::said::Said;
+use crate::table::Table;
+use crate::{stop, whole};
+
+/// Arguments of `backfill`.
+#[derive(Debug, Args)]
+pub(crate) struct Backfill {
+    /// The commits after FROM up to TO: `v1.0..HEAD`.
+    #[arg(value_name = "FROM..TO")]
+    pub(crate) range: String,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Arguments for the bench programs: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS")]
+    pub(crate) bench_args: Vec<String>,
+}
+
+/// A commit beside the one before it, as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// The commit before it, in full.
+    pub(crate) before: String,
+    /// The commit, in full.
+    pub(crate) commit: String,
+    /// The first line of its message.
+    pub(crate) subject: String,
+    /// What the bench programs were given.
+    pub(crate) arguments: Vec<String>,
+    /// A comparison for each suite.
+    pub(crate) comparisons: Vec<Comparison>,
+    /// Why there is none.
+    pub(crate) unusable: Option<String>,
+}
+
+pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
+    let (from, to) = args
+        .range
+        .split_once("..")
+        .filter(|(from, to)| !from.is_empty() && !to.is_empty() && !to.starts_with('.'))
+        .ok_or_else(|| stop::usage(format!("`{}` is no range: name it as FROM..TO", args.range)))?;
+    let repository = Repository::find(&place.root)?;
+    let (from, to) = (repository.commit(from)?, repository.commit(to)?);
+    let commits = repository.between(&from, &to)?;
+    if commits.is_empty() {
+        return Err(stop::usage(format!("there is no commit in {}", args.range)));
+    }
+    let revisions =
+        Revisions { repository: &repository, place, suite: args.suite.as_deref(), flags: &args.bench_args };
+    let mut before = Commit { subject: repository.subject(&from)?, id: from };
+    let mut steps = Vec::new();
+    let mut kept = 0;
+    for (at, commit) in commits.iter().enumerate() {
+        let file = file(place, &before, commit, args);
+        let step = match read(&file) {
+            Some(step) => {
+                kept += 1;
+                step
+            }
+            None => {
+                eprintln!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name());
+                let (comparisons, unusable) = match revisions.duel(&before, commit, &[])? {
+                    Fought::Compared(comparisons) => (comparisons, None),
+                    Fought::Unusable(why) => (Vec::new(), Some(why)),
+                };
+                let step = Step {
+                    before: before.id.clone(),
+                    commit: commit.id.clone(),
+                    subject: commit.subject.clone(),
+                    arguments: args.bench_args.clone(),
+                    comparisons,
+                    unusable,
+                };
+                whole::write(&file, &serde_json::to_vec(&step)?)?;
+                step
+            }
+        };
+        steps.push(step);
+        before = commit.clone();
+    }
+    let mut said = Said::fine(told(&steps));
+    if kept > 0 {
+        said.remarks.push(format!("note: {kept} of {} commits were measured before", commits.len()));
+    }
+    Ok(said)
+}
+
+/// Where a step is kept: by both commits and what was asked.
+fn file(place: &Place, before: &Commit, commit: &Commit, args: &Backfill) -> PathBuf {
+    let mut hash = DefaultHasher::new();
+    (&args.suite, &args.bench_args).hash(&mut hash);
+    let name = format!("{}-{}-{:08x}.json", short(&before.id), short(&commit.id), hash.finish() as u32);
+    place.layout.backfill().join(name)
+}
+
+fn read(file: &Path) -> Option<Step> {
+    // What cannot be read is measured again.
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}
+
+/// Every step that is kept.
+pub(super) fn stored(place: &Place) -> Vec<Step> {
+    let Ok(entries) = fs::read_dir(place.layout.backfill()) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|end| end == "json"))
+        .filter_map(|file| read(file))
+        .collect()
+}
+
+/// A line for each change, and for each commit without one.
+fn told(steps: &[Step]) -> String {
+    let mut table = Table::new(["commit", "case", "worse by", "verdict"]);
+    for step in steps {
+        let name = Commit { id: step.commit.clone(), subject: step.subject.clone() }.name();
+        if let Some(why) = &step.unusable {
+            table.row([name, "-".to_owned(), "-".to_owned(), why.clone()]);
+            continue;
+        }
+        let rows = || step.comparisons.iter().flat_map(|comparison| &comparison.rows);
+        let changed = |verdict: &Verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
+        let mut none = true;
+        for row in rows().filter(|row| changed(&row.verdict)) {
+            none = false;
+            let worse = row.effect.map_or_else(String::new, |effect| quantity::change(effect.estimate));
+            table.row([name.clone(), row.case.to_string(), worse, row.verdict.name().to_owned()]);
+        }
+        if none {
+            let count = |name: &str| rows().filter(|row| row.verdict.name() == name).count();
+            let (unchanged, undecided) = (count("Unchanged"), count("Inconclusive"));
+            table.row([
+                name,
+                "-".to_owned(),
+                "-".to_owned(),
+                format!("{unchanged} unchanged, {undecided} not decided"),
+            ]);
+        }
+    }
+    table.text()
+}

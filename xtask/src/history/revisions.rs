@@ -1,0 +1,92 @@
+//! Bench programs of commits, and duels between them.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use weighbridge::data::{Comparison, Exit};
+
+use crate::fight::fight;
+use crate::place::Place;
+use crate::programs::{self, Program};
+use crate::repository::{Commit, Repository};
+use crate::stop;
+
+/// What is measured of every commit.
+pub(super) struct Revisions<'a> {
+    pub(super) repository: &'a Repository,
+    pub(super) place: &'a Place,
+    /// This suite alone.
+    pub(super) suite: Option<&'a str>,
+    /// What the bench programs are given: filters and flags.
+    pub(super) flags: &'a [String],
+}
+
+/// What came of a duel between two commits.
+#[derive(Debug)]
+pub(super) enum Fought {
+    /// A comparison for each suite that both have.
+    Compared(Vec<Comparison>),
+    /// One of them cannot be measured.
+    Unusable(String),
+}
+
+impl Revisions<'_> {
+    /// The bench programs of a commit that have what is measured.
+    ///
+    /// # Errors
+    /// When it cannot be checked out, or does not build.
+    fn programs(&self, commit: &Commit) -> Result<Vec<Program>> {
+        let tree = self.repository.tree(&commit.id, self.place)?;
+        let built = programs::build(&tree.root, Some(&tree.target), &[])?;
+        let meant = |program: &Program| self.suite.is_none_or(|suite| program.suite == suite);
+        Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())
+    }
+
+    /// Whether a program has a case that the filters take.
+    fn lists(&self, program: &Program) -> bool {
+        let mut command = Command::new(&program.path);
+        command.current_dir(&program.directory).args(["--bench", "--list", "--format", "terse"]);
+        let listed = command.args(self.flags).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        listed.is_ok_and(|said| {
+            said.status.success() && String::from_utf8_lossy(&said.stdout).contains(": benchmark")
+        })
+    }
+
+    /// Measures `after` in turns with `before`.
+    ///
+    /// # Errors
+    /// An interrupt, or a mistake in the flags. A commit that does not build or has not the case is an answer.
+    pub(super) fn duel(&self, before: &Commit, after: &Commit, more: &[String]) -> Result<Fought> {
+        let mut sides = Vec::new();
+        for commit in [before, after] {
+            match self.programs(commit).with_context(|| format!("{} does not build", commit.name())) {
+                Ok(programs) if programs.is_empty() => {
+                    return Ok(Fought::Unusable(format!("{} has no such case", commit.name())));
+                }
+                Ok(programs) => sides.push(programs),
+                Err(error) => return Ok(Fought::Unusable(format!("{error:#}"))),
+            }
+        }
+        let flags = [self.flags, more].concat();
+        let mut all = Vec::new();
+        for candidate in &sides[1] {
+            let Some(baseline) = sides[0].iter().find(|program| program.suite == candidate.suite) else {
+                continue;
+            };
+            match fight(candidate, baseline, self.place, &flags) {
+                Ok(mut comparison) => {
+                    comparison.baseline.name = before.name();
+                    all.push(comparison);
+                }
+                Err(error) if matches!(stop::exit(&error), Exit::Interrupted | Exit::Usage) => {
+                    return Err(error);
+                }
+                Err(error) => return Ok(Fought::Unusable(format!("{}: {error:#}", after.name()))),
+            }
+        }
+        Ok(match all.is_empty() {
+            true => Fought::Unusable(format!("{} and {} share no suite", before.name(), after.name())),
+            false => Fought::Compared(all),
+        })
+    }
+}
