@@ -35,8 +35,8 @@ pub mod prelude {
         RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Parameters, PipelineSpec,
-        Table, Tokens,
+        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Operators, Parameters,
+        PipelineSpec, Table, Tokens,
     };
 }
 
@@ -49,6 +49,8 @@ mod pages {
     struct Adapters;
     #[doc = include_str!("../../docs/guide/first-scenario.md")]
     struct FirstScenario;
+    #[doc = include_str!("../../docs/guide/from-criterion.md")]
+    struct FromCriterion;
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
     #[doc = include_str!("../../docs/guide/peers.md")]

@@ -69,6 +69,10 @@ class Executed:
     """What really happens, for the ticket."""
 
     transforms: tuple[str, ...]
+    operators: str = "shared numpy"
+    """Whose operators do them: `native`, the framework's or a library's; `shared numpy`, functions of this package."""
+    library: str | None = None
+    """The library that they are of, with its version, where that is not the framework itself."""
     ran_on: str = "cpu"
     synchronised: str = "on return"
     delivery: str = "owned"
@@ -142,6 +146,8 @@ class Adapter:
     open: Callable[[Pipeline, Data, Place], Loader]
     start: Callable[[], None] = nothing
     """Starts what all pipelines need beside the import, such as a cluster: part of what importing costs."""
+    has_own: bool = False
+    """Whether it opens pipelines that ask for operators of its own."""
     platforms: tuple[str, ...] = ("cpu",)
     """Where it can deliver, in the words of `--platform`."""
     end: Callable[[], None] = nothing

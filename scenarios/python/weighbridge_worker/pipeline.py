@@ -54,6 +54,11 @@ class Kind:
         return len(self.shape) == 3
 
     @property
+    def is_picture(self) -> bool:
+        """Whether libraries for images take it: rows, columns, and one or three channels."""
+        return self.is_image and self.shape[2] in (1, 3)
+
+    @property
     def is_integer(self) -> bool:
         return self.dtype in (np.int32, np.int64)
 
@@ -108,6 +113,8 @@ class Pipeline:
     work: tuple[str, ...]
     output: tuple[Kind, ...]
     device: str = "cpu"
+    operators: str = "shared"
+    """`own`: each system does the steps by operators and draws of its own."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], device: str = "cpu") -> Pipeline:
@@ -134,6 +141,7 @@ class Pipeline:
             work=tuple(said["work"]),
             output=tuple(Kind.from_dict(one) for one in said["output"]),
             device=device,
+            operators=said.get("operators", "shared"),
         )
 
     @property

@@ -55,6 +55,8 @@ class Case:
 
     def __init__(self, adapter: Adapter, said: Message) -> None:
         self.pipeline = Pipeline.from_dict(said["pipeline"], said.get("device", "cpu"))
+        if self.pipeline.operators == "own" and not adapter.has_own:
+            raise Declined(f"operators own: {adapter.framework} has none, its users map functions of theirs")
         self.data = Data(said["data"])
         self.exchange = Exchange(said["exchange"])
         self.iterator: Iterator[Batch] | None = None
@@ -82,6 +84,8 @@ class Case:
         self.opened = {
             "executed": {
                 "transforms": list(executed.transforms),
+                "operators": [executed.operators] * len(executed.transforms),
+                "library": executed.library,
                 "ran_on": ran_on,
                 "synchronised": executed.synchronised,
                 "delivery": executed.delivery if device is HOST else "device",

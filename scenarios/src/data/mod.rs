@@ -20,6 +20,7 @@ mod real_sets;
 mod resize;
 mod room;
 mod root;
+mod scene;
 mod set;
 mod spec;
 mod statistics;

@@ -36,6 +36,8 @@ pub enum Values {
     Below(u32),
     /// Whole numbers from the first, below the second, all equally likely.
     Between(u32, u32),
+    /// Pictures of a scene, as `u8`: with a light side, edges and grain, which no two steps change alike.
+    Scene,
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
     /// Read from files.
@@ -111,6 +113,17 @@ impl DataSpec {
         Self { origin, ..self }
     }
 
+    /// The same data with pictures of a scene where there were `u8` images of noise.
+    #[must_use]
+    pub fn of_scenes(mut self) -> Self {
+        for FieldSpec { kind, values } in &mut self.fields {
+            if *values == Values::Below(256) && kind.dtype == Dtype::U8 && kind.shape.len() == 3 {
+                *values = Values::Scene;
+            }
+        }
+        self
+    }
+
     /// The first elements alone.
     #[must_use]
     pub fn cut_to(self, elements: usize) -> Self {
@@ -136,6 +149,7 @@ impl DataSpec {
             let values = match values {
                 Values::Below(bound) => format!("below{bound}"),
                 Values::Between(from, below) => format!("from{from}below{below}"),
+                Values::Scene => "scene".into(),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };

@@ -1,7 +1,7 @@
 //! CV-3: images of a batch mixed with each other.
 
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 use crate::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
-#[scenario(id = "CV-3", category = "Computer vision", equivalence = exact, needs = needs, describe = describe)]
+#[scenario(id = "CV-3", category = "Computer vision", equivalence = by(agreement), needs = needs, describe = describe)]
 fn batch_mixing(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -27,18 +27,42 @@ fn batch_mixing(
     mixing: Mixing,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant, mixing).workers(workers).deliver(delivery))
+    bencher.load(loader, &pipeline(&variant, mixing).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Images,
+    mixing: &Mixing,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, mixing: &Mixing, workers: &usize, delivery: &Destination) -> Needs {
-    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).needs()
+fn needs(
+    variant: &Images,
+    mixing: &Mixing,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Needs {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, mixing: &Mixing, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).describe()
+fn describe(
+    variant: &Images,
+    mixing: &Mixing,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> String {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 fn pipeline(variant: &Images, mixing: Mixing) -> PipelineSpec {

@@ -6,6 +6,7 @@ mod curves;
 mod field;
 mod label;
 mod ledger;
+mod operators;
 mod sections;
 mod spent;
 

@@ -125,5 +125,6 @@ ADAPTER = Adapter(
     entry_point="datarax.Pipeline",
     open=open,
     start=start,
+    has_own=True,
     platforms=("cpu", "gpu"),
 )

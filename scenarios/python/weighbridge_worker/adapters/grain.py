@@ -10,6 +10,9 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 `num_threads=0`, which grain's documentation advises for data in memory: the default of 16 threads reads 500 batches
 ahead.
 
+By operators of its own: it has none, and its users take libraries beside it. Here `random_map` over elements with
+Albumentations and OpenCV (`own/on_albumentations.py`), then `batch`.
+
 Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to one iterator, which is one epoch.
 """
 
@@ -90,7 +93,47 @@ class Grain(Loader):
         self.iterator = None
 
 
+class Samples:
+    """A random-access source of elements."""
+
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        self.arrays, self.first, self.elements = data.arrays(), pipeline.first, pipeline.elements
+
+    def __len__(self) -> int:
+        return self.elements
+
+    def __getitem__(self, place: Any) -> Batch:
+        return {name: array[self.first + int(place)] for name, array in self.arrays.items()}
+
+
+class OwnGrain(Grain):
+    """Elements through Albumentations and OpenCV, with the generator that Grain hands to a random map."""
+
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        from ..own import on_albumentations  # which is imported where it is used
+
+        self.own, self.library = on_albumentations.Own(pipeline, data.sources), on_albumentations.LIBRARY
+        self.samples = Samples(pipeline, data)
+        super().__init__(pipeline, data)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.close()
+        self.epoch = epoch
+        samples = grain.MapDataset.source(self.samples).seed((self.pipeline.seed + epoch) % (1 << 32))
+        dataset = samples.random_map(self.own.sample)
+        batches = dataset.batch(self.pipeline.batch_size, drop_remainder=False)
+        if self.pipeline.mixing:
+            batches = batches.random_map(self.own.mixed)
+        self.iterator = iter(batches.to_iter_dataset(self.options))
+        return self.iterator  # type: ignore[no-any-return]
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
+    if pipeline.operators == "own":
+        return OwnGrain(pipeline, data)
     if pipeline.cache:
         raise Declined(
             "cache: grain's experimental `CacheIterDataset` keeps what one iterator gave, and that is one epoch"
@@ -98,4 +141,6 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     return Grain(pipeline, data)
 
 
-ADAPTER = Adapter(framework="Google Grain", distribution="grain", entry_point="grain.MapDataset.source", open=open)
+ADAPTER = Adapter(
+    framework="Google Grain", distribution="grain", entry_point="grain.MapDataset.source", open=open, has_own=True
+)

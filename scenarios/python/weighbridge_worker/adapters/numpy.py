@@ -6,6 +6,8 @@ Tried: fetching row by row and stacking (0.03 to 0.7 of the speed), a table of t
 the speed of a division), one output buffer for all batches (10 % quicker, but then a batch dies with the next
 request). Batches beyond a megabyte go through the steps in blocks that fit the cache.
 
+Where operators are to be its own, it runs the functions that it always runs: they are numpy's.
+
 Cannot: workers. A thread pool around numpy is a framework of one's own.
 """
 
@@ -105,4 +107,4 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
     return NumPy(pipeline, data)
 
 
-ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open)
+ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open, has_own=True)

@@ -163,12 +163,6 @@ impl Epochs for InMode {
     fn executed(&self) -> Executed {
         let mut transforms = self.spec.work();
         transforms.push(format!("mode {}", self.mode));
-        Executed {
-            transforms,
-            ran_on: "cpu".into(),
-            synchronised: "returns when ready".into(),
-            delivery: Delivery::Owned,
-            workers: 0,
-        }
+        Executed::ours(transforms, Delivery::Owned, 0)
     }
 }
