@@ -40,12 +40,12 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `tokio` | `async` scenarios and [`Bencher::iter_async`] |
+//! | `tokio` | `async` scenarios and `Bencher::iter_async` |
 //! | `regex` | filters that are regular expressions: `cargo bench -- '/^SORT/'` |
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
-//! | `criterion_compat` | bench files in criterion's style, as they are: [`criterion_compat`] |
+//! | `criterion_compat` | bench files in criterion's style, as they are |
 //! | `criterion` | right times of a device for benches that stay with criterion |
 //!
 //! # How it is built
@@ -88,8 +88,17 @@ mod harness;
 #[cfg(feature = "criterion_compat")]
 mod compat;
 
+/// Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else changes.
+///
+/// `sum/iter/100` is what a benchmark is called everywhere, as with criterion; filters are the same. `sample_size` is the least
+/// number of samples in each process, `measurement_time` the most time that they may take. What only changes criterion's
+/// statistics or its plots is accepted and has no effect. What is not here does not compile: measurements of one's own,
+/// `to_async`.
 #[cfg(feature = "criterion_compat")]
-pub use compat::criterion as criterion_compat;
+pub mod criterion_compat {
+    pub use crate::compat::criterion::*;
+    pub use crate::{criterion_group, criterion_main};
+}
 
 #[cfg(feature = "criterion")]
 pub mod criterion;

@@ -45,8 +45,6 @@ use crate::registry::{
     Added, Axes, Axis, Keep, Location, Point, ScenarioEntry, Traits, TypedAxis, Written, add,
 };
 
-pub use crate::{criterion_group, criterion_main};
-
 /// What stands for criterion's measurements, of which there is one.
 pub mod measurement {
     /// Time by the clock on the wall.

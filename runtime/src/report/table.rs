@@ -58,7 +58,7 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
     }
     text.push_str(&ranked);
     text.push_str(&tree(&lone, changes, terminal));
-    for (word, meaning) in [(" CPU", CPU), (" undelayed", UNDELAYED)] {
+    for (word, meaning) in [("CPU", CPU), (" undelayed", UNDELAYED)] {
         if text.contains(word) {
             text.push_str(meaning);
         }
