@@ -215,6 +215,37 @@ def check_resuming(worker, expected):
     assert elements(rest) == whole[len(whole) - len(elements(rest)) :]
 
 
+OWN = {
+    "long chain": (*VIEWS, "Normalize", "CastToFloat32"),
+    "resized": ("MultiScaleResize", "Normalize"),
+    "noise": ("Normalize", "GaussianNoise", "RandomBrightness", "RandomScale"),
+}
+
+
+@pytest.mark.parametrize("cell", OWN)
+def test_by_operators_of_its_own_a_framework_delivers_as_many_elements_or_declines(named, cell, images, tmp_path):
+    """Whether they are alike is for the harness to say, which has as many as it takes."""
+    name, worker, _ = named
+    spec = images.spec(*OWN[cell], operators="own")
+    worker = worker()
+    said, opened = worker.open(images, tmp_path, spec)
+    if said == "declined":
+        assert "operators own" in opened["why"]
+        pytest.skip(f"declined: {opened['why']}")
+    assert said == "opened", opened["detail"]
+    try:
+        assert opened["executed"]["operators"] == ["shared numpy" if name == "numpy" else "native"] * len(OWN[cell])
+        first, other = ([batch["image"] for batch in worker.verify(epoch)] for epoch in (0, 1))
+        assert [x.shape for x in first] == [(4, 8, 8, 3)] * 5 + [(3, 8, 8, 3)]
+        assert all(x.dtype == np.float32 and np.isfinite(x).all() for x in first)
+        drawn = cell != "resized"
+        assert drawn == any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True)), (
+            "an epoch has its draws"
+        )
+    finally:
+        assert worker.ask("close")[0] == "closed"
+
+
 RAISES = """
 from weighbridge_worker import adapter
 

@@ -32,6 +32,10 @@ WHOLE = 1 << 20
 """A batch of up to so many bytes goes through each step whole."""
 
 
+CROP = 224
+"""Pixels on a side of what `DecodeResizedCrop` makes."""
+
+
 class Refused(Exception):
     """What cannot be asked of any loader."""
 
@@ -155,6 +159,11 @@ class Pipeline:
         return -(-self.elements // self.batch_size)
 
     @property
+    def decodes(self) -> bool:
+        """Whether elements are encoded images."""
+        return "DecodeResizedCrop" in self.transforms
+
+    @property
     def all_steps(self) -> tuple[str, ...]:
         return self.transforms + tuple(name for branch in self.branches for name in branch)
 
@@ -248,6 +257,9 @@ def effect(name: str, source: Kind, now: Kind) -> tuple[str, Kind] | None:
         return ("becomes", floats) if source.dtype in (np.uint8, np.float32) else None
     if name == "CastToFloat32":
         return "becomes", floats
+    if name == "DecodeResizedCrop":
+        encoded = now.dtype == np.uint8 and len(now.shape) == 1
+        return ("becomes", Kind(now.name, now.dtype, (CROP, CROP, 3))) if encoded else None
     if name in ("CreateAttentionMask", "CausalMaskGeneration"):
         if not (now.is_integer and len(now.shape) == 1):
             return None

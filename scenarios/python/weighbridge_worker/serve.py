@@ -57,6 +57,8 @@ class Case:
         self.pipeline = Pipeline.from_dict(said["pipeline"], said.get("device", "cpu"))
         if self.pipeline.operators == "own" and not adapter.has_own:
             raise Declined(f"operators own: {adapter.framework} has none, its users map functions of theirs")
+        if self.pipeline.decodes and self.pipeline.operators != "own":
+            raise Declined("encoded images: they are decoded by decoders of one's own alone")
         self.data = Data(said["data"])
         self.exchange = Exchange(said["exchange"])
         self.iterator: Iterator[Batch] | None = None

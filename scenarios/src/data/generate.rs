@@ -8,6 +8,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
+use super::photograph::{Photographs, ROOM};
 use super::scene::{CHANNELS, Scene};
 use super::spec::{FieldSpec, Values};
 
@@ -21,6 +22,7 @@ pub(super) struct Generator {
     values: Values,
     /// What draws pictures, where that is asked for.
     scene: Option<Scene>,
+    photographs: Option<Photographs>,
 }
 
 impl Generator {
@@ -34,7 +36,8 @@ impl Generator {
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
                 | (Dtype::F32, Values::Normal)
-        ) || (dtype, values) == (Dtype::U8, Values::Scene);
+        ) || (dtype, values) == (Dtype::U8, Values::Scene)
+            || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
             (Values::Scene, &[rows, columns, channels @ 1..=CHANNELS]) if rows > 0 && columns > 0 => {
                 Some(Scene::new(seed, [rows, columns, channels]))
@@ -56,6 +59,7 @@ impl Generator {
             dtype,
             values,
             scene,
+            photographs: (values == Values::Photograph).then(|| Photographs::new(seed)),
         })
     }
 
@@ -63,6 +67,9 @@ impl Generator {
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         if let Some(scene) = &mut self.scene {
             return scene.fill(bytes);
+        }
+        if let Some(photographs) = &mut self.photographs {
+            return photographs.fill(bytes);
         }
         match (self.dtype, self.values) {
             (Dtype::U8, Values::Below(256)) => self.fill_bytes(bytes),

@@ -15,6 +15,7 @@ mod criteo;
 mod generate;
 mod layout;
 mod manifest;
+pub mod photograph;
 mod real;
 mod real_sets;
 mod resize;

@@ -24,6 +24,8 @@ pub(super) struct Scene {
     channels: u64,
     /// The number of the next byte over all pictures.
     at: u64,
+    /// What grain is divided by.
+    finer: i64,
     look: Look,
 }
 
@@ -47,9 +49,14 @@ impl Scene {
     /// Pictures of this shape: rows, columns, channels; at most [`CHANNELS`] of those.
     pub(super) fn new(seed: u64, shape: [usize; 3]) -> Self {
         let [rows, columns, channels] = shape.map(|side| side as u64);
-        let mut scene = Self { seed, rows, columns, channels, at: 0, look: Look::default() };
+        let mut scene = Self { seed, rows, columns, channels, at: 0, finer: 1, look: Look::default() };
         scene.look = scene.look_of(0);
         scene
+    }
+
+    /// The same pictures with half of the grain, as photographs have it.
+    pub(super) fn smooth(self) -> Self {
+        Self { finer: 2, ..self }
     }
 
     /// Fills `bytes` with the next ones.
@@ -97,7 +104,7 @@ impl Scene {
             let width = across * (2 * column.cast_signed() - w + 1) / (2 * w);
             let last = 1 + i64::from(channel + 1 == self.channels && channel > 0);
             let patched = byte(tone, 0) * patch / 128 / last;
-            let grained = byte(noise, channel) * grain / 128;
+            let grained = byte(noise, channel) * grain / (128 * self.finer);
             let whole = colours[channel as usize] + width - height + patched + grained;
             *value = whole.clamp(0, 255) as u8;
             channel += 1;

@@ -3,6 +3,8 @@
 use weighbridge::{Dtype, FieldKind};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::photograph;
+
 /// The seed of all synthetic data.
 const SEED: u64 = 42;
 
@@ -38,6 +40,9 @@ pub enum Values {
     Between(u32, u32),
     /// Pictures of a scene, as `u8`: with a light side, edges and grain, which no two steps change alike.
     Scene,
+    /// Pictures of a scene of [`Transform::PHOTOGRAPH`](crate::workload::Transform::PHOTOGRAPH), encoded as JPEG and filled up
+    /// with zeros.
+    Photograph,
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
     /// Read from files.
@@ -72,6 +77,12 @@ impl DataSpec {
     pub fn images(elements: usize, side: usize, channels: usize) -> Self {
         let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![side, side, channels] };
         Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(256) }])
+    }
+
+    /// Photographs as JPEG files: `u8` rows of [`photograph::ROOM`](super::photograph::ROOM) bytes.
+    pub fn photographs(elements: usize) -> Self {
+        let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![photograph::ROOM] };
+        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Photograph }])
     }
 
     /// Rows of token ids.
@@ -150,6 +161,7 @@ impl DataSpec {
                 Values::Below(bound) => format!("below{bound}"),
                 Values::Between(from, below) => format!("from{from}below{below}"),
                 Values::Scene => "scene".into(),
+                Values::Photograph => "photograph".into(),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };

@@ -36,6 +36,7 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
 from ..own.on_dali import Own
+from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program, Touch
 
 EXACT = ("Normalize", "CastToFloat32", "Scale", "Add", "CheapTransform", "Multiply")
@@ -94,8 +95,9 @@ class Cuda(OnDevice):
 
 
 class Dali(Loader):
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         self.pipeline = pipeline
+        self.encoded = Elements(pipeline, data, place) if pipeline.decodes else None
         self.device = Cuda() if pipeline.device == "gpu" else HOST
         self.program, self.reader = Program(pipeline, data.sources), Reader(pipeline, data)
         plain = not (pipeline.gates or pipeline.branches or pipeline.mixing)
@@ -138,6 +140,11 @@ class Dali(Loader):
         """The next batch of the epoch."""
         if self.number == len(self.reader):
             raise StopIteration
+        if self.encoded is not None:
+            size = self.pipeline.batch_size
+            places = range(self.number * size, min((self.number + 1) * size, len(self.encoded)))
+            self.number += 1
+            return [[self.encoded[place][self.names[0]] for place in places]]
         rows = self.reader.batch(self.number, self.epoch)
         self.number += 1
         if not self.native:
@@ -185,7 +192,7 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Dali:
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a pipeline gives one batch for each that it is given")
-    return Dali(pipeline, data)
+    return Dali(pipeline, data, place)
 
 
 ADAPTER = Adapter(

@@ -26,6 +26,7 @@ import grain
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader, Rows
+from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -93,27 +94,14 @@ class Grain(Loader):
         self.iterator = None
 
 
-class Samples:
-    """A random-access source of elements."""
-
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
-        self.arrays, self.first, self.elements = data.arrays(), pipeline.first, pipeline.elements
-
-    def __len__(self) -> int:
-        return self.elements
-
-    def __getitem__(self, place: Any) -> Batch:
-        return {name: array[self.first + int(place)] for name, array in self.arrays.items()}
-
-
 class OwnGrain(Grain):
     """Elements through Albumentations and OpenCV, with the generator that Grain hands to a random map."""
 
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         from ..own import on_albumentations  # which is imported where it is used
 
         self.own, self.library = on_albumentations.Own(pipeline, data.sources), on_albumentations.LIBRARY
-        self.samples = Samples(pipeline, data)
+        self.samples = Elements(pipeline, data, place)
         super().__init__(pipeline, data)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
@@ -133,7 +121,7 @@ class OwnGrain(Grain):
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     if pipeline.operators == "own":
-        return OwnGrain(pipeline, data)
+        return OwnGrain(pipeline, data, place)
     if pipeline.cache:
         raise Declined(
             "cache: grain's experimental `CacheIterDataset` keeps what one iterator gave, and that is one epoch"

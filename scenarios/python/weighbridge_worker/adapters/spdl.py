@@ -8,8 +8,7 @@ Tried: one job per row (a tenth of the speed and less: the hand-over between loo
 row); the order of completion, which SPDL has by default and which loses that of the elements; its output queue of
 threads, which is a little quicker and needs seconds to let an unfinished epoch go.
 
-By operators of its own: OpenCV on the elements of a batch (`own/on_opencv.py`), since what SPDL has are decoders and
-the filters of FFmpeg behind them.
+By operators of its own: images are decoded by `spdl.io`, which is FFmpeg, and go through OpenCV (`own/on_spdl.py`).
 
 Without workers there is one thread, the least that SPDL has. Cannot: cache, regroup, or save its place.
 """
@@ -23,12 +22,13 @@ import spdl.pipeline
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
+from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
 
 class Spdl(Loader):
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
-        self.pipeline, self.data = pipeline, data
+        self.pipeline = pipeline
         self.program, self.reader = Program(pipeline, data.sources), Reader(pipeline, data)
         self.threads = max(pipeline.workers, 1)
         self.iterator: Iterator[Batch] | None = None
@@ -72,22 +72,20 @@ class Spdl(Loader):
 class OwnSpdl(Spdl):
     """Batches whose elements go through OpenCV."""
 
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
-        from ..own import on_opencv  # which is imported where it is used
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_spdl  # with what is imported where it is used
 
-        self.own, self.library = on_opencv.Own(pipeline, data.sources), on_opencv.LIBRARY
+        self.own, self.library = on_spdl.Own(pipeline, data.sources), on_spdl.LIBRARY
+        self.elements = Elements(pipeline, data, place)
         super().__init__(pipeline, data)
 
     def job(self, epoch: int) -> Callable[[int], Batch]:
-        arrays, first, end, size = self.data.arrays(), self.pipeline.first, self.pipeline.end, self.pipeline.batch_size
+        size, elements = self.pipeline.batch_size, self.elements
 
         def load(number: int) -> Batch:
             random = np.random.default_rng((self.pipeline.seed, epoch, number))
-            start = first + number * size
-            indices = range(start, min(start + size, end))
-            samples = [
-                self.own.sample({name: array[index] for name, array in arrays.items()}, random) for index in indices
-            ]
+            places = range(number * size, min((number + 1) * size, len(elements)))
+            samples = [self.own.sample(elements[place], random) for place in places]
             return self.own.batch(samples, random)
 
         return load
@@ -98,7 +96,7 @@ class OwnSpdl(Spdl):
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Spdl:
     if pipeline.operators == "own":
-        return OwnSpdl(pipeline, data)
+        return OwnSpdl(pipeline, data, place)
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a stage gets one item and gives some, and what it kept would be the author's own")

@@ -20,6 +20,7 @@ function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ import tensorflow as tf
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..own import stored
 from ..pipeline import Batch, Pipeline, Program, Touch
 
 EXACT = (
@@ -185,12 +187,35 @@ class TfData(Loader):
 class OwnTfData(TfData):
     """Steps in TensorFlow's operations alone, image by image before they are batched."""
 
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         from ..own.on_tf import Own
 
+        self.place = place
         self.own = Own(pipeline, data.sources)
         tf.random.set_seed(pipeline.seed)
         super().__init__(pipeline, data)
+
+    def in_memory(self) -> Any:
+        if not self.pipeline.decodes:
+            return super().in_memory()
+        (name,) = self.data.names
+        match self.pipeline.access:
+            case "memory":
+                rows = [stored.image(self.data, index) for index in stored.indices(self.pipeline)]
+                return tf.data.Dataset.from_tensor_slices({name: rows})
+            case "files":
+                paths = [str(path) for path in stored.files(self.pipeline, self.data, self.place)]
+                return tf.data.Dataset.from_tensor_slices(paths).map(lambda path: {name: tf.io.read_file(path)})
+            case "records":
+                folder = self.place.converting(f"records-{self.pipeline.first}-{self.pipeline.end}", self.write)
+                return tf.data.TFRecordDataset(str(folder / "all.tfrecord")).map(lambda record: {name: record})
+        raise Declined(f"{self.pipeline.access}: tf.data reads files and TFRecords")
+
+    def write(self, folder: Path) -> None:
+        """The images as a file of records."""
+        with tf.io.TFRecordWriter(str(folder / "all.tfrecord")) as records:
+            for index in stored.indices(self.pipeline):
+                records.write(stored.image(self.data, index))
 
     def pipeline_of(self, rows: Any) -> Any:
         pipeline, own = self.pipeline, self.own
@@ -214,7 +239,7 @@ class OwnTfData(TfData):
 def open(pipeline: Pipeline, data: Data, place: Place) -> TfData:
     tf.config.set_visible_devices([], "GPU")
     if pipeline.operators == "own":
-        return OwnTfData(pipeline, data)
+        return OwnTfData(pipeline, data, place)
     if pipeline.mixture:
         raise Declined("mixture: `sample_from_datasets` draws from a generator of its own")
     if pipeline.access == "file-eager":

@@ -28,6 +28,7 @@ import torch.utils.data
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program
 
 Key = tuple[int, int]
@@ -135,17 +136,17 @@ class Torch(Loader):
 class Samples(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
     """Elements one by one, through `torchvision`'s transforms."""
 
-    def __init__(self, own: Any, data: Data) -> None:
-        self.own, self.arrays = own, data.arrays()
+    def __init__(self, own: Any, elements: Elements) -> None:
+        self.own, self.elements = own, elements
 
-    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
-        return self.own.sample({name: array[index] for name, array in self.arrays.items()})  # type: ignore[no-any-return]
+    def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
+        return self.own.sample(self.elements[number])  # type: ignore[no-any-return]
 
 
 class OwnTorch(Torch):
     """A `DataLoader` that fetches samples and stacks them."""
 
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         from ..own import on_torch  # torchvision is imported where it is used
 
         torch.set_num_threads(1)
@@ -153,8 +154,8 @@ class OwnTorch(Torch):
         self.pipeline, self.device, self.library = pipeline, HOST, on_torch.LIBRARY
         own, workers = on_torch.Own(pipeline, data.sources), pipeline.workers
         self.loader = torch.utils.data.DataLoader(
-            Samples(own, data),
-            sampler=range(pipeline.first, pipeline.end),
+            Samples(own, Elements(pipeline, data, place)),
+            sampler=range(pipeline.elements),
             batch_size=pipeline.batch_size,
             collate_fn=own.batch,
             num_workers=workers,
@@ -173,7 +174,7 @@ class OwnTorch(Torch):
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> Torch:
     if pipeline.operators == "own":
-        return OwnTorch(pipeline, data)
+        return OwnTorch(pipeline, data, place)
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")

@@ -31,7 +31,7 @@ POINTWISE = {"Scale": 2.0, "Multiply": 0.9}
 """Steps that are one multiplication."""
 
 
-def plain(pipeline: Pipeline, *, mixes: tuple[str, ...] = ("mixup", "cutmix")) -> None:
+def plain(pipeline: Pipeline, *, mixes: tuple[str, ...] = ("mixup",)) -> None:
     """Declines what is asked for beyond a list of transforms and the kinds of mixing that a library has."""
     mixing = pipeline.mixing
     if mixing is not None and mixing.kind not in mixes:
@@ -41,7 +41,7 @@ def plain(pipeline: Pipeline, *, mixes: tuple[str, ...] = ("mixup", "cutmix")) -
             raise Declined(f"operators own: {ask}")
     if pipeline.device != "cpu":
         raise Declined("operators own: on the processor alone")
-    if pipeline.access != "memory":
+    if pipeline.access != "memory" and not pipeline.decodes:
         raise Declined(f"operators own: {pipeline.access}, from memory alone")
 
 

@@ -3,6 +3,7 @@
 | transform | operator |
 |---|---|
 | `RandomResizedCrop`, `RandomFlip` | `A.RandomResizedCrop` (linear), `A.HorizontalFlip` |
+| `DecodeResizedCrop` | `cv2.imdecode`, `A.RandomResizedCrop` |
 | `RandomGrayscale` | `A.ToGray` |
 | `GaussianBlur` | `A.GaussianBlur` with a kernel of 5 |
 | `RandomSolarize` | `A.Solarize` at one half |
@@ -21,7 +22,7 @@ import albumentations as A
 import cv2
 import numpy as np
 
-from ..pipeline import Array, Pipeline, Source, Touch, ways
+from ..pipeline import CROP, Array, Pipeline, Source, Touch, ways
 from . import AREA, GREY, RATIO, SIGMA, TAPS, on_opencv, plain
 from .on_opencv import Random, Step
 
@@ -39,15 +40,17 @@ class Composed:
         return self.compose(image=x)["image"]
 
 
+def crop(size: tuple[int, ...]) -> A.BasicTransform:
+    return A.RandomResizedCrop(size, scale=AREA, ratio=RATIO, interpolation=cv2.INTER_LINEAR, p=1)
+
+
 def operator(touch: Touch) -> A.BasicTransform | None:
     """The operator for one step, where it has one."""
     if not touch.before.is_picture or touch.before.dtype != np.uint8:
         return None
     match touch.name:
         case "RandomResizedCrop":
-            return A.RandomResizedCrop(
-                touch.before.shape[:2], scale=AREA, ratio=RATIO, interpolation=cv2.INTER_LINEAR, p=1
-            )
+            return crop(touch.before.shape[:2])
         case "RandomFlip" | "RandomHorizontalFlip":
             return A.HorizontalFlip(p=0.5)
         case "RandomGrayscale":
@@ -71,6 +74,10 @@ class Own(on_opencv.Own):
             steps: list[Step] = []
             row: list[A.BasicTransform] = []
             for touch in way.touches:
+                if touch.name == "DecodeResizedCrop":
+                    steps.append(lambda x, _: cv2.imdecode(x, cv2.IMREAD_COLOR_RGB))
+                    row.append(crop((CROP, CROP)))
+                    continue
                 if (one := operator(touch)) is not None:
                     row.append(one)
                     continue

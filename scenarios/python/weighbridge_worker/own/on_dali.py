@@ -3,6 +3,7 @@
 | transform | operator |
 |---|---|
 | `RandomResizedCrop`, `RandomFlip` | `fn.random_resized_crop` (linear), `fn.flip` |
+| `DecodeResizedCrop` | `fn.decoders.image_random_crop`, `fn.resize` (linear, without anti-aliasing) |
 | `ColorJitter` | `fn.brightness_contrast` around `fn.reductions.mean`, `fn.saturation` |
 | `RandomGrayscale` | `fn.saturation` of 0 |
 | `GaussianBlur` | `fn.gaussian_blur` with a window of 5 |
@@ -11,7 +12,6 @@
 | `Normalize`, `Scale`, `Clip`, brightness, scale | arithmetic, `math.clamp` |
 | noise | `fn.random.normal` and arithmetic |
 | MixUp | `fn.permute_batch` with `fn.batch_permutation`; a weight for each image by `fn.random.beta` |
-| CutMix | none |
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 import nvidia.dali
 from nvidia.dali import fn, math, types
 
-from ..pipeline import Pipeline, Source, Touch, ways
+from ..pipeline import CROP, Pipeline, Source, Touch, ways
 from . import AREA, BRIGHTNESS, FACTOR, GREY, NOISE, POINTWISE, RATIO, SCALE, SHIFT, SIGMA, TAPS, missing, plain
 
 LIBRARY = f"DALI {nvidia.dali.__version__}"
@@ -78,6 +78,11 @@ def operator(touch: Touch, x: Any) -> Any:
             return x + between(*BRIGHTNESS)
         case "RandomScale":
             return x * between(*SCALE)
+        case "DecodeResizedCrop":
+            window = fn.decoders.image_random_crop(
+                x, device="cpu", random_area=AREA, random_aspect_ratio=RATIO, jpeg_fancy_upsampling=True
+            )
+            return fn.resize(window, size=[CROP, CROP], interp_type=types.INTERP_LINEAR, antialias=False)
         case "RandomResizedCrop" if image:
             return fn.random_resized_crop(
                 x,
@@ -106,7 +111,7 @@ class Own:
     """The steps of a pipeline as a graph."""
 
     def __init__(self, pipeline: Pipeline, sources: tuple[Source, ...]) -> None:
-        plain(pipeline, mixes=("mixup",))
+        plain(pipeline)
         self.pipeline = pipeline
         self.ways = ways(pipeline, sources)
 

@@ -8,7 +8,7 @@
 | `GaussianBlur` | sums of shifted images |
 | `MultiScaleResize` | `jax.image.resize` twice, linear, without anti-aliasing |
 | noise, brightness, scale | `jax.random.normal`, arithmetic |
-| MixUp, CutMix | on the batch: arithmetic, `jnp.where`; the weight by `jax.random.beta` |
+| MixUp | on the batch: arithmetic; the weight by `jax.random.beta` |
 """
 
 from __future__ import annotations
@@ -150,13 +150,5 @@ def through(touches: list[Touch], x: Any, key: Any) -> Any:
 
 def mixed(x: Any, key: Any, mixing: Mixing) -> Any:
     """The elements of a batch mixed with each other."""
-    keys = jax.random.split(key, 3)
-    share = jax.random.beta(keys[0], mixing.alpha, mixing.alpha)
-    if mixing.kind == "mixup":
-        return share * x + (1 - share) * x[::-1]
-    inside = []
-    for n, own in zip(x.shape[1:3], keys[1:], strict=True):
-        side = jnp.floor(n * jnp.sqrt(1 - share)).astype(jnp.int32)
-        start = jax.random.randint(own, (), 0, n) - side // 2
-        inside.append((jnp.arange(n) >= start) & (jnp.arange(n) < start + side))
-    return jnp.where((inside[0][:, None] & inside[1][None, :])[None, :, :, None], x[::-1], x)
+    share = jax.random.beta(key, mixing.alpha, mixing.alpha)
+    return share * x + (1 - share) * x[::-1]

@@ -3,12 +3,13 @@
 | transform | operator |
 |---|---|
 | `RandomResizedCrop`, `MultiScaleResize` | a slice; `cv2.resize` with `INTER_LINEAR` |
+| `DecodeResizedCrop` | `cv2.imdecode`, and the same |
 | `RandomFlip` | `cv2.flip` |
 | `ColorJitter`, `RandomGrayscale` | `cv2.transform`: all of the jitter is one affine map of colours; `cv2.mean` |
 | `GaussianBlur` | `cv2.GaussianBlur` |
 | `RandomSolarize` | `cv2.LUT` |
 | `Normalize` | numpy; noise, brightness and scale: numpy's `Generator` |
-| MixUp, CutMix | `cv2.addWeighted` of whole batches; a slice |
+| MixUp | `cv2.addWeighted` of whole batches |
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Mapping
 import cv2
 import numpy as np
 
-from ..pipeline import Array, Batch, Pipeline, Source, Touch, ways
+from ..pipeline import CROP, Array, Batch, Pipeline, Source, Touch, ways
 from . import AREA, BRIGHTNESS, FACTOR, GREY, NOISE, POINTWISE, RATIO, SCALE, SHIFT, SIGMA, TAPS, missing, plain
 
 LIBRARY = f"OpenCV {cv2.__version__}"
@@ -43,9 +44,17 @@ def window(random: Random, height: int, width: int) -> tuple[int, int, int, int]
 
 
 def crop(x: Array, random: Random) -> Array:
-    height, width = x.shape[:2]
-    top, left, h, w = window(random, height, width)
-    return cv2.resize(x[top : top + h, left : left + w], (width, height), interpolation=cv2.INTER_LINEAR)
+    return cropped(x, random, x.shape[1::-1])
+
+
+def cropped(x: Array, random: Random, size: tuple[int, int]) -> Array:
+    """A window, resized to columns and rows."""
+    top, left, h, w = window(random, *x.shape[:2])
+    return cv2.resize(x[top : top + h, left : left + w], size, interpolation=cv2.INTER_LINEAR)
+
+
+def decode(x: Array, random: Random) -> Array:
+    return cropped(cv2.imdecode(x, cv2.IMREAD_COLOR_RGB), random, (CROP, CROP))
 
 
 def flip(x: Array, random: Random) -> Array:
@@ -104,6 +113,8 @@ def step(touch: Touch) -> Step | None:
     if touch.name in ON_IMAGES and touch.before.is_picture:
         return ON_IMAGES[touch.name]
     match touch.name:
+        case "DecodeResizedCrop":
+            return decode
         case "Normalize" if touch.source.mean is None:
             return lambda x, _: np.true_divide(x, F(255), dtype=F)
         case "Normalize":
@@ -162,16 +173,7 @@ def mixed(batch: Batch, pipeline: Pipeline, random: Random) -> Batch:
     share = random.beta(mixing.alpha, mixing.alpha)
     made = {}
     for name, x in batch.items():
-        partner = x[::-1]
-        if mixing.kind == "mixup":
-            flat = x.reshape(len(x), -1)
-            made[name] = cv2.addWeighted(flat, share, partner.reshape(flat.shape), 1 - share, 0).reshape(x.shape)
-            continue
-        height, width = x.shape[1:3]
-        side = math.sqrt(1 - share)
-        top, left = (int(random.integers(0, n)) - int(n * side) // 2 for n in (height, width))
-        rows = slice(max(top, 0), max(top + int(height * side), 0))
-        columns = slice(max(left, 0), max(left + int(width * side), 0))
-        made[name] = x.copy()
-        made[name][:, rows, columns] = partner[:, rows, columns]
+        flat = x.reshape(len(x), -1)
+        partner = x[::-1].reshape(flat.shape)
+        made[name] = cv2.addWeighted(flat, share, partner, 1 - share, 0).reshape(x.shape)
     return made

@@ -3,6 +3,7 @@
 | transform | operator |
 |---|---|
 | `RandomResizedCrop` | a window by `tf.random`; `tf.image.resize` (bilinear) |
+| `DecodeResizedCrop` | `tf.image.decode_and_crop_jpeg`, `tf.image.resize` |
 | `RandomFlip` | `tf.image.random_flip_left_right` |
 | `ColorJitter` | arithmetic: `adjust_contrast` takes a mean for each channel, `adjust_saturation` goes over HSV |
 | `RandomGrayscale` | `tf.image.rgb_to_grayscale` |
@@ -10,7 +11,7 @@
 | `RandomSolarize` | `tf.where` |
 | `MultiScaleResize` | `tf.image.resize` twice |
 | noise, brightness, scale | `tf.random.normal`, `tf.image.random_brightness`'s arithmetic |
-| MixUp, CutMix | on the batch: arithmetic, `tf.where`; the weight from two gamma draws |
+| MixUp | on the batch: arithmetic; the weight from two gamma draws |
 
 Images are `f32` in 0 to 255 between steps, and rounded where the field is `u8` after each step that makes fractions.
 """
@@ -24,12 +25,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..pipeline import Pipeline, Source, Touch, ways
+from ..pipeline import CROP, Pipeline, Source, Touch, ways
 from . import AREA, BRIGHTNESS, FACTOR, GREY, NOISE, POINTWISE, RATIO, SCALE, SHIFT, SIGMA, TAPS, missing, plain
 
 Step = Callable[[Any], Any]
 LOG_RATIO = (math.log(RATIO[0]), math.log(RATIO[1]))
 TRIES = 10
+PHOTOGRAPH = (375, 500)
+"""Rows and columns of the suite's photographs."""
 
 
 def between(low: float, high: float, shape: tuple[int, ...] = ()) -> Any:
@@ -41,21 +44,34 @@ def rounded(y: Any, like: Any) -> Any:
     return tf.cast(tf.clip_by_value(tf.round(y), 0.0, 255.0), tf.uint8) if like.dtype == tf.uint8 else y
 
 
+def window(height: int, width: int) -> list[Any]:
+    """Top, left, height and width of a part of an image, by its area and the ratio of its sides."""
+    area = between(*AREA, (TRIES,)) * float(height * width)
+    ratio = tf.exp(between(*LOG_RATIO, (TRIES,)))
+    w, h = tf.round(tf.sqrt(area * ratio)), tf.round(tf.sqrt(area / ratio))
+    fits = (w >= 1) & (w <= width) & (h >= 1) & (h <= height)
+    first = tf.argmax(fits)
+    w = tf.where(tf.reduce_any(fits), w[first], float(width))
+    h = tf.where(tf.reduce_any(fits), h[first], float(height))
+    top = tf.floor(between(0, 1) * (height - h + 1))
+    left = tf.floor(between(0, 1) * (width - w + 1))
+    return [tf.cast(n, tf.int32) for n in (top, left, h, w)]
+
+
 def crop(height: int, width: int) -> Step:
     def cropped(x: Any) -> Any:
-        area = between(*AREA, (TRIES,)) * float(height * width)
-        ratio = tf.exp(between(*LOG_RATIO, (TRIES,)))
-        w, h = tf.round(tf.sqrt(area * ratio)), tf.round(tf.sqrt(area / ratio))
-        fits = (w >= 1) & (w <= width) & (h >= 1) & (h <= height)
-        first = tf.argmax(fits)
-        w = tf.where(tf.reduce_any(fits), w[first], float(width))
-        h = tf.where(tf.reduce_any(fits), h[first], float(height))
-        top = tf.floor(between(0, 1) * (height - h + 1))
-        left = tf.floor(between(0, 1) * (width - w + 1))
-        top, left, h, w = (tf.cast(n, tf.int32) for n in (top, left, h, w))
+        top, left, h, w = window(height, width)
         return rounded(tf.image.resize(x[top : top + h, left : left + w], (height, width)), x)
 
     return cropped
+
+
+def decode(x: Any) -> Any:
+    """A window of an encoded image: the decoder leaves out what is not needed of it."""
+    height, width = PHOTOGRAPH
+    top, left, h, w = window(height, width)
+    picture = tf.image.decode_and_crop_jpeg(x, tf.stack([top, left, h, w]), channels=3)
+    return rounded(tf.image.resize(picture, (CROP, CROP)), picture)
 
 
 def jitter(x: Any) -> Any:
@@ -101,6 +117,8 @@ def step(touch: Touch) -> Step | None:
     before = touch.before
     image = before.is_picture
     match touch.name:
+        case "DecodeResizedCrop":
+            return decode
         case "Normalize" if touch.source.mean is None:
             return lambda x: tf.cast(x, tf.float32) / 255.0
         case "Normalize":
@@ -167,20 +185,4 @@ class Own:
         assert mixing is not None, "asked for only where elements are mixed"
         one, other = (tf.random.gamma((), mixing.alpha) + 1e-30 for _ in range(2))
         share = one / (one + other)
-        return {name: MIX[mixing.kind](x, tf.reverse(x, [0]), share) for name, x in batch.items()}
-
-
-def mix_up(x: Any, partner: Any, share: Any) -> Any:
-    return share * x + (1.0 - share) * partner
-
-
-def cut_mix(x: Any, partner: Any, share: Any) -> Any:
-    inside = []
-    for n in x.shape[1:3]:
-        side = tf.cast(float(n) * tf.sqrt(1.0 - share), tf.int32)
-        start = tf.random.uniform((), 0, n, tf.int32) - side // 2
-        inside.append((tf.range(n) >= start) & (tf.range(n) < start + side))
-    return tf.where((inside[0][:, None] & inside[1][None, :])[None, :, :, None], partner, x)
-
-
-MIX = {"mixup": mix_up, "cutmix": cut_mix}
+        return {name: share * x + (1.0 - share) * tf.reverse(x, [0]) for name, x in batch.items()}

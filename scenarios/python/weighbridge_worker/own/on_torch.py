@@ -3,12 +3,13 @@
 | transform | operator |
 |---|---|
 | `RandomResizedCrop`, `RandomFlip` | `v2.RandomResizedCrop` (bilinear), `v2.RandomHorizontalFlip` |
+| `DecodeResizedCrop` | `torchvision.io.decode_jpeg`, `v2.RandomResizedCrop` without anti-aliasing |
 | `ColorJitter` | arithmetic in `f32`: `v2.ColorJitter` multiplies the brightness, which is another distribution |
 | `RandomGrayscale`, `GaussianBlur`, `RandomSolarize` | those of `v2` |
 | `Normalize`, `CastToFloat32` | `v2.ToDtype(scale=True)`; of floats `torch.sub`, `torch.mul` |
 | `MultiScaleResize` | `v2.functional.resize` twice, without anti-aliasing |
 | noise, brightness, scale | `torch.randn`, arithmetic |
-| MixUp, CutMix | on the batch: `torch.lerp`, a slice; the weight from `torch.distributions.Beta` |
+| MixUp | on the batch: `torch.lerp`; the weight from `torch.distributions.Beta` |
 
 Images are tensors of channels, rows, columns over memory of rows, columns, channels, which torch calls `channels_last`
 and has kernels for.
@@ -16,15 +17,15 @@ and has kernels for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import torch
 import torchvision
+from torchvision.io import ImageReadMode, decode_jpeg
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional
 
-from ..pipeline import Array, Pipeline, Source, Touch, ways
+from ..pipeline import CROP, Array, Pipeline, Source, Touch, ways
 from . import AREA, BRIGHTNESS, FACTOR, GREY, NOISE, POINTWISE, RATIO, SCALE, SHIFT, SIGMA, TAPS, missing, plain
 
 LIBRARY = f"torchvision {torchvision.__version__}"
@@ -55,6 +56,9 @@ def step(touch: Touch) -> Step | None:
     before = touch.before
     image = before.is_picture
     match touch.name:
+        case "DecodeResizedCrop":
+            crop = v2.RandomResizedCrop((CROP, CROP), scale=AREA, ratio=RATIO, antialias=False)
+            return lambda x: crop(decode_jpeg(x, mode=ImageReadMode.RGB))
         case "Normalize" if touch.source.mean is None:
             return v2.ToDtype(torch.float32, scale=True) if image else lambda x: x.to(torch.float32).div_(255)
         case "Normalize":
@@ -98,17 +102,17 @@ class Own:
         self.fields = []
         for way in ways(pipeline, sources):
             steps = [one for touch in way.touches if (one := step(touch)) is not None]
-            self.fields.append((way.now.name, way.source.kind, steps))
+            self.fields.append((way.now, way.source.kind, steps))
 
     def sample(self, arrays: Mapping[str, Array]) -> dict[str, torch.Tensor]:
         """One element: the fields of the data set in, those that are delivered out."""
         made = {}
-        for name, kind, steps in self.fields:
+        for now, kind, steps in self.fields:
             x = torch.from_numpy(arrays[kind.name])
             x = x.permute(2, 0, 1) if kind.is_picture else x
             for one in steps:
                 x = one(x)
-            made[name] = x.permute(1, 2, 0) if kind.is_picture else x
+            made[now.name] = x.permute(1, 2, 0) if now.is_picture else x
         return made
 
     def batch(self, samples: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
@@ -118,21 +122,4 @@ class Own:
         if mixing is None:
             return batch
         share = float(torch.distributions.Beta(mixing.alpha, mixing.alpha).sample())
-        return {name: MIX[mixing.kind](x, x.flip(0), share) for name, x in batch.items()}
-
-
-def mix_up(x: torch.Tensor, partner: torch.Tensor, share: float) -> torch.Tensor:
-    return torch.lerp(partner, x, share)
-
-
-def cut_mix(x: torch.Tensor, partner: torch.Tensor, share: float) -> torch.Tensor:
-    height, width = x.shape[1:3]
-    side = math.sqrt(1 - share)
-    top, left = (int(torch.randint(0, n, ())) - int(n * side) // 2 for n in (height, width))
-    rows = slice(max(top, 0), max(top + int(height * side), 0))
-    columns = slice(max(left, 0), max(left + int(width * side), 0))
-    x[:, rows, columns] = partner[:, rows, columns]
-    return x
-
-
-MIX = {"mixup": mix_up, "cutmix": cut_mix}
+        return {name: torch.lerp(x.flip(0), x, share) for name, x in batch.items()}
