@@ -1,4 +1,4 @@
-//! Photographs that the suite makes: pictures of a scene, of the size of ImageNet's, as JPEG files of 4:2:0.
+//! Photographs that the suite makes: pictures of a scene, of the size of `ImageNet`'s, as JPEG files of 4:2:0.
 
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 

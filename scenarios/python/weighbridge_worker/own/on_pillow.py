@@ -89,4 +89,5 @@ class Own:
 
     def batch(self, samples: list[Batch]) -> Batch:
         """Samples stacked."""
-        return {name: np.stack([sample[name] for sample in samples]) for name in samples[0]}
+        names = [name for name, _, _ in self.fields]  # a loader may have put keys of its own beside them
+        return {name: np.stack([sample[name] for sample in samples]) for name in names}
