@@ -201,5 +201,5 @@ ADAPTER = Adapter(
     entry_point="nvidia.dali.Pipeline",
     open=open,
     platforms=("cpu", "gpu"),
-    has_own=True,
+    own="on_dali",
 )

@@ -125,6 +125,6 @@ ADAPTER = Adapter(
     entry_point="datarax.Pipeline",
     open=open,
     start=start,
-    has_own=True,
+    own="on_jax",
     platforms=("cpu", "gpu"),
 )

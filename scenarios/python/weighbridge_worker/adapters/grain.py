@@ -11,7 +11,8 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 ahead.
 
 By operators of its own: it has none, and its users take libraries beside it. Here `random_map` over elements with
-Albumentations and OpenCV (`own/on_albumentations.py`), then `batch`.
+Albumentations and OpenCV (`own/on_albumentations.py`), then `batch`. Its records of encoded images are those of
+ArrayRecord, by `ArrayRecordDataSource`.
 
 Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to one iterator, which is one epoch.
 """
@@ -20,13 +21,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import grain
+import numpy as np
+from array_record.python.array_record_module import ArrayRecordWriter
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader, Rows
-from ..own.stored import Elements
+from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -94,6 +98,28 @@ class Grain(Loader):
         self.iterator = None
 
 
+class Records:
+    """A random-access source: encoded images in a file of ArrayRecord."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        def write(folder: Path) -> None:
+            # A record for itself, which grain's documentation asks for where records are looked up one by one.
+            records = ArrayRecordWriter(str(folder / "all.array_record"), "group_size:1")
+            for index in stored.indices(pipeline):
+                records.write(stored.image(data, index))
+            records.close()
+
+        (self.name,) = data.names
+        folder = place.converting(f"records-{pipeline.first}-{pipeline.end}", write)
+        self.records = grain.sources.ArrayRecordDataSource([str(folder / "all.array_record")])
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, number: Any) -> Batch:
+        return {self.name: np.frombuffer(self.records[number], np.uint8)}
+
+
 class OwnGrain(Grain):
     """Elements through Albumentations and OpenCV, with the generator that Grain hands to a random map."""
 
@@ -101,7 +127,8 @@ class OwnGrain(Grain):
         from ..own import on_albumentations  # which is imported where it is used
 
         self.own, self.library = on_albumentations.Own(pipeline, data.sources), on_albumentations.LIBRARY
-        self.samples = Elements(pipeline, data, place)
+        source = Records if pipeline.access == "records" else stored.Elements
+        self.samples: Any = source(pipeline, data, place)
         super().__init__(pipeline, data)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
@@ -130,5 +157,9 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
 
 
 ADAPTER = Adapter(
-    framework="Google Grain", distribution="grain", entry_point="grain.MapDataset.source", open=open, has_own=True
+    framework="Google Grain",
+    distribution="grain",
+    entry_point="grain.MapDataset.source",
+    open=open,
+    own="on_albumentations",
 )

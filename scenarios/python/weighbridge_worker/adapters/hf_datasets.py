@@ -145,5 +145,5 @@ ADAPTER = Adapter(
     distribution="datasets",
     entry_point="datasets.load_from_disk",
     open=open,
-    has_own=True,
+    own="on_pillow",
 )

@@ -142,4 +142,4 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
     return NumPy(pipeline, data)
 
 
-ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open, has_own=True)
+ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open, own="on_pillow")

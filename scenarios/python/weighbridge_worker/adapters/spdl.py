@@ -108,5 +108,5 @@ ADAPTER = Adapter(
     distribution="spdl",
     entry_point="spdl.pipeline.PipelineBuilder",
     open=open,
-    has_own=True,
+    own="on_spdl",
 )

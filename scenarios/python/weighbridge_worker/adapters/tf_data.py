@@ -254,5 +254,5 @@ ADAPTER = Adapter(
     distribution="tensorflow-cpu",
     entry_point="tensorflow.data.Dataset.from_tensor_slices",
     open=open,
-    has_own=True,
+    own="on_tf",
 )

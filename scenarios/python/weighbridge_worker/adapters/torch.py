@@ -189,5 +189,5 @@ ADAPTER = Adapter(
     entry_point="torch.utils.data.DataLoader",
     open=open,
     platforms=("cpu", "gpu"),
-    has_own=True,
+    own="on_torch",
 )

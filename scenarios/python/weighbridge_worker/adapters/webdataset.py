@@ -123,5 +123,5 @@ ADAPTER = Adapter(
     distribution="webdataset",
     entry_point="webdataset.WebDataset",
     open=open,
-    has_own=True,
+    own="on_pillow",
 )
