@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, LitInt, LitStr, Path, ReturnType, Type};
+use syn::{Expr, ExprCall, LitInt, LitStr, Path, ReturnType, Type};
 
 use crate::attr::{self, Key, Options};
 use crate::errors::Errors;
@@ -40,6 +40,8 @@ struct Model {
     description: String,
     sets: Vec<LitStr>,
     equivalence: Option<TokenStream>,
+    /// The function that says what must agree at a point.
+    equivalence_by: Option<Expr>,
     filter: Option<Expr>,
     needs: Option<Expr>,
     describe: Option<Expr>,
@@ -83,7 +85,7 @@ impl Model {
         }
         let sets = options.texts("sets", &mut errors);
         check_sets(&sets, &mut errors);
-        let equivalence = check_equivalence(&options, &mut errors);
+        let (equivalence, equivalence_by) = check_equivalence(&options, &mut errors);
         let filter = options.path("filter", &mut errors);
         let needs = options.path("needs", &mut errors);
         let describe = options.path("describe", &mut errors);
@@ -112,6 +114,7 @@ impl Model {
             description: attr::description(&function.attributes),
             sets,
             equivalence,
+            equivalence_by,
             filter,
             needs,
             describe,
@@ -153,6 +156,8 @@ impl Model {
         let (needs, needs_function) = self.told(self.needs.as_ref(), "needs", &quote!(__wb::Needs), swept);
         let (describe, describe_function) =
             self.told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
+        let (by, by_function) =
+            self.told(self.equivalence_by.as_ref(), "equivalence", &quote!(__wb::Equivalence), swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             Parameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             Parameter::Swept(_) => None,
@@ -174,6 +179,7 @@ impl Model {
                 #keep_function
                 #needs_function
                 #describe_function
+                #by_function
                 #run
                 __wb::submit! {
                     __wb::ScenarioEntry {
@@ -182,6 +188,7 @@ impl Model {
                         description: #description,
                         sets: &[#(#sets),*],
                         equivalence: #equivalence,
+                        equivalence_by: #by,
                         contract: #contract,
                         location: #location,
                         axes: #axes,
@@ -382,9 +389,30 @@ fn check_sets(sets: &[LitStr], errors: &mut Errors) {
     }
 }
 
-fn check_equivalence(options: &Options, errors: &mut Errors) -> Option<TokenStream> {
-    const FORMS: [&str; 4] = ["exact", "approx", "shape", "none"];
-    let value = options.expression("equivalence")?;
+/// What must agree, and the function that says it point by point.
+fn check_equivalence(options: &Options, errors: &mut Errors) -> (Option<TokenStream>, Option<Expr>) {
+    let Some(value) = options.expression("equivalence") else { return (None, None) };
+    match value {
+        Expr::Call(call) if is_called(call, "by") => match call.args.first() {
+            Some(function @ Expr::Path(_)) if call.args.len() == 1 => (None, Some(function.clone())),
+            _ => {
+                errors.at(
+                    value,
+                    "`by` takes the path of a function over the axes: write `by(what_must_agree)`",
+                );
+                (None, None)
+            }
+        },
+        _ => (check_form(value, errors), None),
+    }
+}
+
+fn is_called(call: &ExprCall, name: &str) -> bool {
+    matches!(&*call.func, Expr::Path(path) if path.path.is_ident(name))
+}
+
+fn check_form(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    const FORMS: [&str; 6] = ["exact", "approx", "alike", "shape", "none", "by"];
     let name = match value {
         Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
         Expr::Call(call) => match &*call.func {
@@ -401,8 +429,17 @@ fn check_equivalence(options: &Options, errors: &mut Errors) -> Option<TokenStre
             let tolerance = check_tolerance(&call.args[0], errors)?;
             Some(quote!(__wb::Equivalence::Approx(#tolerance)))
         }
-        (Some("approx"), _) => {
-            errors.at(value, "`approx` takes the relative tolerance: write `approx(1e-5)`");
+        (Some("alike"), Expr::Call(call)) if call.args.len() == 1 => {
+            let tolerance = check_tolerance(&call.args[0], errors)?;
+            Some(quote!(__wb::Equivalence::Alike(#tolerance)))
+        }
+        (Some(name @ ("approx" | "alike")), _) => {
+            let example = if name == "approx" { "1e-5" } else { "0.01" };
+            errors.at(value, format!("`{name}` takes the relative tolerance: write `{name}({example})`"));
+            None
+        }
+        (Some("by"), _) => {
+            errors.at(value, "`by` takes the path of a function over the axes: write `by(what_must_agree)`");
             None
         }
         (Some(name), Expr::Path(_)) if !FORMS.contains(&name) => {
@@ -410,7 +447,10 @@ fn check_equivalence(options: &Options, errors: &mut Errors) -> Option<TokenStre
             None
         }
         _ => {
-            errors.at(value, "what must agree is one of `exact`, `approx(1e-5)`, `shape`, `none`");
+            errors.at(
+                value,
+                "what must agree is one of `exact`, `approx(1e-5)`, `alike(0.01)`, `shape`, `none`, `by(function)`",
+            );
             None
         }
     }

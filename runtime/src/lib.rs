@@ -110,8 +110,8 @@ pub mod __private;
 pub use bencher::{
     Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
     ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
-    Limits, Moments, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream, Ticket,
-    Used, Whole, Work, Yield, fail, skip,
+    Limits, Moments, Operator, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream,
+    Ticket, Used, Whole, Work, Yield, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
@@ -200,6 +200,6 @@ pub mod data {
         Pruned, Runs, Stored, Stream,
     };
     pub use crate::verify::{
-        Agreement, Examined, Figure, Finding, RULES, Rule, Severity, judge as judge_evidence,
+        Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,
     };
 }

@@ -30,13 +30,13 @@ pub mod prelude {
     pub use crate::data::{DataSet, DataSpec};
     pub use crate::workload::Transform::{
         self, Add, AffineRotation, CastToFloat32, CausalMaskGeneration, CheapTransform, Clip, ColorJitter,
-        CreateAttentionMask, DynamicPad, ExpensiveTransform, GaussianBlur, GaussianNoise, HashEmbeddingIndex,
-        LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness, RandomCrop, RandomFlip,
-        RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
+        CreateAttentionMask, DecodeResizedCrop, DynamicPad, ExpensiveTransform, GaussianBlur, GaussianNoise,
+        HashEmbeddingIndex, LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness,
+        RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Parameters, PipelineSpec,
-        Table, Tokens,
+        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Operators, Parameters,
+        PipelineSpec, Table, Tokens,
     };
 }
 

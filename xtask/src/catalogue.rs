@@ -113,7 +113,10 @@ fn add(page: &mut String, scenario: &Value, listing: &Value) {
     let sets: Vec<String> = list(&scenario["sets"]).map(|set| format!("`{}`", text(set))).collect();
     let sets = if sets.is_empty() { "`all` alone".to_owned() } else { sets.join(", ") };
     writeln!(page, "- Sets: {sets}").expect(FITS);
-    writeln!(page, "- Work must agree: {}", equivalence(&scenario["equivalence"])).expect(FITS);
+    let others = scenario["equivalence_with"].as_object().into_iter().flatten();
+    let others =
+        others.map(|(with, rule)| format!("; with `{with}` {}", equivalence(rule))).collect::<String>();
+    writeln!(page, "- Work must agree: {}{others}", equivalence(&scenario["equivalence"])).expect(FITS);
     let adapters: BTreeSet<(u64, &str)> = list(&listing["adapters"])
         .filter(|adapter| adapter["contract"] == scenario["contract"])
         // Those that stay in a process of their own are on a page of their own, with what each can do.

@@ -52,6 +52,8 @@ pub struct Settings {
     pub mode: Option<Mode>,
     /// The device, where it is not the platform's own.
     pub device: Option<Rc<dyn Device>>,
+    /// Whether the traits of elements are looked at: where work must be alike, and not the same.
+    pub traits: bool,
     /// Whether this process runs nothing beside the repeat: what its other threads do is the subject's then.
     pub alone: bool,
 }
@@ -78,8 +80,14 @@ impl Settings {
             platform: Platform::Cpu,
             mode: None,
             device: None,
+            traits: false,
             alone: false,
         }
+    }
+
+    /// Adds to what was delivered, as far as it is looked at.
+    pub(super) fn take(&self, content: &mut Content, item: &Kept) -> Result<()> {
+        if self.traits { content.add_with_traits(item) } else { content.add(item) }
     }
 }
 
@@ -333,7 +341,8 @@ impl Bencher {
     /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail the repeat.
     pub fn delivered(&self, item: &Kept) {
         let State { content, spots, refused, .. } = &mut *self.state.borrow_mut();
-        let hashed = content.add(item).and_then(|()| Spot::of(&self.settings.key, None, 0, item));
+        let hashed =
+            self.settings.take(content, item).and_then(|()| Spot::of(&self.settings.key, None, 0, item));
         match hashed {
             Ok(spot) => spots.push(spot),
             Err(error) => drop(refused.get_or_insert(error)),

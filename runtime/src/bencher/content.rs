@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
 
+use super::traits::{self, Traits};
 use super::{Error, ErrorKind, Result};
 
 /// Type of the numbers in a field.
@@ -98,9 +99,10 @@ pub struct Moments {
 }
 
 impl Moments {
-    const NONE: Self = Self { count: 0, not_finite: 0, sum: 0.0, squares: 0.0, min: f64::MAX, max: f64::MIN };
+    pub(super) const NONE: Self =
+        Self { count: 0, not_finite: 0, sum: 0.0, squares: 0.0, min: f64::MAX, max: f64::MIN };
 
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         if !value.is_finite() {
             self.not_finite += 1;
             return;
@@ -137,6 +139,9 @@ pub struct Content {
     pub digest: u128,
     /// Moments of each field, by name.
     pub moments: BTreeMap<String, Moments>,
+    /// Moments of each trait over elements, by field and trait; empty where elements need not be alike.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub traits: Traits,
 }
 
 impl Content {
@@ -167,6 +172,16 @@ impl Content {
             self.digest = self.digest.wrapping_add(xxh3_128(&hashes));
         }
         self.elements += item.elements as u64;
+        Ok(())
+    }
+
+    /// As [`Content::add`], with the traits of every element.
+    ///
+    /// # Errors
+    /// As [`Content::add`].
+    pub fn add_with_traits(&mut self, item: &Kept) -> Result<()> {
+        self.add(item)?;
+        traits::add(&mut self.traits, item);
         Ok(())
     }
 }

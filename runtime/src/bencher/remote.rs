@@ -352,7 +352,7 @@ impl Bencher {
                 );
                 return Err(Error::of(ErrorKind::Work, what));
             }
-            state.content.add(kept)?;
+            self.settings.take(&mut state.content, kept)?;
             state.spots.push(Spot::of(&self.settings.key, *at, *first, kept)?);
         }
         Ok(())
@@ -364,7 +364,7 @@ impl Bencher {
         let mut batches = 0;
         remote.verify(epoch, &mut |item| {
             let state = &mut *self.state.borrow_mut();
-            state.content.add(&item)?;
+            self.settings.take(&mut state.content, &item)?;
             state.spots.push(Spot::of(&self.settings.key, Some(batches), 0, &item)?);
             batches += 1;
             Ok(())

@@ -86,7 +86,7 @@ impl Bencher {
             if copy.elements as u64 != item.elements {
                 return Err(miscounted(item.elements, copy.elements as u64));
             }
-            content.add(&copy)?;
+            self.settings.take(&mut content, &copy)?;
             spots.push(Spot::of(&self.settings.key, Some(at), 0, &copy)?);
             Ok(())
         };
@@ -325,7 +325,7 @@ impl Run {
         let state = &mut *bencher.state.borrow_mut();
         state.evidence.spots.passes += 1;
         for Copied { at, first, kept } in self.copied.drain(..) {
-            state.content.add(&kept)?;
+            bencher.settings.take(&mut state.content, &kept)?;
             state.spots.push(Spot::of(&bencher.settings.key, Some(at), first, &kept)?);
         }
         bencher.charge(Entry::Verify);

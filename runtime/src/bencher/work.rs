@@ -11,6 +11,12 @@ pub struct Ticket {
     pub input: Option<String>,
     /// The transforms it executed, in order.
     pub transforms: Vec<String>,
+    /// Whose operator did each of them; empty where that is not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<Operator>,
+    /// The library that the operators are of, with its version, where that is not the system itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// Where it ran: `cpu`, `cuda:0`; and where it delivered, if elsewhere: `cuda:0, delivered to cpu`.
     pub ran_on: String,
     /// How a batch was waited for: `returns when ready`, `stream synchronised`.
@@ -30,10 +36,43 @@ impl Ticket {
     /// With its words as they may be shown.
     pub(super) fn visible(mut self) -> Self {
         let words = self.transforms.iter_mut().chain([&mut self.ran_on, &mut self.synchronised]);
-        for word in words.chain(&mut self.input).chain(&mut self.entry_point).chain(&mut self.unequal) {
+        for word in words
+            .chain(&mut self.input)
+            .chain(&mut self.library)
+            .chain(&mut self.entry_point)
+            .chain(&mut self.unequal)
+        {
             *word = visible_in_line(word);
         }
         self
+    }
+}
+
+/// Whose code does a transform. Systems that call one shared function differ in how they feed it, and in nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Operator {
+    /// The system's own, or that of a library which its users take beside it.
+    #[serde(rename = "native")]
+    Native,
+    /// A function in `NumPy` that every system is given alike.
+    #[serde(rename = "shared numpy")]
+    SharedNumpy,
+    /// Code of whoever wrote the benchmark, compiled into it.
+    #[serde(rename = "ours")]
+    Ours,
+}
+
+impl Operator {
+    /// All of them, in the order in which pages have them.
+    pub const ALL: [Self; 3] = [Self::Native, Self::SharedNumpy, Self::Ours];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::SharedNumpy => "shared numpy",
+            Self::Ours => "ours",
+        }
     }
 }
 

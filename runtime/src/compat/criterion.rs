@@ -179,6 +179,7 @@ fn entry(name: &str, found: &[Found]) -> ScenarioEntry {
         description: "",
         sets: &[],
         equivalence: None,
+        equivalence_by: None,
         contract: None,
         location: HERE,
         axes: Axes::Found(axes.leak()),

@@ -234,7 +234,7 @@ fn verify(task: &Duel<'_>, pair: &Pair<'_>) -> Result<Verified, Stop> {
     }
     let verified = task.verify([&pair.baseline, &pair.candidate.id])?;
     if let [Some(old), Some(new)] = &verified.works {
-        let equivalence = pair.candidate.scenario.equivalence();
+        let equivalence = pair.candidate.equivalence();
         let agreement = agree(new, old, equivalence);
         let other = match &agreement {
             Agreement::Differs(what) => Some(what.join("; ")),
@@ -255,7 +255,7 @@ fn examine(pair: &Pair<'_>, verified: &Verified, round: Round) -> Result<Round, 
     let Round::Repeats(sides) = &round else { return Ok(round) };
     for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
         let findings = verify::judge(&Examined {
-            equivalence: pair.candidate.scenario.equivalence(),
+            equivalence: pair.candidate.equivalence(),
             agreement: &Agreement::Agrees,
             reference: verified.works[0].as_ref(),
             repeats,

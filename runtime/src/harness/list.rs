@@ -67,13 +67,30 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
 /// What each variant of a labelled axis does, the other axes at their first value, where the author says.
 fn described(scenario: &ScenarioEntry, axes: &[Axis], axis: &Axis) -> Vec<(String, String)> {
     let Some(describe) = scenario.describe.filter(|_| axis.is_labelled()) else { return Vec::new() };
-    let point = |value: &AxisValue| {
-        let first = |other: &Axis| {
-            if other.name == axis.name { Some(value.clone()) } else { other.values.first().cloned() }
-        };
-        Point(axes.iter().filter_map(first).collect())
+    let of = |value: &AxisValue| Some((value.text.clone(), describe(&point(axes, axis, value))?));
+    axis.values.iter().filter_map(of).collect()
+}
+
+/// The point with this value on an axis, and the first on all others.
+fn point(axes: &[Axis], axis: &Axis, value: &AxisValue) -> Point {
+    let first = |other: &Axis| {
+        if other.name == axis.name { Some(value.clone()) } else { other.values.first().cloned() }
     };
-    axis.values.iter().filter_map(|value| Some((value.text.clone(), describe(&point(value))?))).collect()
+    Point(axes.iter().filter_map(first).collect())
+}
+
+/// What must agree at a scenario's first point, and where it is something else with one other value: `operators=own`.
+fn agreements(scenario: &ScenarioEntry, axes: &[Axis]) -> (Equivalence, BTreeMap<String, Equivalence>) {
+    let first = Point(axes.iter().filter_map(|axis| axis.values.first().cloned()).collect());
+    let usual = scenario.equivalence_at(&first);
+    let of = |axis: &Axis| {
+        let asked = |value: &AxisValue| {
+            let there = scenario.equivalence_at(&point(axes, axis, value));
+            (there != usual).then(|| (format!("{}={}", value.axis, value.text), there))
+        };
+        axis.values.iter().filter_map(asked).collect::<Vec<_>>()
+    };
+    (usual, axes.iter().flat_map(of).collect())
 }
 
 /// The scenarios that the plan has cases or skips of, by id.
@@ -101,6 +118,9 @@ struct Listed<'a> {
     description: &'a str,
     sets: &'a [&'a str],
     equivalence: Equivalence,
+    /// Where something else must agree.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    equivalence_with: BTreeMap<String, Equivalence>,
     contract: Option<&'a str>,
     file: &'a str,
     line: u32,
@@ -158,6 +178,7 @@ fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
 
 fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
     let axes = scenario.axes();
+    let (equivalence, equivalence_with) = agreements(scenario, &axes);
     let descriptions: Vec<Vec<(String, String)>> =
         axes.iter().map(|axis| described(scenario, &axes, axis)).collect();
     let axis = |(axis, described): (Axis, Vec<(String, String)>)| {
@@ -178,7 +199,8 @@ fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
         category: scenario.category,
         description: scenario.description,
         sets: scenario.sets,
-        equivalence: scenario.equivalence(),
+        equivalence,
+        equivalence_with,
         contract: scenario.contract.map(|contract| contract.name),
         file: scenario.location.file,
         line: scenario.location.line,

@@ -35,7 +35,12 @@ pub struct PlannedCase {
 impl PlannedCase {
     /// Whether the case has work that is compared, so that it needs a verifying repeat.
     pub fn is_verified(&self) -> bool {
-        self.scenario.equivalence() != Equivalence::None
+        self.equivalence() != Equivalence::None
+    }
+
+    /// How far its work must agree with the reference's.
+    pub fn equivalence(&self) -> Equivalence {
+        self.scenario.equivalence_at(&self.id.point)
     }
 
     /// Whether it is what others of its scenario and point, or of its group and point, are compared with.

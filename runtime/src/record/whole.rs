@@ -78,7 +78,7 @@ fn facts(case: &PlannedCase) -> CaseFacts {
         beside: case.scenario.group.map(str::to_owned),
         tier: case.adapter.map(|adapter| adapter.tier),
         version: case.version.clone(),
-        equivalence: case.scenario.equivalence(),
+        equivalence: case.equivalence(),
         // What a scenario needs is told of loaders in this process; a system in another one brings its own.
         memory: case.memory.filter(|_| !case.adapter.is_some_and(|adapter| adapter.resident)),
         headline: None,

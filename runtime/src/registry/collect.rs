@@ -211,6 +211,7 @@ mod tests {
             description: "",
             sets: &[],
             equivalence: None,
+            equivalence_by: None,
             contract: Some(LOADER),
             location: at(line),
             axes: Axes::NONE,

@@ -21,6 +21,8 @@ pub struct ScenarioEntry {
     pub sets: &'static [&'static str],
     /// What must agree, if the author said so. Ask [`ScenarioEntry::equivalence`].
     pub equivalence: Option<Equivalence>,
+    /// What must agree at a point, where the author says that it depends on it. Ask [`ScenarioEntry::equivalence_at`].
+    pub equivalence_by: Option<fn(&Point) -> Option<Equivalence>>,
     /// What it asks of an adapter; `None` for an ordinary benchmark.
     pub contract: Option<Contract>,
     /// Where it is written.
@@ -78,7 +80,13 @@ impl ScenarioEntry {
         }
     }
 
-    /// What must agree between adapters: as the author said, else `Exact` with a contract and `None` without.
+    /// What must agree between adapters at this point.
+    pub fn equivalence_at(&self, point: &Point) -> Equivalence {
+        self.equivalence_by.and_then(|by| by(point)).unwrap_or_else(|| self.equivalence())
+    }
+
+    /// What must agree between adapters, whatever the point: as the author said, else `Exact` with a contract and `None`
+    /// without.
     pub fn equivalence(&self) -> Equivalence {
         self.equivalence.unwrap_or(match self.contract {
             Some(_) => Equivalence::Exact,
@@ -96,6 +104,9 @@ pub enum Equivalence {
     /// Shapes, and moments within this relative tolerance: for stochastic work and for work whose order of
     /// floating-point operations is free.
     Approx(f64),
+    /// Shapes, and the mean and deviation over elements of each of their traits within this relative tolerance and what chance
+    /// allows: for systems that draw with generators of their own and do each step by operators of their own.
+    Alike(f64),
     /// Fields, types, shapes and counts.
     Shape,
     /// Nothing: the scenario is not verified.
@@ -107,6 +118,7 @@ impl Display for Equivalence {
         match self {
             Self::Exact => f.write_str("exact"),
             Self::Approx(tolerance) => write!(f, "approx({tolerance})"),
+            Self::Alike(tolerance) => write!(f, "alike({tolerance})"),
             Self::Shape => f.write_str("shape"),
             Self::None => f.write_str("none"),
         }

@@ -36,6 +36,7 @@ pub struct TreeMemory {
 /// How a repeat ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "one for each repeat: few are alive at once")]
 pub enum Outcome {
     /// It ran to its end.
     Measured {

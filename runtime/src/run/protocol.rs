@@ -93,6 +93,7 @@ pub(super) enum Say {
 
 /// How a repeat ended, as far as the process that ran it can tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub enum Answer {
     /// It ran to its end.
     Measured {

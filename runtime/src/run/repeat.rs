@@ -8,7 +8,7 @@ use super::protocol::{Answer, Ask};
 use super::{Failure, How, panicked};
 use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share};
 use crate::device::Clock;
-use crate::registry::{AdapterEntry, find_adapter, find_scenario};
+use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
 /// A panic is caught and becomes an answer; what ends the process is the parent's to see.
@@ -85,6 +85,7 @@ fn attempt(
         platform: ask.platform,
         mode: ask.mode,
         device: None,
+        traits: matches!(scenario.equivalence_at(&ask.point), Equivalence::Alike(_)),
         alone: true,
     });
     let mut adapter = bencher.open(|| entry.map(|entry| resident.take(entry)).transpose())?;

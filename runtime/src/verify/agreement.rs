@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{Content, FieldKind, Work};
+use crate::bencher::{Content, FieldKind, Moments, Work};
 use crate::registry::Equivalence;
 
 /// How the work of a case stands to the reference's.
@@ -28,7 +28,8 @@ pub enum Agreement {
 /// The input must agree always, and whether batches are handed over on the host or on a device: who delivers elsewhere has
 /// another transfer. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
 /// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
-/// tolerance, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
+/// tolerance, [`Equivalence::Alike`] for the same counts, fields and transforms and for traits that are spread alike,
+/// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
 /// Work that differs in spite of that differs in words, or as its ticket declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
     let mut found = Differences::default();
@@ -45,6 +46,11 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
             found.transforms(&ticket.transforms, &expected.transforms);
             found.shape(&work.content, &reference.content);
             found.moments(&work.content, &reference.content, tolerance);
+        }
+        Equivalence::Alike(tolerance) => {
+            found.transforms(&ticket.transforms, &expected.transforms);
+            found.shape(&work.content, &reference.content);
+            found.0.extend(unlike(&work.content, &reference.content, tolerance, None));
         }
         Equivalence::Shape => found.shape(&work.content, &reference.content),
         Equivalence::None => {}
@@ -111,6 +117,73 @@ impl Differences {
             }
         }
     }
+}
+
+/// Standard errors by which means and deviations of traits may differ by chance: of two hundred figures of honest work one
+/// in a million is further off, if figures are normal; they have heavier tails, which the margin is for.
+const CHANCE: f64 = 5.5;
+
+/// Tolerances by which the least and the greatest number of a field may differ: each is one number of millions.
+const EXTREMES: f64 = 12.0;
+
+/// What of the traits of elements is not spread as the reference's.
+///
+/// With a scale `r`, the greatest absolute number of the field in the reference, and the mean `m`, deviation `s` and count
+/// `n` of a trait on either side, means and deviations may each differ by
+/// `tolerance * r + 5.5 * sqrt(s1^2 / n1 + s2^2 / n2)`: what interpolation and rounding do to each element, and what a
+/// sample of so many does by chance. (The deviation of a deviation is `s * sqrt((k - 1) / 4n)` for a kurtosis `k`: below
+/// `s / sqrt(n)` up to a kurtosis of 5.) `different` says how many different elements a sample has, where that is not all.
+pub(super) fn unlike(here: &Content, there: &Content, tolerance: f64, different: Option<f64>) -> Vec<String> {
+    let mut found = Vec::new();
+    if there.traits.is_empty() {
+        found.push("the reference has no traits of elements to compare with".to_owned());
+    }
+    for (name, reference) in &there.traits {
+        let field = name.split(": ").next().unwrap_or_default();
+        let Some(scale) = there.moments.get(field).map(|all| all.min.abs().max(all.max.abs())) else {
+            continue;
+        };
+        let Some(moments) = here.traits.get(name).filter(|moments| moments.count > 0) else {
+            found.push(format!("no element has the trait `{name}`"));
+            continue;
+        };
+        if moments.not_finite > reference.not_finite {
+            found.push(format!("`{name}` is no number in {} elements", moments.not_finite));
+        }
+        let sample = different.unwrap_or(moments.count as f64).min(moments.count as f64).max(1.0);
+        let variance = |moments: &Moments, count: f64| moments.deviation().powi(2) / count;
+        // Of a sample that has next to no spread by chance, the reference's counts.
+        let own = variance(moments, sample).max(variance(reference, sample));
+        let chance = CHANCE * (own + variance(reference, reference.count as f64)).sqrt();
+        let allowed = tolerance * scale + chance;
+        for (part, here, there) in [
+            ("mean", moments.mean(), reference.mean()),
+            ("deviation", moments.deviation(), reference.deviation()),
+        ] {
+            let one = part == "deviation" && sample < 2.0;
+            let within = (here - there).abs() <= allowed; // what is no number is not
+            if !one && !within {
+                found.push(format!(
+                    "{part} of `{name}` over elements: {here:.5}, the reference has {there:.5} (allowed {allowed:.5}: \
+                     {tolerance} of {scale} and chance)"
+                ));
+            }
+        }
+    }
+    for (field, reference) in &there.moments {
+        let Some(moments) = here.moments.get(field) else { continue };
+        let scale = reference.min.abs().max(reference.max.abs());
+        let slack = EXTREMES * tolerance * scale;
+        for (part, value, bound, beyond) in [
+            ("least", moments.min, reference.min, moments.min < reference.min - slack),
+            ("greatest", moments.max, reference.max, moments.max > reference.max + slack),
+        ] {
+            if beyond {
+                found.push(format!("{part} of `{field}`: {value}, the reference has {bound}"));
+            }
+        }
+    }
+    found
 }
 
 /// Whether two values agree within a share of the field's scale. What is no finite number agrees with its

@@ -177,6 +177,12 @@ fn host() -> String {
 pub struct Executed {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
+    /// Whose operator does each of them; empty where the worker does not say.
+    #[serde(default)]
+    pub operators: Vec<crate::bencher::Operator>,
+    /// The library that the operators are of, where that is not the system itself.
+    #[serde(default)]
+    pub library: Option<String>,
     /// Where they run.
     pub ran_on: String,
     /// How a batch is waited for.

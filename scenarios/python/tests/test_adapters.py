@@ -16,6 +16,7 @@ import pytest
 from weighbridge_worker.adapter import Place
 from weighbridge_worker.adapters import numpy as reference
 
+from .conftest import Made
 from .harness import Worker
 
 FILES = Path(reference.__file__).parent
@@ -213,6 +214,92 @@ def check_resuming(worker, expected):
     assert elements(again) == elements(rest) and rest
     whole = elements(expected.begin(1))
     assert elements(rest) == whole[len(whole) - len(elements(rest)) :]
+
+
+OWN = {
+    "long chain": (*VIEWS, "Normalize", "CastToFloat32"),
+    "resized": ("MultiScaleResize", "Normalize"),
+    "noise": ("Normalize", "GaussianNoise", "RandomBrightness", "RandomScale"),
+}
+
+
+@pytest.mark.parametrize("cell", OWN)
+def test_by_operators_of_its_own_a_framework_delivers_as_many_elements_or_declines(named, cell, images, tmp_path):
+    """Whether they are alike is for the harness to say, which has as many as it takes."""
+    name, worker, _ = named
+    spec = images.spec(*OWN[cell], operators="own")
+    worker = worker()
+    said, opened = worker.open(images, tmp_path, spec)
+    if said == "declined":
+        assert "operators own" in opened["why"]
+        pytest.skip(f"declined: {opened['why']}")
+    assert said == "opened", opened["detail"]
+    try:
+        assert opened["executed"]["operators"] == ["shared numpy" if name == "numpy" else "native"] * len(OWN[cell])
+        first, other = ([batch["image"] for batch in worker.verify(epoch)] for epoch in (0, 1))
+        assert [x.shape for x in first] == [(4, 8, 8, 3)] * 5 + [(3, 8, 8, 3)]
+        assert all(x.dtype == np.float32 and np.isfinite(x).all() for x in first)
+        drawn = cell != "resized"
+        assert drawn == any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True)), (
+            "an epoch has its draws"
+        )
+    finally:
+        assert worker.ask("close")[0] == "closed"
+
+
+def photograph(level: int) -> bytes:
+    """A JPEG file of the suite's size, grey and all of one level: whatever window is cut from it is that level."""
+    rows, columns = 375, 500
+    # One table of steps of 8; lengths of differences from 0 to 7 under codes of 4 bits; "nothing follows" under `0`.
+    head = "ffd8" + "ffdb0043" + "00" + "08" * 64 + f"ffc0000b08{rows:04x}{columns:04x}01011100"
+    head += (
+        "ffc4001b" + "00" + "00000008" + "00" * 12 + "0001020304050607" + "ffc40014" + "10" + "01" + "00" * 15 + "00"
+    )
+    head += "ffda0008" + "01" + "0100" + "003f00"
+    difference, blocks = level - 128, -(-rows // 8) * -(-columns // 8)
+    length = abs(difference).bit_length()
+    sign = difference if difference > 0 else difference + (1 << length) - 1
+    bits = f"{length:04b}" + (f"{sign:0{length}b}" if length else "") + "0" + "00000" * (blocks - 1)
+    bits += "1" * (-len(bits) % 8)
+    body = int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\x00")
+    return bytes.fromhex(head) + body + b"\xff\xd9"
+
+
+LEVELS = [65, 100, 128, 190, 70, 140, 180, 90, 120, 160]
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    files = [photograph(level) for level in LEVELS]
+    rows = np.zeros((len(files), max(map(len, files))), np.uint8)
+    for row, content in zip(rows, files, strict=True):
+        row[: len(content)] = np.frombuffer(content, np.uint8)
+    return Made(tmp_path_factory.mktemp("photographs"), {"image": rows})
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("access", ["files", "tar", "records", "memory"])
+def test_of_encoded_images_a_framework_delivers_each_once_or_declines(named, access, workers, photographs, tmp_path):
+    _, worker, _ = named
+    steps = ("DecodeResizedCrop", "RandomFlip", "Normalize", "CastToFloat32")
+    worker = worker()
+    spec = photographs.spec(*steps, operators="own", access=access, workers=workers)
+    said, opened = worker.open(photographs, tmp_path, spec)
+    if said == "declined":
+        pytest.skip(f"declined: {opened['why']}")
+    assert said == "opened", opened["detail"]
+    try:
+        assert opened["executed"]["operators"] == ["native"] * len(steps)
+        for epoch in (0, 1):
+            images = np.concatenate([batch["image"] for batch in worker.verify(epoch)])
+            assert images.shape == (len(LEVELS), 224, 224, 3) and images.dtype == np.float32
+            levels = images.mean((1, 2, 3)) * 255
+            if opened["order"] == "lost":
+                levels.sort()
+            expected = sorted(LEVELS) if opened["order"] == "lost" else LEVELS
+            assert np.abs(levels - expected).max() < 1.5 and images.std((1, 2, 3)).max() < 0.01
+    finally:
+        assert worker.ask("close")[0] == "closed"
 
 
 RAISES = """

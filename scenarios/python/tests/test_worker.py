@@ -46,6 +46,8 @@ def test_the_conversation(worker, images, tmp_path):
     assert name == "opened", opened
     assert opened["executed"] == {
         "transforms": ["Normalize"],
+        "operators": ["shared numpy"],
+        "library": None,
         "ran_on": "cpu",
         "synchronised": "on return",
         "delivery": "owned",

@@ -11,7 +11,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -69,6 +69,10 @@ class Executed:
     """What really happens, for the ticket."""
 
     transforms: tuple[str, ...]
+    operators: str = "shared numpy"
+    """Whose operators do them: `native`, the framework's or a library's; `shared numpy`, functions of this package."""
+    library: str | None = None
+    """The library that they are of, with its version, where that is not the framework itself."""
     ran_on: str = "cpu"
     synchronised: str = "on return"
     delivery: str = "owned"
@@ -142,10 +146,21 @@ class Adapter:
     open: Callable[[Pipeline, Data, Place], Loader]
     start: Callable[[], None] = nothing
     """Starts what all pipelines need beside the import, such as a cluster: part of what importing costs."""
+    own: str | None = None
+    """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
     platforms: tuple[str, ...] = ("cpu",)
     """Where it can deliver, in the words of `--platform`."""
     end: Callable[[], None] = nothing
     """Lets go what was kept for all pipelines, before the worker ends."""
+
+    def import_own(self) -> None:
+        """Imports its operators and their library with the framework: that is no part of opening a pipeline.
+
+        Where a library is not installed, a pipeline that asks for it finds that out.
+        """
+        if self.own is not None:
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(f"weighbridge_worker.own.{self.own}")
 
     @property
     def version(self) -> str:

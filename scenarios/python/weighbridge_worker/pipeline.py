@@ -32,6 +32,10 @@ WHOLE = 1 << 20
 """A batch of up to so many bytes goes through each step whole."""
 
 
+CROP = 224
+"""Pixels on a side of what `DecodeResizedCrop` makes."""
+
+
 class Refused(Exception):
     """What cannot be asked of any loader."""
 
@@ -52,6 +56,11 @@ class Kind:
     @property
     def is_image(self) -> bool:
         return len(self.shape) == 3
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether libraries for images take it: rows, columns, and one or three channels."""
+        return self.is_image and self.shape[2] in (1, 3)
 
     @property
     def is_integer(self) -> bool:
@@ -108,6 +117,8 @@ class Pipeline:
     work: tuple[str, ...]
     output: tuple[Kind, ...]
     device: str = "cpu"
+    operators: str = "shared"
+    """`own`: each system does the steps by operators and draws of its own."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], device: str = "cpu") -> Pipeline:
@@ -134,6 +145,7 @@ class Pipeline:
             work=tuple(said["work"]),
             output=tuple(Kind.from_dict(one) for one in said["output"]),
             device=device,
+            operators=said.get("operators", "shared"),
         )
 
     @property
@@ -145,6 +157,11 @@ class Pipeline:
     def batches(self) -> int:
         """How many batches an epoch has, before any regrouping."""
         return -(-self.elements // self.batch_size)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether elements are encoded images."""
+        return "DecodeResizedCrop" in self.transforms
 
     @property
     def all_steps(self) -> tuple[str, ...]:
@@ -240,6 +257,9 @@ def effect(name: str, source: Kind, now: Kind) -> tuple[str, Kind] | None:
         return ("becomes", floats) if source.dtype in (np.uint8, np.float32) else None
     if name == "CastToFloat32":
         return "becomes", floats
+    if name == "DecodeResizedCrop":
+        encoded = now.dtype == np.uint8 and len(now.shape) == 1
+        return ("becomes", Kind(now.name, now.dtype, (CROP, CROP, 3))) if encoded else None
     if name in ("CreateAttentionMask", "CausalMaskGeneration"):
         if not (now.is_integer and len(now.shape) == 1):
             return None

@@ -33,6 +33,7 @@ def hello(channel: Channel, heart: Heart, name: str) -> Adapter | None:
     try:
         with heart.beating(f"importing {name}"):
             adapter = load(name)
+            adapter.import_own()
             adapter.start()
             took = now() - start
             message = {
@@ -55,6 +56,10 @@ class Case:
 
     def __init__(self, adapter: Adapter, said: Message) -> None:
         self.pipeline = Pipeline.from_dict(said["pipeline"], said.get("device", "cpu"))
+        if self.pipeline.operators == "own" and adapter.own is None:
+            raise Declined(f"operators own: {adapter.framework} has none, its users map functions of theirs")
+        if self.pipeline.decodes and self.pipeline.operators != "own":
+            raise Declined("encoded images: they are decoded by decoders of one's own alone")
         self.data = Data(said["data"])
         self.exchange = Exchange(said["exchange"])
         self.iterator: Iterator[Batch] | None = None
@@ -82,6 +87,8 @@ class Case:
         self.opened = {
             "executed": {
                 "transforms": list(executed.transforms),
+                "operators": [executed.operators] * len(executed.transforms),
+                "library": executed.library,
                 "ran_on": ran_on,
                 "synchronised": executed.synchronised,
                 "delivery": executed.delivery if device is HOST else "device",

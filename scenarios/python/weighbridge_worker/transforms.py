@@ -522,6 +522,13 @@ STEPS: dict[str, Step] = {
 STEPS["RandomHorizontalFlip"] = STEPS["RandomFlip"]
 
 
+def undecoded(x: Array, about: Circumstances, out: Array | None) -> Array:
+    raise ValueError("no numpy function decodes images: systems do it by decoders of their own")
+
+
+STEPS["DecodeResizedCrop"] = Step(undecoded, draws=True)
+
+
 # What is done with whole batches
 
 

@@ -1,7 +1,7 @@
 //! AUG-1: a chain of random transforms.
 
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 use crate::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
-#[scenario(id = "AUG-1", category = "Augmentation", equivalence = exact,
+#[scenario(id = "AUG-1", category = "Augmentation", equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn stochastic_chain(
     bencher: &mut Bencher,
@@ -21,18 +21,29 @@ fn stochastic_chain(
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -1,7 +1,7 @@
 //! AUG-2: the same shape of chain, with random transforms and without.
 
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 use crate::contract::{open_data, time_epoch};
 use crate::prelude::*;
@@ -17,17 +17,18 @@ use crate::prelude::*;
 /// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
-#[scenario(id = "AUG-2", category = "Augmentation", equivalence = exact, needs = needs, describe = describe)]
+#[scenario(id = "AUG-2", category = "Augmentation", equivalence = by(agreement), needs = needs, describe = describe)]
 fn determinism_cost(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(all, deterministic = Chain::Deterministic, stochastic = Chain::Stochastic)] variant: Chain,
     #[sweep(default = Images::new(10_000, 64, 64), tiny = Images::new(1_000, 64, 64))] data: Images,
     #[sweep(0)] workers: usize,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline(&data).workers(workers))?;
+    bencher.load(loader, &variant.pipeline(&data).workers(workers).operators(operators))?;
     let mut seconds = |chain: Chain| {
-        let (spec, rows) = open_data(bencher, &chain.pipeline(&data).workers(workers))?;
+        let (spec, rows) = open_data(bencher, &chain.pipeline(&data).workers(workers).operators(operators))?;
         Ok::<_, Error>(time_epoch(&mut *loader.open(&spec, &rows)?, 0)?.as_secs_f64())
     };
     let (without, with) = (seconds(Chain::Deterministic)?, seconds(Chain::Stochastic)?);
@@ -35,14 +36,19 @@ fn determinism_cost(
     Ok(())
 }
 
+/// What must agree at a point.
+fn agreement(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Equivalence {
+    variant.pipeline(data).workers(*workers).operators(*operators).agreement()
+}
+
 /// What a point needs, for the plan.
-fn needs(variant: &Chain, data: &Images, workers: &usize) -> Needs {
-    variant.pipeline(data).workers(*workers).needs()
+fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Needs {
+    variant.pipeline(data).workers(*workers).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Chain, data: &Images, workers: &usize) -> String {
-    variant.pipeline(data).workers(*workers).describe()
+fn describe(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> String {
+    variant.pipeline(data).workers(*workers).operators(*operators).describe()
 }
 
 /// Which chain.

@@ -1,7 +1,7 @@
 //! AUG-3: the same rows through 1 to 12 random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Equivalence, Needs};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show as many random transforms as the depth says, and `data` as `f32`.
-#[scenario(id = "AUG-3", category = "Augmentation", equivalence = exact, needs = needs, describe = describe)]
+#[scenario(id = "AUG-3", category = "Augmentation", equivalence = by(agreement), needs = needs, describe = describe)]
 fn stochastic_depth(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -23,18 +23,42 @@ fn stochastic_depth(
     #[sweep(default = Rows(50_000), tiny = Rows(3_000))] data: Rows,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline(data).workers(workers).deliver(delivery))
+    bencher.load(loader, &variant.pipeline(data).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Depth,
+    data: &Rows,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Depth, data: &Rows, workers: &usize, delivery: &Destination) -> Needs {
-    variant.pipeline(*data).workers(*workers).deliver(*delivery).needs()
+fn needs(
+    variant: &Depth,
+    data: &Rows,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Needs {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Depth, data: &Rows, workers: &usize, delivery: &Destination) -> String {
-    variant.pipeline(*data).workers(*workers).deliver(*delivery).describe()
+fn describe(
+    variant: &Depth,
+    data: &Rows,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> String {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 /// How many random transforms.

@@ -37,10 +37,13 @@ pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<Da
 impl Learn for Bencher {
     fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
         let mut steps = self.open(|| learner.open(lesson, data))?;
-        let Executed { transforms, ran_on, synchronised, delivery, workers } = steps.executed();
+        let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
+            steps.executed();
         self.work(Ticket {
             input: Some(data.digest().to_owned()),
             transforms,
+            operators,
+            library,
             ran_on,
             synchronised,
             delivery,

@@ -80,10 +80,13 @@ pub fn load_epochs(
     spec: &PipelineSpec,
     data: &DataSet,
 ) -> Result<()> {
-    let Executed { transforms, ran_on, synchronised, delivery, workers } = epochs.executed();
+    let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
+        epochs.executed();
     bencher.work(Ticket {
         input: Some(data.digest().to_owned()),
         transforms,
+        operators,
+        library,
         ran_on,
         synchronised,
         delivery,

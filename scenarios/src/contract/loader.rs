@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Count, Delivery, FieldKind, Kept, KeptField, Remote, Result, Used, skip};
+use weighbridge::{Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, skip};
 
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
@@ -224,6 +224,10 @@ impl dyn Batch + '_ {
 pub struct Executed {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
+    /// Whose operator does each of them.
+    pub operators: Vec<Operator>,
+    /// The library that the operators are of, where that is not the system itself.
+    pub library: Option<String>,
     /// Where they run: `cpu`, `cuda:0`.
     pub ran_on: String,
     /// How a batch is waited for.
@@ -232,4 +236,19 @@ pub struct Executed {
     pub delivery: Delivery,
     /// Worker threads or processes that there really are.
     pub workers: u64,
+}
+
+impl Executed {
+    /// What a system of this crate does itself, on the processor: complete when a call returns.
+    pub fn ours(transforms: Vec<String>, delivery: Delivery, workers: u64) -> Self {
+        Self {
+            operators: vec![Operator::Ours; transforms.len()],
+            library: None,
+            transforms,
+            ran_on: "cpu".into(),
+            synchronised: "returns when ready".into(),
+            delivery,
+            workers,
+        }
+    }
 }

@@ -8,6 +8,8 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
+use super::photograph::{Photographs, ROOM};
+use super::scene::{CHANNELS, Scene};
 use super::spec::{FieldSpec, Values};
 
 /// Draws the numbers of one field, element after element.
@@ -18,6 +20,9 @@ pub(super) struct Generator {
     left_bytes: u32,
     dtype: Dtype,
     values: Values,
+    /// What draws pictures, where that is asked for.
+    scene: Option<Scene>,
+    photographs: Option<Photographs>,
 }
 
 impl Generator {
@@ -31,7 +36,15 @@ impl Generator {
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
                 | (Dtype::F32, Values::Normal)
-        );
+        ) || (dtype, values) == (Dtype::U8, Values::Scene)
+            || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
+        let scene = match (values, &field.kind.shape[..]) {
+            (Values::Scene, &[rows, columns, channels @ 1..=CHANNELS]) if rows > 0 && columns > 0 => {
+                Some(Scene::new(seed, [rows, columns, channels]))
+            }
+            _ => None,
+        };
+        let known = known && (scene.is_some() || values != Values::Scene);
         if !known {
             let name = &field.kind.name;
             return Err(Error::new(format!(
@@ -45,11 +58,19 @@ impl Generator {
             left_bytes: 0,
             dtype,
             values,
+            scene,
+            photographs: (values == Values::Photograph).then(|| Photographs::new(seed)),
         })
     }
 
     /// Fills `bytes`, a whole number of numbers, with the next of them.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
+        if let Some(scene) = &mut self.scene {
+            return scene.fill(bytes);
+        }
+        if let Some(photographs) = &mut self.photographs {
+            return photographs.fill(bytes);
+        }
         match (self.dtype, self.values) {
             (Dtype::U8, Values::Below(256)) => self.fill_bytes(bytes),
             (Dtype::U8, Values::Below(bound)) => {

@@ -3,6 +3,8 @@
 use weighbridge::{Dtype, FieldKind};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::photograph;
+
 /// The seed of all synthetic data.
 const SEED: u64 = 42;
 
@@ -36,6 +38,11 @@ pub enum Values {
     Below(u32),
     /// Whole numbers from the first, below the second, all equally likely.
     Between(u32, u32),
+    /// Pictures of a scene, as `u8`: with a light side, edges and grain, which no two steps change alike.
+    Scene,
+    /// Pictures of a scene of [`Transform::PHOTOGRAPH`](crate::workload::Transform::PHOTOGRAPH), encoded as JPEG and filled up
+    /// with zeros.
+    Photograph,
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
     /// Read from files.
@@ -70,6 +77,12 @@ impl DataSpec {
     pub fn images(elements: usize, side: usize, channels: usize) -> Self {
         let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![side, side, channels] };
         Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(256) }])
+    }
+
+    /// Photographs as JPEG files: `u8` rows of [`photograph::ROOM`](super::photograph::ROOM) bytes.
+    pub fn photographs(elements: usize) -> Self {
+        let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![photograph::ROOM] };
+        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Photograph }])
     }
 
     /// Rows of token ids.
@@ -111,6 +124,17 @@ impl DataSpec {
         Self { origin, ..self }
     }
 
+    /// The same data with pictures of a scene where there were `u8` images of noise.
+    #[must_use]
+    pub fn of_scenes(mut self) -> Self {
+        for FieldSpec { kind, values } in &mut self.fields {
+            if *values == Values::Below(256) && kind.dtype == Dtype::U8 && kind.shape.len() == 3 {
+                *values = Values::Scene;
+            }
+        }
+        self
+    }
+
     /// The first elements alone.
     #[must_use]
     pub fn cut_to(self, elements: usize) -> Self {
@@ -136,6 +160,8 @@ impl DataSpec {
             let values = match values {
                 Values::Below(bound) => format!("below{bound}"),
                 Values::Between(from, below) => format!("from{from}below{below}"),
+                Values::Scene => "scene".into(),
+                Values::Photograph => "photograph".into(),
                 Values::Normal => "normal".into(),
                 Values::Read => "read".into(),
             };

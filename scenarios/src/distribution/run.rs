@@ -25,7 +25,8 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
             "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
         )));
     }
-    let Executed { transforms, ran_on, synchronised, delivery, workers } = pipelines[0].executed();
+    let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
+        pipelines[0].executed();
     let entry_point = pipelines[0].entry_point();
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
     let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
@@ -48,6 +49,8 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     bencher.work(Ticket {
         input: Some(data.digest().to_owned()),
         transforms,
+        operators,
+        library,
         ran_on: format!("{ran_on}, mesh {mesh}"),
         synchronised,
         delivery,

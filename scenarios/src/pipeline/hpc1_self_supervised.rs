@@ -1,8 +1,8 @@
 //! HPC-1: the chain of self-supervised learning.
 
 use crate::prelude::*;
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
 ///
@@ -11,7 +11,7 @@ use weighbridge::prelude::*;
 ///
 /// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The ticket must show the eight transforms, and `image` as `f32`.
-#[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = exact,
+#[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn self_supervised(
     bencher: &mut Bencher,
@@ -20,18 +20,29 @@ fn self_supervised(
     variant: Images,
     #[sweep(0, 2)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 /// The chain.

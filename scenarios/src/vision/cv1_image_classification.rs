@@ -1,7 +1,7 @@
 //! CV-1: images to normalised float batches.
 
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 use crate::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// opening the pipeline. The ticket must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type. The variants `batch_1` to `batch_512` are
 /// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
-#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = exact,
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn image_classification(
     bencher: &mut Bencher,
@@ -33,18 +33,29 @@ fn image_classification(
     variant: Images,
     #[sweep(0, 2)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -1,7 +1,7 @@
 //! CV-2: float volumes, two to a batch.
 
-use weighbridge::Needs;
 use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
 
 use crate::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::prelude::*;
 ///
 /// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every number. In the
 /// suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
-#[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"], equivalence = exact,
+#[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn volumes(
     bencher: &mut Bencher,
@@ -24,18 +24,29 @@ fn volumes(
     variant: Volumes,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+}
+
+/// What must agree at a point.
+fn agreement(
+    variant: &Volumes,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> Equivalence {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Volumes, workers: &usize, delivery: &Destination) -> Needs {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
+fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Volumes, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+fn describe(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
 }
 
 /// Cubes of `f32`.

@@ -6,3 +6,4 @@ pub mod cv3_batch_mixing;
 pub mod cv4_multi_resolution;
 pub mod hcv1_imagenet_scale;
 pub mod hcv2_segmentation;
+pub mod jpeg1_photographs;

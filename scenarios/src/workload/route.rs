@@ -45,6 +45,22 @@ impl Route {
     }
 }
 
+impl Touch {
+    /// How often it rounds to whole numbers: a field of `u8`, by a step that makes fractions of it.
+    pub fn roundings(&self) -> u32 {
+        match self.transform {
+            Transform::DecodeResizedCrop => 3, // decoders are up to a level apart on the mean, and the resize rounds
+            _ if self.before.dtype != Dtype::U8 || self.after.dtype != Dtype::U8 => 0,
+            Transform::MultiScaleResize => 2,
+            Transform::RandomResizedCrop
+            | Transform::ColorJitter
+            | Transform::RandomGrayscale
+            | Transform::GaussianBlur => 1,
+            _ => 0,
+        }
+    }
+}
+
 /// The routes of all delivered fields, in order: those of the data set, then those that transforms add.
 ///
 /// # Errors

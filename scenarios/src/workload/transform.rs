@@ -86,6 +86,10 @@ pub enum Transform {
     ExpensiveTransform,
     /// `x + 0.1` (the `f32` nearest to it), on `f32` fields: beside `ExpensiveTransform`, what costs nothing.
     CheapTransform,
+    /// Decodes a JPEG image, cuts out a window as [`Transform::RandomResizedCrop`] does, and resizes it to 224 x 224 pixels, on
+    /// `u8` fields with one axis, whose images have [`Transform::PHOTOGRAPH`]. Decoders differ in a level or two, so it is
+    /// defined up to that, and no member of [`Transform::ALL`].
+    DecodeResizedCrop,
 }
 
 /// What a transform does to one field.
@@ -100,7 +104,7 @@ pub enum Effect {
 }
 
 impl Transform {
-    /// All of them. `RandomHorizontalFlip`, the 26th name, is [`Transform::RandomFlip`].
+    /// All that have one exact definition. `RandomHorizontalFlip`, the 26th name, is [`Transform::RandomFlip`].
     pub const ALL: [Self; 25] = [
         Self::Normalize,
         Self::CastToFloat32,
@@ -157,6 +161,7 @@ impl Transform {
             Self::CausalMaskGeneration => "CausalMaskGeneration",
             Self::ExpensiveTransform => "ExpensiveTransform",
             Self::CheapTransform => "CheapTransform",
+            Self::DecodeResizedCrop => "DecodeResizedCrop",
         }
     }
 
@@ -191,6 +196,8 @@ impl Transform {
             Self::ColorJitter | Self::RandomGrayscale => same(has_colours && now.shape[2] == 3),
             Self::HashEmbeddingIndex => same(is_integer),
             Self::DynamicPad => same(is_integer && now.shape.len() == 1),
+            Self::DecodeResizedCrop => (now.dtype == Dtype::U8 && now.shape.len() == 1)
+                .then(|| FieldKind { shape: vec![Self::CROP, Self::CROP, 3], ..now.clone() }),
             Self::CreateAttentionMask | Self::CausalMaskGeneration => {
                 let [length] = now.shape[..] else { return Effect::Untouched };
                 let (name, shape) = match self {
@@ -231,6 +238,7 @@ impl Transform {
                 "it needs a u8 or f32 field with height, width and three channels"
             }
             Self::HashEmbeddingIndex => "it needs an i32 or i64 field",
+            Self::DecodeResizedCrop => "it needs a u8 field with one axis, of encoded images",
             Self::DynamicPad | Self::CreateAttentionMask | Self::CausalMaskGeneration => {
                 "it needs an i32 or i64 field with one axis"
             }
@@ -266,6 +274,11 @@ impl Transform {
     pub const MULTIPLY: f32 = 0.9;
     /// What `DynamicPad` rounds up to.
     pub const PAD_TO: usize = 8;
+
+    /// Rows, columns and channels of a photograph of the suite.
+    pub const PHOTOGRAPH: [usize; 3] = [375, 500, 3];
+    /// Pixels on a side of what `DecodeResizedCrop` makes.
+    pub const CROP: usize = 224;
 
     /// How many pixels of `whole` the window of `RandomCrop` has along an axis.
     pub const fn crop_window(whole: usize) -> usize {

@@ -1,5 +1,6 @@
 //! What every loader and every learner of this build must do, over toy pipelines; and that the checks would notice if it did not.
 
+mod alike;
 mod chains;
 mod golden;
 mod installed;

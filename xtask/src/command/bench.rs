@@ -47,6 +47,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         description: "Whole processes, from their start to their end.",
         sets: &[],
         equivalence: Some(Equivalence::None),
+        equivalence_by: None,
         contract: Some(CONTRACT),
         location: HERE,
         axes: Axes::NONE,

@@ -8,7 +8,7 @@ use weighbridge::data::{Class, Ratio, RunRecord, STRONGER, Unit, WEAKER, quantit
 use super::advice::advice;
 use super::field::{Duel, Field, name};
 use super::label::label;
-use super::{curves, ledger, sections, spent};
+use super::{curves, ledger, operators, sections, spent};
 use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
@@ -64,6 +64,7 @@ pub(super) fn page(
         sections::costs(&field),
         ledger::section(&field),
         sections::work(&field),
+        operators::section(&field),
         sections::unequal(&field),
         sections::rankings(&field),
         sections::not_measured(&field),

@@ -9,6 +9,7 @@ mod field;
 pub(crate) mod html;
 mod label;
 mod ledger;
+mod operators;
 mod sections;
 mod spent;
 pub(crate) mod view;

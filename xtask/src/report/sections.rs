@@ -11,6 +11,7 @@ use weighbridge::data::{
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
 use super::field::{Field, Group, name};
+use super::operators;
 use super::spent::{self, Fit, seconds};
 use crate::show;
 use crate::table::Table;
@@ -367,7 +368,12 @@ pub(super) fn rankings(field: &Field<'_>) -> String {
             continue;
         }
         let titles: Vec<String> = ranked.iter().map(|(title, ..)| format!("{title}>")).collect();
-        let mut table = Table::new(["adapter"].into_iter().chain(titles.iter().map(String::as_str)));
+        let by = |adapter: &str| {
+            group.cases.iter().find(|case| name(case) == adapter).map(|case| operators::word(case))
+        };
+        let told = order.iter().any(|adapter| by(adapter).is_some_and(|word| !word.is_empty()));
+        let head = ["adapter"].into_iter().chain(told.then_some("operators"));
+        let mut table = Table::new(head.chain(titles.iter().map(String::as_str)));
         for adapter in order {
             let cells = ranked.iter().map(|(_, places, on_the_wall)| {
                 let place = places.iter().find(|place| name(place.case) == adapter);
@@ -383,7 +389,8 @@ pub(super) fn rankings(field: &Field<'_>) -> String {
                     }
                 })
             });
-            table.row(std::iter::once(adapter.to_owned()).chain(cells));
+            let operators = told.then(|| by(adapter).unwrap_or_default());
+            table.row(std::iter::once(adapter.to_owned()).chain(operators).chain(cells));
         }
         let by = if group.metric == "throughput" {
             String::new()

@@ -68,6 +68,7 @@ fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
         description: "",
         sets: &[],
         equivalence: Some(equivalence),
+        equivalence_by: None,
         contract: None::<Contract>,
         location: Location { file: "", line: 0, module: "" },
         axes: Axes::NONE,

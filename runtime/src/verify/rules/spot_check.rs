@@ -4,7 +4,7 @@ use super::{Accusation, Rule, each_measured};
 use crate::bencher::{Compared, Content};
 use crate::registry::Equivalence;
 use crate::verify::Examined;
-use crate::verify::agreement::{kind, near};
+use crate::verify::agreement::{kind, near, unlike};
 use crate::verify::examined::One;
 use crate::verify::finding::Severity;
 
@@ -13,7 +13,8 @@ pub(super) const RULE: Rule = Rule {
     lie: "honest when it is looked at, and not when it is measured: the same batch again, no transform, zeros, from the \
           second pass on or now and then",
     looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's randomness as \
-            they come: `exact`: each is the reference's, in order the one of its place; `approx`: moments, ranges and shapes; \
+            they come: `exact`: each is the reference's, in order the one of its place; `approx`: moments, ranges and shapes; `alike`: \
+            traits of elements, ranges and shapes; \
             `shape`: shapes. Different places must hold different elements",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; one that reads the \
             harness's memory in its own process: a worker cannot",
@@ -59,6 +60,11 @@ fn fault(examined: &Examined<'_>, one: &One<'_>) -> Option<String> {
     }
     match examined.equivalence {
         Equivalence::Approx(tolerance) => moments(here, there, tolerance, &compared),
+        Equivalence::Alike(tolerance) => {
+            let different = compared.distinct.min(compared.elements) as f64;
+            let first = unlike(here, there, tolerance, Some(different)).into_iter().next()?;
+            Some(format!("in the batches that were looked at: {first}"))
+        }
         _ => None,
     }
 }

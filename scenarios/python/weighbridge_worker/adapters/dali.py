@@ -10,6 +10,8 @@ a float (0.6 of the speed); two threads with two batches ahead, which workers as
 on two cores). DALI reuses what it hands out, so a batch is copied before the next run: `as_array` is a view of a buffer
 that is DALI's.
 
+By operators of its own: all steps are operators of one graph, with DALI's draws (`own/on_dali.py`).
+
 On a device: what the source gives is copied there (`.gpu()`), the operators run there, and `run` without a stream of
 the caller's returns when they are done. One batch at a time: with more under way nobody could tell the pending work of
 this batch from that of the next. What is handed out is DALI's own buffer, a view until the next run.
@@ -33,6 +35,8 @@ from nvidia.dali import backend, fn, types
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..own.on_dali import Own
+from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program, Touch
 
 EXACT = ("Normalize", "CastToFloat32", "Scale", "Add", "CheapTransform", "Multiply")
@@ -91,12 +95,14 @@ class Cuda(OnDevice):
 
 
 class Dali(Loader):
-    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         self.pipeline = pipeline
+        self.encoded = Elements(pipeline, data, place) if pipeline.decodes else None
         self.device = Cuda() if pipeline.device == "gpu" else HOST
         self.program, self.reader = Program(pipeline, data.sources), Reader(pipeline, data)
         plain = not (pipeline.gates or pipeline.branches or pipeline.mixing)
-        self.native = plain and all(name in EXACT for name in pipeline.transforms)
+        self.own = Own(pipeline, data.sources) if pipeline.operators == "own" else None
+        self.native = self.own is not None or (plain and all(name in EXACT for name in pipeline.transforms))
         self.names = (
             [source.kind.name for source in data.sources] if self.native else [kind.name for kind in pipeline.output]
         )
@@ -109,6 +115,7 @@ class Dali(Loader):
             num_threads=self.threads,
             device_id=0 if on_device else None,
             prefetch_queue_depth=max(pipeline.workers, 1) if ahead else 1,
+            seed=pipeline.seed,
             exec_async=ahead,
             exec_pipelined=ahead,
         )
@@ -116,7 +123,9 @@ class Dali(Loader):
             fields = fn.external_source(source=self.source, num_outputs=len(self.names), batch=True)
             if on_device:
                 fields = [x.gpu() for x in fields]
-            if self.native:
+            if self.own is not None:
+                fields = self.own.outputs(dict(zip(self.names, fields, strict=True)))
+            elif self.native:
                 fields = [self.through(way.touches, x) for way, x in zip(self.program.ways, fields, strict=True)]
             self.dali.set_outputs(*fields)
         self.dali.build()
@@ -131,6 +140,11 @@ class Dali(Loader):
         """The next batch of the epoch."""
         if self.number == len(self.reader):
             raise StopIteration
+        if self.encoded is not None:
+            size = self.pipeline.batch_size
+            places = range(self.number * size, min((self.number + 1) * size, len(self.encoded)))
+            self.number += 1
+            return [[self.encoded[place][self.names[0]] for place in places]]
         rows = self.reader.batch(self.number, self.epoch)
         self.number += 1
         if not self.native:
@@ -163,6 +177,7 @@ class Dali(Loader):
         on_host = self.device is HOST
         return Executed(
             self.pipeline.work,
+            "native" if self.native else "shared numpy",
             ran_on=self.device.name if self.native else "cpu",
             synchronised="run returns when the batch is there",
             delivery="owned" if on_host else "view",
@@ -177,7 +192,7 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Dali:
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a pipeline gives one batch for each that it is given")
-    return Dali(pipeline, data)
+    return Dali(pipeline, data, place)
 
 
 ADAPTER = Adapter(
@@ -186,4 +201,5 @@ ADAPTER = Adapter(
     entry_point="nvidia.dali.Pipeline",
     open=open,
     platforms=("cpu", "gpu"),
+    own="on_dali",
 )

@@ -6,6 +6,9 @@ are JAX; a list with any other is one stage that calls back to numpy (`jax.pure_
 constant a multiplication and fuses a product with a sum, which are other numbers: so the divisor is a variable of the
 stage, and a barrier stands between the steps. The element's index is a field of the source; the epoch is a variable.
 
+By operators of its own: a stage of JAX's operations, mapped over the elements of a batch with a key each
+(`own/on_jax.py`).
+
 An epoch begins by the iterator's own `set_state`: the pipeline keeps its place over `iter()`, and a second one over a
 pipeline that has ended is empty. The last batch is as long as the others and filled up from the beginning of the data
 (10 048 rows of 10 000): what is delivered, and counted, are the rows that belong to the epoch.
@@ -36,6 +39,8 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
 from ..device import HOST
 from ..on_jax import allow_wide, device_of
+from ..own import on_jax
+from ..own import plain as plain_list
 from ..pipeline import Batch, Pipeline, Program, Touch
 
 EXACT = (
@@ -125,6 +130,25 @@ class Callback(nnx.Module):
         return {name: np.resize(array, (len(indices), *array.shape[1:])) for name, array in made.items()}
 
 
+class OwnSteps(nnx.Module):
+    """The steps as JAX's operations, with draws of its own for each element."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = nnx.static(program)
+        self.epoch = nnx.Variable(jnp.int32(0))
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        pipeline, made = self.program.pipeline, {}
+        key = jax.random.fold_in(jax.random.key(pipeline.seed), self.epoch[...])
+        key = jax.random.fold_in(key, batch[INDEX][0])
+        for way in self.program.ways:
+            x = on_jax.through(way.touches, batch[way.source.kind.name], key)
+            if pipeline.mixing:
+                x = on_jax.mixed(x, jax.random.fold_in(key, len(way.touches)), pipeline.mixing)
+            made[way.now.name] = x
+        return made
+
+
 class Datarax(Loader):
     """Batch by batch."""
 
@@ -136,7 +160,11 @@ class Datarax(Loader):
         indices = np.arange(pipeline.first, pipeline.end, dtype=np.int32)
         plain = not (pipeline.gates or pipeline.branches or pipeline.mixing)
         native = plain and all(name in EXACT for name in pipeline.transforms)
-        self.stage = Steps(self.program) if native else Callback(self.program)
+        if pipeline.operators == "own":
+            plain_list(pipeline)
+            self.stage: Any = OwnSteps(self.program)
+        else:
+            self.stage = Steps(self.program) if native else Callback(self.program)
         self.size = min(pipeline.batch_size, pipeline.elements)
         self.datarax: Any = datarax.Pipeline(
             source=MemorySource(MemorySourceConfig(), {**fields, INDEX: indices}),
@@ -162,7 +190,7 @@ class Datarax(Loader):
     def rewind(self, epoch: int, position: int = 0) -> None:
         """Goes to before this element of an epoch."""
         self.close_iterator()
-        if isinstance(self.stage, Callback):
+        if not isinstance(self.stage, Steps):
             self.stage.epoch[...] = jnp.int32(epoch)
         self.epoch, self.iterator = epoch, iter(self.datarax)
         self.iterator.set_state({**self.beginning, "position": np.int64(position)})
@@ -188,9 +216,16 @@ class Datarax(Loader):
         return self.program.padded(made, lengths[first : first + real])
 
     def executed(self) -> Executed:
-        ran_on = self.device.name if isinstance(self.stage, Steps) else "cpu"
+        native = not isinstance(self.stage, Callback)
         delivery = "view" if self.pipeline.cache else "owned"  # an array of JAX is seen from numpy, and not copied
-        return Executed(self.pipeline.work, ran_on=ran_on, synchronised="block_until_ready", delivery=delivery)
+        return Executed(
+            self.pipeline.work,
+            "native" if native else "shared numpy",
+            on_jax.LIBRARY if native else None,
+            ran_on=self.device.name if native else "cpu",
+            synchronised="block_until_ready",
+            delivery=delivery,
+        )
 
     def save(self) -> bytes:
         if self.pipeline.cache:
@@ -252,5 +287,6 @@ ADAPTER = Adapter(
     entry_point="datarax.Pipeline",
     open=open,
     start=start,
+    own="on_jax",
     platforms=("cpu", "gpu"),
 )

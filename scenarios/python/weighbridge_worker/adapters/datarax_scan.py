@@ -125,5 +125,6 @@ ADAPTER = Adapter(
     entry_point="datarax.Pipeline",
     open=open,
     start=start,
+    own="on_jax",
     platforms=("cpu", "gpu"),
 )

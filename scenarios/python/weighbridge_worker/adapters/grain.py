@@ -10,6 +10,10 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 `num_threads=0`, which grain's documentation advises for data in memory: the default of 16 threads reads 500 batches
 ahead.
 
+By operators of its own: it has none, and its users take libraries beside it. Here `random_map` over elements with
+Albumentations and OpenCV (`own/on_albumentations.py`), then `batch`. Its records of encoded images are those of
+ArrayRecord, by `ArrayRecordDataSource`.
+
 Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to one iterator, which is one epoch.
 """
 
@@ -17,12 +21,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import grain
+import numpy as np
+from array_record.python.array_record_module import ArrayRecordWriter
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader, Rows
+from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -90,7 +98,57 @@ class Grain(Loader):
         self.iterator = None
 
 
+class Records:
+    """A random-access source: encoded images in a file of ArrayRecord."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        def write(folder: Path) -> None:
+            # A record for itself, which grain's documentation asks for where records are looked up one by one.
+            records = ArrayRecordWriter(str(folder / "all.array_record"), "group_size:1")
+            for index in stored.indices(pipeline):
+                records.write(stored.image(data, index))
+            records.close()
+
+        (self.name,) = data.names
+        folder = place.converting(f"records-{pipeline.first}-{pipeline.end}", write)
+        self.records = grain.sources.ArrayRecordDataSource([str(folder / "all.array_record")])
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, number: Any) -> Batch:
+        return {self.name: np.frombuffer(self.records[number], np.uint8)}
+
+
+class OwnGrain(Grain):
+    """Elements through Albumentations and OpenCV, with the generator that Grain hands to a random map."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_albumentations  # which is imported where it is used
+
+        self.own, self.library = on_albumentations.Own(pipeline, data.sources), on_albumentations.LIBRARY
+        source = Records if pipeline.access == "records" else stored.Elements
+        self.samples: Any = source(pipeline, data, place)
+        super().__init__(pipeline, data)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.close()
+        self.epoch = epoch
+        samples = grain.MapDataset.source(self.samples).seed((self.pipeline.seed + epoch) % (1 << 32))
+        dataset = samples.random_map(self.own.sample)
+        batches = dataset.batch(self.pipeline.batch_size, drop_remainder=False)
+        if self.pipeline.mixing:
+            batches = batches.random_map(self.own.mixed)
+        self.iterator = iter(batches.to_iter_dataset(self.options))
+        return self.iterator  # type: ignore[no-any-return]
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
+    if pipeline.operators == "own":
+        return OwnGrain(pipeline, data, place)
     if pipeline.cache:
         raise Declined(
             "cache: grain's experimental `CacheIterDataset` keeps what one iterator gave, and that is one epoch"
@@ -98,4 +156,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     return Grain(pipeline, data)
 
 
-ADAPTER = Adapter(framework="Google Grain", distribution="grain", entry_point="grain.MapDataset.source", open=open)
+ADAPTER = Adapter(
+    framework="Google Grain",
+    distribution="grain",
+    entry_point="grain.MapDataset.source",
+    open=open,
+    own="on_albumentations",
+)

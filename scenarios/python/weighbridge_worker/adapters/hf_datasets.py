@@ -24,6 +24,7 @@ import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..own import stored
 from ..pipeline import Array, Batch, Kind, Pipeline, Program
 
 ROWS = 1024
@@ -88,7 +89,44 @@ class HfDatasets(Loader):
         self.dataset = None
 
 
+class Photographs(HfDatasets):
+    """Encoded images as its feature `Image`, which Pillow decodes: paths of files, or bytes in the table."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_pillow  # which is imported where it is used
+
+        self.own, self.library = on_pillow.Own(pipeline, data.sources), on_pillow.LIBRARY
+        self.pipeline, (self.name,) = pipeline, data.names
+        match pipeline.access:
+            case "files":
+                paths = [str(path) for path in stored.files(pipeline, data, place)]
+                table = datasets.Dataset.from_dict({self.name: paths})
+            case "records":
+                name = f"records-{pipeline.first}-{pipeline.end}"
+                table = datasets.load_from_disk(str(place.converting(name, lambda folder: self.write(data, folder))))
+            case other:
+                raise Declined(f"{other}: its tables have bytes or paths, on disk")
+        self.dataset: Any = table.cast_column(self.name, datasets.Image())
+
+    def write(self, data: Data, folder: Path) -> None:
+        """The images as a table of bytes."""
+        rows = [stored.image(data, index) for index in stored.indices(self.pipeline)]
+        features = datasets.Features({self.name: datasets.Value("binary")})
+        datasets.Dataset.from_dict({self.name: rows}, features=features).save_to_disk(str(folder))
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        size, random = self.pipeline.batch_size, np.random.default_rng((self.pipeline.seed, epoch))
+        for start in range(0, self.pipeline.elements, size):
+            pictures = self.dataset[start : start + size][self.name]
+            yield self.own.batch([self.own.sample({self.name: picture}, random) for picture in pictures])
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> HfDatasets:
+    if pipeline.operators == "own" and not pipeline.decodes:
+        raise Declined("operators own: HF Datasets has none, its users map functions of theirs")
     if pipeline.workers:
         raise Declined(f"{pipeline.workers} workers: they are those of the DataLoader that a dataset is given to")
     if pipeline.access == "file-eager":
@@ -97,9 +135,15 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> HfDatasets:
         if asked:
             raise Declined(f"{what}: a slice is what it is asked for")
     datasets.disable_progress_bars()
+    if pipeline.decodes:
+        return Photographs(pipeline, data, place)
     return HfDatasets(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
 
 
 ADAPTER = Adapter(
-    framework="HuggingFace Datasets", distribution="datasets", entry_point="datasets.load_from_disk", open=open
+    framework="HuggingFace Datasets",
+    distribution="datasets",
+    entry_point="datasets.load_from_disk",
+    open=open,
+    own="on_pillow",
 )

@@ -10,6 +10,9 @@ Tried: its encoding `ndarray` (three quarters of the speed of raw bytes); `predo
 the speed of what follows, since the threads that look after downloads are done with all of the epoch at its beginning;
 left at its default).
 
+By operators of its own: MDS samples of encoded images, which a subclass of its dataset sends through `torchvision`, as
+its vision datasets do (`own/on_torch.py`).
+
 The library frees its shared memory and locks when the interpreter ends, and not before: they are let go here by name.
 Cannot: mix parts by the defined draws (a `Stream`'s weight is drawn by a generator of its own), cache, or regroup.
 """
@@ -17,16 +20,19 @@ Cannot: mix parts by the defined draws (a `Stream`'s weight is drawn by a genera
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streaming
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..collate import Steps
 from ..data import Data
+from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -45,13 +51,18 @@ class Mosaic(Loader):
         self.pipeline, self.data = pipeline, data
         self.steps = Steps(Program(pipeline, data.sources), data)
         self.done = 0
-        workers = pipeline.workers
-        self.dataset = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=pipeline.batch_size)
+        dataset = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=pipeline.batch_size)
+        self.load(dataset, self.steps)
+
+    def load(self, dataset: streaming.StreamingDataset, collate: Callable[..., Any]) -> None:
+        """Has the samples of a dataset put together."""
+        workers = self.pipeline.workers
+        self.dataset = dataset
         self.loader: Any = streaming.StreamingDataLoader(
-            self.dataset,
-            batch_size=pipeline.batch_size,
+            dataset,
+            batch_size=self.pipeline.batch_size,
             num_workers=workers,
-            collate_fn=self.steps,
+            collate_fn=collate,
             persistent_workers=workers > 0,
             multiprocessing_context="fork" if workers else None,
         )
@@ -101,7 +112,60 @@ class Mosaic(Loader):
             Path(lock).unlink(missing_ok=True)
 
 
+class Pictures(streaming.StreamingDataset):  # type: ignore[misc]
+    """Encoded images that go through `torchvision`'s transforms as they are looked up."""
+
+    def __init__(self, own: Any, folder: Path, batch_size: int) -> None:
+        super().__init__(local=str(folder), shuffle=False, batch_size=batch_size)
+        self.own = own
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.own.sample({name: np.frombuffer(x, np.uint8) for name, x in super().__getitem__(at).items()})
+
+
+class Photographs(Mosaic):
+    """MDS shards of encoded images."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_torch  # torchvision is imported where it is used
+
+        if pipeline.access != "records":
+            raise Declined(f"{pipeline.access}: its samples come from MDS shards")
+        torch.set_num_threads(1)
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        self.pipeline, self.library = pipeline, on_torch.LIBRARY
+        own, (name,) = on_torch.Own(pipeline, data.sources), data.names
+
+        def write(folder: Path) -> None:
+            with streaming.MDSWriter(out=str(folder), columns={name: "bytes"}, size_limit="64mb") as writer:
+                for index in stored.indices(pipeline):
+                    writer.write({name: stored.image(data, index)})
+
+        folder = place.converting(f"records-{pipeline.first}-{pipeline.end}", write)
+        with place.locked("names"):  # as below
+            self.load(Pictures(own, folder, pipeline.batch_size), own.batch)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        torch.manual_seed(self.pipeline.seed * 1_000_003 + epoch)  # workers are seeded from it
+        self.done = 0
+        return map(self.handed_out, iter(self.loader))
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
+
+    def save(self) -> bytes:
+        raise Declined("a place in an epoch: the state of its draws is no part of it")
+
+    @property
+    def can_save(self) -> bool:
+        return False
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Mosaic:
+    if pipeline.operators == "own":
+        if not pipeline.decodes:
+            raise Declined("operators own: MosaicML Streaming has none, its users map functions of theirs")
+        return Photographs(pipeline, data, place)
     if pipeline.access == "file-eager":
         raise Declined("file-eager: shards are read as they are needed")
     if pipeline.mixture:
@@ -121,4 +185,5 @@ ADAPTER = Adapter(
     distribution="mosaicml-streaming",
     entry_point="streaming.StreamingDataset",
     open=open,
+    own="on_torch",
 )

@@ -6,6 +6,9 @@ Tried: fetching row by row and stacking (0.03 to 0.7 of the speed), a table of t
 the speed of a division), one output buffer for all batches (10 % quicker, but then a batch dies with the next
 request). Batches beyond a megabyte go through the steps in blocks that fit the cache.
 
+Where operators are to be its own, it runs the functions that it always runs: they are numpy's. Encoded images it
+decodes by Pillow (`own/on_pillow.py`).
+
 Cannot: workers. A thread pool around numpy is a framework of one's own.
 """
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
+from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -99,10 +103,43 @@ class NumPy(Loader):
         self.cached = []
 
 
+class Photographs(NumPy):
+    """Encoded images, decoded by Pillow."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_pillow  # which is imported where it is used
+
+        self.own, self.library = on_pillow.Own(pipeline, data.sources), on_pillow.LIBRARY
+        self.elements = Elements(pipeline, data, place)
+        self.pipeline = pipeline
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        size, elements = self.pipeline.batch_size, self.elements
+        random = np.random.default_rng((self.pipeline.seed, epoch))
+        for start in range(0, len(elements), size):
+            places = range(start, min(start + size, len(elements)))
+            yield self.own.batch([self.own.sample(elements[place], random) for place in places])
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library)
+
+    def save(self) -> bytes:
+        raise Declined("a place in an epoch: its draws are those of one generator")
+
+    @property
+    def can_save(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """There is nothing to let go."""
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
     if pipeline.workers:
         raise Declined(f"{pipeline.workers} workers: numpy has none")
+    if pipeline.decodes:
+        return Photographs(pipeline, data, place)
     return NumPy(pipeline, data)
 
 
-ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open)
+ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open, own="on_pillow")

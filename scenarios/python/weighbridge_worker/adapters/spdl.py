@@ -8,17 +8,21 @@ Tried: one job per row (a tenth of the speed and less: the hand-over between loo
 row); the order of completion, which SPDL has by default and which loses that of the elements; its output queue of
 threads, which is a little quicker and needs seconds to let an unfinished epoch go.
 
+By operators of its own: images are decoded by `spdl.io`, which is FFmpeg, and go through OpenCV (`own/on_spdl.py`).
+
 Without workers there is one thread, the least that SPDL has. Cannot: cache, regroup, or save its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import spdl.pipeline
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
+from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -35,16 +39,21 @@ class Spdl(Loader):
         self.iterator = self.batches(epoch)
         return self.iterator
 
-    def batches(self, epoch: int) -> Iterator[Batch]:
+    def job(self, epoch: int) -> Callable[[int], Batch]:
+        """What makes a batch of its number."""
+
         def load(number: int) -> Batch:
             rows = self.reader.batch(number, epoch)
             return self.program.batch(rows.fields, rows.indices, epoch, rows.first)
 
+        return load
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
         # A failing batch ends the epoch: the default drops it in silence.
         pipeline = (
             spdl.pipeline.PipelineBuilder()
             .add_source(range(len(self.reader)))
-            .pipe(load, concurrency=self.threads, output_order="input")
+            .pipe(self.job(epoch), concurrency=self.threads, output_order="input")
             .add_sink(2 * self.threads)
             .build(num_threads=self.threads, max_failures=0)
         )
@@ -60,11 +69,44 @@ class Spdl(Loader):
         self.iterator = None
 
 
+class OwnSpdl(Spdl):
+    """Batches whose elements go through OpenCV."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_spdl  # with what is imported where it is used
+
+        self.own, self.library = on_spdl.Own(pipeline, data.sources), on_spdl.LIBRARY
+        self.elements = Elements(pipeline, data, place)
+        super().__init__(pipeline, data)
+
+    def job(self, epoch: int) -> Callable[[int], Batch]:
+        size, elements = self.pipeline.batch_size, self.elements
+
+        def load(number: int) -> Batch:
+            random = np.random.default_rng((self.pipeline.seed, epoch, number))
+            places = range(number * size, min((number + 1) * size, len(elements)))
+            samples = [self.own.sample(elements[place], random) for place in places]
+            return self.own.batch(samples, random)
+
+        return load
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library, workers=self.threads)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Spdl:
+    if pipeline.operators == "own":
+        return OwnSpdl(pipeline, data, place)
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a stage gets one item and gives some, and what it kept would be the author's own")
     return Spdl(pipeline, data)
 
 
-ADAPTER = Adapter(framework="SPDL", distribution="spdl", entry_point="spdl.pipeline.PipelineBuilder", open=open)
+ADAPTER = Adapter(
+    framework="SPDL",
+    distribution="spdl",
+    entry_point="spdl.pipeline.PipelineBuilder",
+    open=open,
+    own="on_spdl",
+)

@@ -11,6 +11,8 @@ number of intra-op threads (2 % of the speed where another process wants the pro
 On a device: batches are pinned by the `DataLoader` (`pin_memory`), copied with `non_blocking=True`, and handed out when
 the stream that copies has ended. The steps stay on the host.
 
+By operators of its own: `torchvision.transforms.v2` on samples, a batch stacked by `collate_fn` (`own/on_torch.py`).
+
 Cannot: cache or regroup batches; save its place (`torchdata`'s `StatefulDataLoader` is another package).
 """
 
@@ -26,6 +28,7 @@ import torch.utils.data
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program
 
 Key = tuple[int, int]
@@ -130,7 +133,48 @@ class Torch(Loader):
         self.loader = None
 
 
+class Samples(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+    """Elements one by one, through `torchvision`'s transforms."""
+
+    def __init__(self, own: Any, elements: Elements) -> None:
+        self.own, self.elements = own, elements
+
+    def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
+        return self.own.sample(self.elements[number])  # type: ignore[no-any-return]
+
+
+class OwnTorch(Torch):
+    """A `DataLoader` that fetches samples and stacks them."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_torch  # torchvision is imported where it is used
+
+        torch.set_num_threads(1)
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        self.pipeline, self.device, self.library = pipeline, HOST, on_torch.LIBRARY
+        own, workers = on_torch.Own(pipeline, data.sources), pipeline.workers
+        self.loader = torch.utils.data.DataLoader(
+            Samples(own, Elements(pipeline, data, place)),
+            sampler=range(pipeline.elements),
+            batch_size=pipeline.batch_size,
+            collate_fn=own.batch,
+            num_workers=workers,
+            persistent_workers=workers > 0,
+            prefetch_factor=2 if workers else None,
+            multiprocessing_context="fork" if workers else None,
+        )
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        torch.manual_seed(self.pipeline.seed * 1_000_003 + epoch)  # workers are seeded from it
+        return ({name: tensor.numpy() for name, tensor in batch.items()} for batch in iter(self.loader))
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+    if pipeline.operators == "own":
+        return OwnTorch(pipeline, data, place)
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")
@@ -145,4 +189,5 @@ ADAPTER = Adapter(
     entry_point="torch.utils.data.DataLoader",
     open=open,
     platforms=("cpu", "gpu"),
+    own="on_torch",
 )

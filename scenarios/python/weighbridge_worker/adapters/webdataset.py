@@ -22,6 +22,7 @@ import webdataset as wds
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Rows
+from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
 SHARD = 64 << 20
@@ -69,7 +70,37 @@ class WebDataset(Loader):
         self.iterator = None
 
 
+class Photographs(WebDataset):
+    """Shards of encoded images, decoded by Pillow."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own import on_pillow  # which is imported where it is used
+
+        if pipeline.access != "tar":
+            raise Declined(f"{pipeline.access}: its samples come from tar files")
+        self.own, self.library = on_pillow.Own(pipeline, data.sources), on_pillow.LIBRARY
+        self.pipeline, (self.name,) = pipeline, data.names
+        self.shards = [str(path) for path in stored.shards(pipeline, data, place)]
+        self.iterator: Any = None
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.close()
+        random = np.random.default_rng((self.pipeline.seed, epoch))
+
+        def steps(sample: dict[str, Any]) -> Batch:
+            return self.own.sample({self.name: sample["jpg"]}, random)
+
+        dataset = wds.WebDataset(self.shards, shardshuffle=False).map(steps)
+        self.iterator = iter(dataset.batched(self.pipeline.batch_size, collation_fn=self.own.batch))
+        return self.iterator  # type: ignore[no-any-return]
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", self.library)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> WebDataset:
+    if pipeline.operators == "own" and not pipeline.decodes:
+        raise Declined("operators own: WebDataset has none, its users map functions of theirs")
     if pipeline.workers:
         raise Declined(
             f"{pipeline.workers} workers: they are those of torch's DataLoader, which WebDataset does without"
@@ -81,8 +112,16 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> WebDataset:
             raise Declined(
                 f"{what}: samples come in the order of the shards, and batches as they are first put together"
             )
+    if pipeline.decodes:
+        return Photographs(pipeline, data, place)
     name = f"{pipeline.first}-{pipeline.end}"
     return WebDataset(pipeline, data, place.converting(name, lambda folder: write(pipeline, data, folder)))
 
 
-ADAPTER = Adapter(framework="WebDataset", distribution="webdataset", entry_point="webdataset.WebDataset", open=open)
+ADAPTER = Adapter(
+    framework="WebDataset",
+    distribution="webdataset",
+    entry_point="webdataset.WebDataset",
+    open=open,
+    own="on_pillow",
+)

@@ -245,11 +245,8 @@ impl Epochs for Cursor<'_> {
     fn executed(&self) -> Executed {
         let order = if self.in_order() { "" } else { ", batches in any order" };
         Executed {
-            transforms: self.spec.work(),
-            ran_on: "cpu".into(),
             synchronised: format!("returns when ready{order}"),
-            delivery: Delivery::Owned,
-            workers: self.spec.workers as u64,
+            ..Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
         }
     }
 }

@@ -229,6 +229,11 @@ fn elements_in_place(
 const PIECE: usize = 2048;
 
 impl Block<'_> {
+    /// The index in the data set of an element of the block.
+    pub(super) fn index(&self, index: usize) -> usize {
+        self.element(index).index
+    }
+
     fn element(&self, index: usize) -> Element {
         Element {
             draws: self.draws,

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use weighbridge::{Error, Result};
 
 use super::buffer::{Bytes, row_bytes};
+use super::files::{self, Shard};
 use crate::data::DataSet;
 use crate::workload::{Access, PipelineSpec};
 
@@ -22,7 +24,20 @@ pub(super) struct Input {
 enum From {
     Memory,
     Eager(Arc<OnceLock<Result<Vec<Bytes>>>>),
-    Streaming { files: Arc<Vec<File>>, rows: Vec<Bytes> },
+    Streaming {
+        files: Arc<Vec<File>>,
+        rows: Vec<Bytes>,
+    },
+    /// A file for each element.
+    Each {
+        folder: Arc<PathBuf>,
+        rows: Bytes,
+    },
+    /// One tar file of them.
+    Shard {
+        shard: Arc<Shard>,
+        rows: Bytes,
+    },
 }
 
 impl Input {
@@ -30,10 +45,13 @@ impl Input {
         let from = match spec.access {
             Access::Memory => From::Memory,
             Access::FileEager => From::Eager(Arc::default()),
-            Access::FileStreaming => {
+            // Rows of one length in one file: the form of records that this crate has.
+            Access::FileStreaming | Access::Records => {
                 let files: Result<_> = (0..data.kinds().count()).map(|field| open(data, field)).collect();
                 From::Streaming { files: Arc::new(files?), rows: room(spec, data) }
             }
+            Access::Files => From::Each { folder: Arc::new(files::of(data)?), rows: Bytes::default() },
+            Access::Tar => From::Shard { shard: Arc::new(Shard::of(data)?), rows: Bytes::default() },
         };
         Ok(Self { data: data.clone(), from })
     }
@@ -46,6 +64,8 @@ impl Input {
             From::Streaming { files, .. } => {
                 From::Streaming { files: files.clone(), rows: room(spec, &self.data) }
             }
+            From::Each { folder, .. } => From::Each { folder: folder.clone(), rows: Bytes::default() },
+            From::Shard { shard, .. } => From::Shard { shard: shard.clone(), rows: Bytes::default() },
         };
         Self { data: self.data.clone(), from }
     }
@@ -66,6 +86,22 @@ impl Input {
                 let at = (elements.start * row) as u64;
                 files[field].read_exact_at(rows, at).map_err(|error| unreadable(data, field, &error))?;
                 Ok(rows)
+            }
+            From::Each { folder, rows } => {
+                let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
+                let room = rows.room(elements.len() * row);
+                for (element, room) in elements.zip(room.chunks_exact_mut(row)) {
+                    files::read(folder, element, room)?;
+                }
+                Ok(room)
+            }
+            From::Shard { shard, rows } => {
+                let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
+                let room = rows.room(elements.len() * row);
+                for (element, room) in elements.zip(room.chunks_exact_mut(row)) {
+                    shard.read(element, room)?;
+                }
+                Ok(room)
             }
         }
     }

@@ -4,6 +4,7 @@ use weighbridge::{Dtype, FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes};
 use super::chain::{Block, Chain, Scratch, Writing};
+use super::photograph::{Darkroom, Decode};
 use crate::data::DataSet;
 use crate::workload::{PipelineSpec, Route, Transform};
 
@@ -23,6 +24,8 @@ pub(super) struct Line {
     pub(super) source: usize,
     /// Whether its rows are shortened batch by batch.
     pub(super) is_padded: bool,
+    /// What is done first, where elements are encoded images.
+    decode: Option<Decode>,
     trunk: Chain,
     branches: Vec<Chain>,
     /// The field as it is delivered.
@@ -32,6 +35,7 @@ pub(super) struct Line {
 /// Room for a line's work.
 #[derive(Debug, Default)]
 pub(super) struct Room {
+    darkroom: Darkroom,
     scratch: Scratch,
     trunk: Bytes,
     branch: Bytes,
@@ -61,12 +65,15 @@ pub(super) fn shorten(lines: &[Line], lengths: &[i32], batch: &mut Buffers) {
 impl Line {
     fn compile(route: &Route, data: &DataSet, writing: Writing) -> Result<Self> {
         let source = data.kinds().nth(route.source).expect("a route starts from a field");
-        let trunk = Chain::compile(&route.trunk, data, route.source, source, writing)?;
+        let (decode, touches) = Decode::split(&route.trunk);
+        let start = if decode.is_some() { &route.trunk[0].after } else { source };
+        let trunk = Chain::compile(touches, data, route.source, start, writing)?;
         let branch = |touches: &Vec<_>| Chain::compile(touches, data, route.source, &trunk.output, writing);
         let branches = route.branches.iter().map(branch).collect::<Result<_>>()?;
         Ok(Self {
             source: route.source,
             is_padded: route.is_padded(),
+            decode,
             trunk,
             branches,
             output: route.output.clone(),
@@ -75,6 +82,26 @@ impl Line {
 
     /// Runs the line over a block of elements, given the bytes of one element in the data set.
     pub(super) fn run(
+        &self,
+        style: Style,
+        block: Block<'_>,
+        from: &[u8],
+        source_row: usize,
+        room: &mut Room,
+        to: &mut [u8],
+    ) {
+        let Some(decode) = self.decode else {
+            return self.run_decoded(style, block, from, source_row, room, to);
+        };
+        let mut darkroom = std::mem::take(&mut room.darkroom);
+        let crops = decode.run(block, from, &mut darkroom);
+        let row = crops.len() / (from.len() / source_row.max(1)).max(1);
+        self.run_decoded(style, block, crops, row, room, to);
+        room.darkroom = darkroom;
+    }
+
+    /// The same over elements that are decoded, or need not be.
+    fn run_decoded(
         &self,
         style: Style,
         block: Block<'_>,
@@ -102,7 +129,7 @@ impl Line {
 
     /// The mean of the branches.
     fn merge(&self, block: Block<'_>, from: &[u8], elements: usize, room: &mut Room, to: &mut [u8]) {
-        let Room { scratch, trunk, branch } = room;
+        let Room { scratch, trunk, branch, .. } = room;
         let from = if self.trunk.is_empty() {
             from
         } else {

@@ -18,6 +18,7 @@ mod cuda;
 #[cfg(not(feature = "cuda"))]
 mod cuda_absent;
 mod elements;
+mod files;
 mod input;
 mod kernels;
 mod lanes;
@@ -28,6 +29,7 @@ mod mixing;
 mod mixture;
 mod modes;
 mod open;
+mod photograph;
 mod place;
 mod prefetch;
 mod rayon_blocks;

@@ -169,12 +169,7 @@ impl Epochs for Open {
     }
 
     fn executed(&self) -> Executed {
-        Executed {
-            transforms: self.spec.work(),
-            ran_on: "cpu".into(),
-            synchronised: "returns when ready".into(),
-            delivery: Delivery::Owned, // a copy, the consumer's until it asks for the next one
-            workers: self.spec.workers as u64,
-        }
+        // A copy, the consumer's until it asks for the next one.
+        Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
     }
 }

@@ -25,6 +25,8 @@ impl<W: DerefMut<Target = Worker>> Open<W> {
         let said = opened.executed;
         let executed = Executed {
             transforms: said.transforms,
+            operators: said.operators,
+            library: said.library,
             ran_on: said.ran_on,
             synchronised: said.synchronised,
             delivery: said.delivery,

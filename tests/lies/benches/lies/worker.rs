@@ -97,6 +97,8 @@ fn open<'a>(
     let said = worker.open(task, &Parts::of(spec, data))?.executed.clone();
     let executed = Executed {
         transforms: said.transforms,
+        operators: said.operators,
+        library: said.library,
         ran_on: said.ran_on,
         synchronised: said.synchronised,
         delivery: said.delivery,

@@ -364,11 +364,9 @@ impl Epochs for Cursor {
         let mut transforms = self.spec.work();
         transforms.extend(self.mode.map(|mode| format!("mode {mode}")));
         Executed {
-            transforms,
             ran_on: ran_on.into(),
             synchronised: synchronised.into(),
-            delivery,
-            workers: 0,
+            ..Executed::ours(transforms, delivery, 0)
         }
     }
 }

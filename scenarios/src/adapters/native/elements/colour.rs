@@ -9,7 +9,7 @@ use super::functions::exp;
 use crate::workload::Draw;
 
 /// A type of number that holds colours.
-pub(super) trait Colour: Pod {
+pub(in super::super) trait Colour: Pod {
     /// The greatest value of the range.
     const TOP: f32;
     /// Half of the range.

@@ -10,7 +10,6 @@ use weighbridge::{Dtype, FieldKind};
 use self::colour::{blur, grayscale, jitter, solarize};
 use self::functions::{log1p_abs, normals, sincos};
 use self::geometry::Move;
-use self::resize::{Resizer, Size, random_window};
 use super::buffer::Bytes;
 use super::kernels::{Float, map_in_place};
 use super::lanes::widest;
@@ -18,6 +17,7 @@ use crate::workload::{Draw, Draws, Gate, Touch, Transform};
 
 pub(super) use self::functions::{exp, ln64};
 pub(super) use self::geometry::corner;
+pub(super) use self::resize::{Resizer, Size, random_window};
 
 /// A step on one element, and who goes through it.
 #[derive(Clone, Debug)]

@@ -7,40 +7,40 @@ use crate::workload::Draw;
 
 /// Pixels of an image: rows from `top`, columns from `left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) top: usize,
-    pub(super) left: usize,
-    pub(super) rows: usize,
-    pub(super) columns: usize,
+pub(in super::super) struct Window {
+    pub(in super::super) top: usize,
+    pub(in super::super) left: usize,
+    pub(in super::super) rows: usize,
+    pub(in super::super) columns: usize,
 }
 
 /// Height, width and channels of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    pub(super) channels: usize,
+pub(in super::super) struct Size {
+    pub(in super::super) rows: usize,
+    pub(in super::super) columns: usize,
+    pub(in super::super) channels: usize,
 }
 
 impl Size {
     /// All of it.
-    pub(super) fn whole(self) -> Window {
+    pub(in super::super) fn whole(self) -> Window {
         Window { top: 0, left: 0, rows: self.rows, columns: self.columns }
     }
 
     /// Half of each side.
-    pub(super) fn half(self) -> Self {
+    pub(in super::super) fn half(self) -> Self {
         Self { rows: self.rows / 2, columns: self.columns / 2, ..self }
     }
 
     /// How many numbers.
-    pub(super) fn numbers(self) -> usize {
+    pub(in super::super) fn numbers(self) -> usize {
         self.rows * self.columns * self.channels
     }
 }
 
 /// The window of `RandomResizedCrop`.
-pub(super) fn random_window(size: Size, draw: Draw) -> Window {
+pub(in super::super) fn random_window(size: Size, draw: Draw) -> Window {
     const LN_4_3: f64 = 0.287_682_072_451_780_85;
     let (rows, columns) = (size.rows as f64, size.columns as f64);
     for attempt in 0..10 {
@@ -98,7 +98,7 @@ impl Axis {
 
 /// Room for resizing, used again and again.
 #[derive(Debug, Default)]
-pub(super) struct Resizer {
+pub(in super::super) struct Resizer {
     rows: Axis,
     columns: Axis,
     upper: Vec<f32>,
@@ -107,7 +107,7 @@ pub(super) struct Resizer {
 
 impl Resizer {
     /// Bilinear, for colours: a window of `from` (rows of `columns` pixels) into all of `to`.
-    pub(super) fn colours<T: Colour>(
+    pub(in super::super) fn colours<T: Colour>(
         &mut self,
         from: &[T],
         columns: usize,
@@ -151,7 +151,7 @@ impl Resizer {
     }
 
     /// The nearest pixel, for classes: works on bytes, `pixel` of them to a pixel.
-    pub(super) fn classes(
+    pub(in super::super) fn classes(
         &mut self,
         from: &[u8],
         columns: usize,

@@ -294,11 +294,9 @@ impl Steps for Derived {
 
     fn executed(&self) -> Executed {
         Executed {
-            transforms: self.lesson.work(),
             ran_on: "cpu (flex)".into(),
             synchronised: "read back to memory".into(),
-            delivery: Delivery::Owned,
-            workers: 0,
+            ..Executed::ours(self.lesson.work(), Delivery::Owned, 0)
         }
     }
 }

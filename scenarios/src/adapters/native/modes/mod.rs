@@ -38,7 +38,7 @@ pub(super) struct InMode {
 /// What a mode works with.
 enum Way {
     Eager(Vec<Box<dyn Operation>>),
-    Vectorised(Box<Line>, line::Room),
+    Vectorised(Box<(Line, line::Room)>),
     Compiled(Compiled, Room),
     Fused(Fused),
 }
@@ -72,7 +72,7 @@ impl InMode {
             Mode::Eager => Way::Eager(eager::operations(route, data)?),
             Mode::Vectorised => {
                 let line = line::compile(spec, data, Writing::Plain)?.swap_remove(0);
-                Way::Vectorised(Box::new(line), line::Room::default())
+                Way::Vectorised(Box::new((line, line::Room::default())))
             }
             Mode::Compiled => {
                 Way::Compiled(compiled::put_together(&written(mode, spec, data)?), Room::default())
@@ -126,7 +126,8 @@ impl Epochs for InMode {
         let to = self.current.first_mut(0, elements.len());
         let (source, output) = self.rows;
         match &mut self.way {
-            Way::Vectorised(line, room) => {
+            Way::Vectorised(vectorised) => {
+                let (line, room) = &mut **vectorised;
                 let block = Block { draws, elements: Indices::From(elements.start), lengths: &[] };
                 line.run(Style::StepByStep, block, from, source, room, to);
             }
@@ -163,12 +164,6 @@ impl Epochs for InMode {
     fn executed(&self) -> Executed {
         let mut transforms = self.spec.work();
         transforms.push(format!("mode {}", self.mode));
-        Executed {
-            transforms,
-            ran_on: "cpu".into(),
-            synchronised: "returns when ready".into(),
-            delivery: Delivery::Owned,
-            workers: 0,
-        }
+        Executed::ours(transforms, Delivery::Owned, 0)
     }
 }

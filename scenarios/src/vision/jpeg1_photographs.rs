@@ -1,0 +1,99 @@
+//! JPEG-1: photographs from their files to batches.
+
+use std::fmt;
+use std::str::FromStr;
+
+use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Needs};
+
+use crate::prelude::*;
+
+/// Photographs decoded, cropped at random, mirrored, normalised and put together.
+///
+/// How fast does a loader feed an image classifier from what people really have: JPEG files of 500 x 375 pixels, 4:2:0? Every
+/// system decodes by the decoder that its users take, and crops and resizes by its own operators. `files` has a file for each
+/// photograph, `tar` shards of such files, `records` the system's own format, and `memory` their bytes in memory, where decoding
+/// alone is left.
+///
+/// Timed: reading, decoding, the crop of 8 to 100 % of the area to 224 x 224, the mirror, the division, putting the batch
+/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The ticket must
+/// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
+/// differ by a level or two, and draws are each system's own.
+#[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), needs = needs, describe = describe)]
+fn photographs(
+    bencher: &mut Bencher,
+    loader: &mut dyn Loader,
+    #[sweep(default = Photographs(1_024), tiny = Photographs(256), large = Photographs(20_000))]
+    variant: Photographs,
+    #[sweep(Storage::Files, Storage::Tar, Storage::Records, Storage::Memory)] storage: Storage,
+    #[sweep(0, 2)] workers: usize,
+) -> Result<()> {
+    bencher.load(loader, &pipeline(variant, storage).workers(workers))
+}
+
+/// What must agree at a point.
+fn agreement(variant: &Photographs, storage: &Storage, _: &usize) -> Equivalence {
+    pipeline(*variant, *storage).agreement()
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Needs {
+    pipeline(*variant, *storage).workers(*workers).needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Photographs, storage: &Storage, workers: &usize) -> String {
+    pipeline(*variant, *storage).workers(*workers).describe()
+}
+
+/// How many photographs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Photographs(pub usize);
+
+/// How they are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A file for each.
+    Files,
+    /// Tar shards of files.
+    Tar,
+    /// The system's own format of records.
+    Records,
+    /// Their bytes in memory.
+    Memory,
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "files",
+            Self::Tar => "tar",
+            Self::Records => "records",
+            Self::Memory => "memory",
+        })
+    }
+}
+
+impl FromStr for Storage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Files, Self::Tar, Self::Records, Self::Memory];
+        let found = all.into_iter().find(|storage| storage.to_string() == text);
+        found.ok_or_else(|| format!("`{text}` is none of `files`, `tar`, `records`, `memory`"))
+    }
+}
+
+fn pipeline(Photographs(elements): Photographs, storage: Storage) -> PipelineSpec {
+    let access = match storage {
+        Storage::Files => Access::Files,
+        Storage::Tar => Access::Tar,
+        Storage::Records => Access::Records,
+        Storage::Memory => Access::Memory,
+    };
+    [DecodeResizedCrop, RandomFlip, Normalize, CastToFloat32]
+        .into_iter()
+        .fold(PipelineSpec::new(DataSpec::photographs(elements), 64), PipelineSpec::map)
+        .access(access)
+        .operators(Operators::Own)
+}
