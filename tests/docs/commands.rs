@@ -96,10 +96,9 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         }
         ["cargo", "xtask", "ci"] => xtask(bench, &["ci", "--dry-run"]),
         // These build revisions and measure for minutes; `tests/cargo/rebuild.rs` does that for real.
+        // `accept` needs a change, which those tests plant.
         ["cargo", "xtask", "compare-baseline", "--rebuild" | "--program", ..]
-        | ["cargo", "xtask", "calibrate" | "backfill" | "bisect", ..]
-        // What it needs is a change, which those tests plant.
-        | ["cargo", "xtask", "accept", ..] => {
+        | ["cargo", "xtask", "calibrate" | "backfill" | "bisect" | "accept", ..] => {
             let words: Vec<&str> = words[2..].iter().copied().take_while(|word| *word != "--").collect();
             xtask(bench, &[&words, &["--help"][..]].concat())
         }
