@@ -12,8 +12,8 @@ use crate::record::RunId;
 /// The duels of a data directory.
 #[derive(Clone, Debug)]
 pub struct Duels {
-    layout: Layout,
-    files: Arc<dyn Files>,
+    pub(super) layout: Layout,
+    pub(super) files: Arc<dyn Files>,
 }
 
 /// The directory that a duel's children use; removed when this is dropped.

@@ -1,11 +1,10 @@
 //! The seam between the store and the file system: what it needs of one, and the real one.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::Error;
 use crate::record::{self, Filed};
@@ -24,12 +23,18 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is there, or cannot be written.
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
-    /// Gives a file or directory another name, in one step, and waits until the disk has it. A file in the
-    /// way is replaced, a directory with something in it is not.
+    /// Gives a file or directory another name, in one step. A file in the way is replaced, a directory with something
+    /// in it is not.
     ///
     /// # Errors
     /// If it is not there, or a directory is in the way.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Waits until the disk has the names in a directory.
+    ///
+    /// # Errors
+    /// If it is not there.
+    fn sync(&self, directory: &Path) -> io::Result<()>;
 
     /// Makes a directory and those above it.
     ///
@@ -43,11 +48,11 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is not there or cannot be read.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// When a file was last written.
+    /// What lies at a path, and when it was last written. Of a link it is the link itself.
     ///
     /// # Errors
-    /// If it is not there.
-    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
+    /// If nothing is there.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
 
     /// Removes a file, or a directory with all in it.
     ///
@@ -75,11 +80,11 @@ impl Files for Disk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)?;
-        match to.parent() {
-            Some(parent) => File::open(parent)?.sync_all(), // the name lives in the directory
-            None => Ok(()),
-        }
+        fs::rename(from, to)
+    }
+
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        File::open(directory)?.sync_all()
     }
 
     fn make_dirs(&self, path: &Path) -> io::Result<()> {
@@ -93,8 +98,8 @@ impl Files for Disk {
         Ok(names)
     }
 
-    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        fs::metadata(path)?.modified()
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        fs::symlink_metadata(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -107,12 +112,19 @@ impl Files for Disk {
 /// what was there stays when it cannot be done.
 pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), Error> {
     let temporary = temporary(path);
-    let written = files.write_new(&temporary, content).and_then(|()| files.rename(&temporary, path));
+    let written =
+        files.write_new(&temporary, content).and_then(|()| rename_for_good(files, &temporary, path));
     written.map_err(|source| {
         // The first error is the one to tell; a leftover is ignored by readers and removed by pruning.
         drop(files.remove(&temporary));
         Error::io("write", path)(source)
     })
+}
+
+/// Renames and waits until the disk has it: a name lives in its directory.
+pub(super) fn rename_for_good(files: &dyn Files, from: &Path, to: &Path) -> io::Result<()> {
+    files.rename(from, to)?;
+    to.parent().map_or(Ok(()), |directory| files.sync(directory))
 }
 
 /// Writes a record in its envelope.
@@ -131,9 +143,12 @@ where
     record::read(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
 }
 
-/// Whether a name is that of a file on its way to its place.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(TEMPORARY)
+/// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None` where it is
+/// no such file.
+pub(super) fn on_its_way_to(name: &str) -> Option<&str> {
+    let (name, salt) = name.strip_prefix('.')?.strip_suffix(TEMPORARY)?.rsplit_once('.')?;
+    let drawn = salt.len() == 16 && salt.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (drawn && !name.is_empty()).then_some(name)
 }
 
 /// A name beside a file that no other process and no other thread uses.

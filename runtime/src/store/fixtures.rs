@@ -1,9 +1,10 @@
 //! Records and a failing file system for the tests of this stage.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{Disk, Files};
 use crate::bencher::{Limits, Purpose, Work};
@@ -133,16 +134,22 @@ pub(crate) enum Fault {
 pub(crate) struct Failing {
     fault: Fault,
     changes: AtomicUsize,
+    syncs: AtomicUsize,
 }
 
 impl Failing {
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault, changes: AtomicUsize::new(0) }
+        Self { fault, changes: AtomicUsize::new(0), syncs: AtomicUsize::new(0) }
     }
 
     /// How many changes were asked for.
     pub(crate) fn changes(&self) -> usize {
         self.changes.load(Ordering::Relaxed)
+    }
+
+    /// How often the disk was waited for to have the names in a directory.
+    pub(crate) fn syncs(&self) -> usize {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     /// What the next change meets: nothing, or an error and whether half of it is done.
@@ -189,8 +196,13 @@ impl Files for Failing {
         Disk.names(path)
     }
 
-    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        Disk.modified(path)
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        Disk.sync(directory)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        Disk.metadata(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -177,6 +177,28 @@ pub(super) fn manifest_in(run: &Path) -> PathBuf {
     run.join("run.json")
 }
 
+/// The run that a directory is or was, which is made or removed just now, by its name.
+pub(super) fn unborn_or_dying(name: &str) -> Option<RunId> {
+    name.strip_prefix(".new-").or_else(|| name.strip_prefix(".old-"))?.parse().ok()
+}
+
+/// The duel whose children use a directory, by its name.
+pub(super) fn scratch_of(name: &str) -> Option<RunId> {
+    name.strip_prefix(".scratch-")?.parse().ok()
+}
+
+/// The duel that a file is of, by its name.
+pub(super) fn duel_of(name: &str) -> Option<RunId> {
+    name.strip_suffix(".json")?.parse().ok()
+}
+
+/// Whether a file of this name may lie in a run's directory or one of its [`directories_in`].
+pub(super) fn is_of_run(name: &str) -> bool {
+    [".json", ".stdout", ".stderr"]
+        .iter()
+        .any(|end| name.strip_suffix(end).is_some_and(|case| !case.is_empty()))
+}
+
 /// The directories that every run has.
 pub(super) fn directories_in(run: &Path) -> [PathBuf; 4] {
     ["repeats", "cases", "logs", "scratch"].map(|name| run.join(name))

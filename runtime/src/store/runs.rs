@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::files::{is_temporary, read_record, replace, write_record};
+use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
 use super::{Disk, Error, Files, Layout, Stream};
 use crate::compare::History;
@@ -65,7 +65,7 @@ impl Runs {
     pub fn create(&self, manifest: &RunManifest) -> Result<(), Error> {
         let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
         let made = self.prepare(manifest).and_then(|()| {
-            self.files.rename(&unborn, &run).map_err(|source| match source.kind() {
+            rename_for_good(&*self.files, &unborn, &run).map_err(|source| match source.kind() {
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
                     Error::RunExists(manifest.id.clone())
                 }
@@ -221,7 +221,7 @@ impl Runs {
         let directory = self.layout.repeats(run);
         let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
         let mut repeats = Vec::new();
-        for name in names.iter().filter(|name| !is_temporary(name) && wanted(name)) {
+        for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
             let path = directory.join(name);
             let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
             let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
@@ -242,9 +242,13 @@ impl Runs {
     pub fn list(&self) -> Result<Listing, Error> {
         let mut listing = Listing::default();
         let names = names_or_none(&*self.files, &self.layout.runs())?;
-        for name in names.into_iter().rev().filter(|name| !name.starts_with('.')) {
-            let run = name.parse::<RunId>().map_err(|bad| bad.to_string());
-            match run.and_then(|run| self.manifest(&run).map_err(|error| error.to_string())) {
+        let names: Vec<String> = names.into_iter().rev().filter(|name| !name.starts_with('.')).collect();
+        let manifests = on_all_processors(&names, |name| {
+            let run = name.parse::<RunId>().map_err(|bad| bad.to_string())?;
+            self.manifest(&run).map_err(|error| error.to_string())
+        });
+        for (name, manifest) in names.into_iter().zip(manifests) {
+            match manifest {
                 Ok(manifest) => listing.runs.push(manifest),
                 Err(why) => listing.broken.push(Broken { name, why }),
             }

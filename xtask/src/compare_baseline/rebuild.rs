@@ -218,6 +218,13 @@ impl Repository {
     }
 }
 
+/// Whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of its lock file.
+pub(crate) fn is_rebuild(name: &str) -> bool {
+    let digits =
+        |part: &str, n| part.len() == n && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    name.split_once('-').is_some_and(|(commit, lock)| digits(commit, 12) && digits(lock, 8))
+}
+
 /// The file that is written whenever a rebuilt revision is used.
 const USED: &str = "used";
 
