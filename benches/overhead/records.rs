@@ -113,6 +113,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
+        undigested: false,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

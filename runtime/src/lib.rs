@@ -197,7 +197,7 @@ pub mod data {
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, Files, Keep, Layout, Listing,
-        MachineLock, Pruned, Runs, Stored, Stream,
+        MachineLock, Pruned, Runs, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, judge as judge_evidence,

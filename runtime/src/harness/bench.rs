@@ -272,6 +272,7 @@ fn begin(
         },
         status: RunStatus::Running,
         resumed: false,
+        undigested: false,
         environment,
         load_at_end: None,
     };

@@ -22,6 +22,9 @@ pub struct Baseline {
     pub profile: String,
     /// The run's seed.
     pub seed: u64,
+    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undigested: bool,
     /// Where it ran.
     pub environment: Environment,
     /// Its cases.
@@ -65,6 +68,7 @@ impl Baseline {
             run: manifest.id.clone(),
             profile: manifest.profile.clone(),
             seed: manifest.seed,
+            undigested: manifest.undigested,
             environment: manifest.environment.clone(),
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }

@@ -115,6 +115,9 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// Whether it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
+    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undigested: bool,
     /// Where it ran.
     pub environment: Environment,
     /// The load average when it ended.

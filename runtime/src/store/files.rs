@@ -134,13 +134,25 @@ pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R)
     replace(files, path, &content)
 }
 
-/// Reads a record out of its envelope.
-pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<R, Error>
+/// Reads a record out of its envelope, and tells whether it is of a schema that had no digest.
+pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<(R, bool), Error>
 where
     R: Filed + serde::de::DeserializeOwned,
 {
     let content = files.read(path).map_err(Error::io("read", path))?;
-    record::read(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
+    record::read_and_tell(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
+}
+
+/// Gives a stored file that was edited on purpose the digest of what it holds now, and today's schema. A record of a schema
+/// without digests is no more marked as such.
+///
+/// # Errors
+/// What is the matter with the file, which then stays as it is, or those of the file system.
+pub fn redigest(path: &Path) -> Result<(), Error> {
+    let content = Disk.read(path).map_err(Error::io("read", path))?;
+    let content = record::redigest(&content);
+    let content = content.map_err(|source| Error::Record { path: path.to_owned(), source })?;
+    replace(&Disk, path, &content)
 }
 
 /// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None` where it is

@@ -49,6 +49,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
+        undigested: false,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

@@ -250,7 +250,7 @@ mod tests {
     /// Files and directories of their names, and what looks like ours and is of the other kind.
     fn furnish(folder: &Path) -> usize {
         for name in THEIRS {
-            if name.ends_with(".tmp") {
+            if Path::new(name).extension().is_some_and(|end| end == "tmp") {
                 fs::write(folder.join(name), "mine").expect("writable");
             } else {
                 fs::create_dir_all(folder.join(name).join("objects")).expect("writable");

@@ -11,7 +11,9 @@ use super::{Disk, Error, Files, Layout, Stream};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
-use crate::record::{Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus};
+use crate::record::{
+    self, Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus, SchemaError,
+};
 use crate::run::Repeat;
 
 /// The runs of a data directory.
@@ -138,7 +140,7 @@ impl Runs {
     /// [`Error::NoRun`], or what is the matter with the file.
     pub fn manifest(&self, run: &RunId) -> Result<RunManifest, Error> {
         let path = self.layout.manifest(run);
-        let manifest: RunManifest = read_record(&*self.files, &path).map_err(|error| {
+        let (manifest, _): (RunManifest, bool) = read_record(&*self.files, &path).map_err(|error| {
             if error.absent() {
                 Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
             } else {
@@ -161,7 +163,7 @@ impl Runs {
     pub fn load(&self, run: &RunId) -> Result<RunRecord, Error> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.
-        let read = on_all_processors(&manifest.planned.cases, |id| self.case(run, id));
+        let read = on_all_processors(&manifest.planned.cases, |id| self.case_of(&manifest, id));
         let cases: Result<Vec<_>, _> = read.into_iter().filter_map(Result::transpose).collect();
         Ok(RunRecord { cases: cases?, manifest })
     }
@@ -181,6 +183,13 @@ impl Runs {
             }
             whole.cases[at].repeats.push(repeat);
         }
+        // What an earlier version condensed it may have condensed in another way.
+        for case in whole.cases.iter().filter(|_| !whole.manifest.undigested) {
+            record::against_samples(case).map_err(|what| Error::Record {
+                path: self.layout.case(run, &case.id),
+                source: SchemaError::Impossible(what),
+            })?;
+        }
         Ok(whole)
     }
 
@@ -189,10 +198,17 @@ impl Runs {
     /// # Errors
     /// What is the matter with the file.
     pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
-        let path = self.layout.case(run, case);
+        self.case_of(&self.manifest(run)?, case)
+    }
+
+    fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
+        let path = self.layout.case(&run.id, case);
         match read_record::<CaseRecord>(&*self.files, &path) {
-            Ok(record) if record.id == *case => Ok(Some(record)),
-            Ok(record) => Err(misplaced(path, &record.id, case)),
+            Ok((record, _)) if record.id != *case => Err(misplaced(path, &record.id, case)),
+            Ok((record, lifted)) => {
+                digested(run, lifted, &path)?;
+                Ok(Some(record))
+            }
             Err(error) if error.absent() => Ok(None),
             Err(error) => Err(error),
         }
@@ -219,11 +235,13 @@ impl Runs {
 
     fn journalled(&self, run: &RunId, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
         let directory = self.layout.repeats(run);
+        let manifest = self.manifest(run)?;
         let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
         let mut repeats = Vec::new();
         for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
             let path = directory.join(name);
-            let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
+            let (JournalEntry { case, repeat }, lifted) = read_record(&*self.files, &path)?;
+            digested(&manifest, lifted, &path)?;
             let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
             if self.layout.repeat(run, &case, repeat.number) != path {
                 let found = format!("repeat {} of {case}", repeat.number);
@@ -287,6 +305,14 @@ impl Runs {
         }
         Ok(history)
     }
+}
+
+/// A part of a run is no older than the run: a file without a digest in one that has them was put there.
+fn digested(run: &RunManifest, lifted: bool, path: &std::path::Path) -> Result<(), Error> {
+    if lifted && !run.undigested {
+        return Err(Error::Record { path: path.to_owned(), source: SchemaError::NoDigest });
+    }
+    Ok(())
 }
 
 /// The names in a directory; none when it is not there.

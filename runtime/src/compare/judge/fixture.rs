@@ -91,6 +91,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         planned,
         status: RunStatus::Complete,
         resumed: false,
+        undigested: false,
         environment,
         load_at_end: None,
     };
