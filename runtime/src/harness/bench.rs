@@ -16,7 +16,7 @@ use crate::record::{
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{Ending, Event, Task, run};
+use crate::run::{Ending, Event, Program, Task, run};
 use crate::store::{BaselineName, Baselines, Duels, Layout, MachineLock, Runs, Stream};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
@@ -244,6 +244,8 @@ fn begin(
         let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
         let mut manifest = runs.manifest(&id)?;
         resume::check(context.suite, &manifest, plan)?;
+        let own = Program::own().and_then(|own| own.digest()).ok();
+        resume::same_place(&manifest, own.as_deref(), &environment)?;
         manifest.resumed = true;
         manifest.status = RunStatus::Running;
         runs.write_manifest(&manifest)?;
@@ -255,6 +257,7 @@ fn begin(
         suite: context.suite.name(),
         started: now.as_secs(),
         command: std::env::args().collect(),
+        program: Program::own().and_then(|own| own.digest()).ok(),
         profile: plan.profile.clone(),
         requested_platform: plan.platform.name().to_owned(),
         active_backend: active.name().to_owned(),

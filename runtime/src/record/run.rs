@@ -98,6 +98,9 @@ pub struct RunManifest {
     pub started: u64,
     /// The command line, program first.
     pub command: Vec<String>,
+    /// The hash of the program's file; `None` in an older record and where the file could not be read.
+    #[serde(default)]
+    pub program: Option<String>,
     /// The profile's name.
     pub profile: String,
     /// The platform that was asked for.

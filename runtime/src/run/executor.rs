@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::process::{Ended, Process, Program, Watch};
+use super::process::{Ended, Process, Watch};
+use super::program::Program;
 use super::protocol::Ask;
 use super::repeat::{Resident, execute};
 use super::{Failure, How, Outcome};

@@ -4,8 +4,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -14,10 +13,11 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use super::program::Program;
 use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
 use super::{Failure, How, Outcome, TreeMemory, left_behind};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
-use crate::device::{Platform, ProcessTree};
+use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 use crate::metric::{Block, Entry, Observation, TimedBy};
 use crate::worker::Place;
@@ -46,31 +46,6 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// How much of the beginning and of the end of each output stream is kept.
 const KEPT: usize = 64 << 10;
-
-/// How children are started.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// The executable: the bench binary itself.
-    pub path: PathBuf,
-    /// Variables set for every child.
-    pub variables: Vec<(String, String)>,
-}
-
-impl Program {
-    /// The same, with a folder in which systems under test find what an earlier child has kept for the run.
-    #[must_use]
-    pub fn keeping(mut self, folder: &Path) -> Self {
-        self.variables.push(Place::keeping(folder));
-        self
-    }
-
-    /// The same, for this platform.
-    #[must_use]
-    pub(super) fn on(mut self, platform: Platform) -> Self {
-        self.variables.push(Place::on(platform));
-        self
-    }
-}
 
 /// What the parent watches for while a child runs.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +102,8 @@ impl Process {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(LOOK))?;
         let started = Instant::now();
-        let mut child = Command::new(&program.path)
+        let mut child = program
+            .command()?
             .arg(CHILD_FLAG)
             .envs(program.variables.iter().map(|(name, value)| (name, value)))
             .envs(place.variables())

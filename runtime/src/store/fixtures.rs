@@ -32,6 +32,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         suite: "toy/suite".into(),
         started: second,
         command: vec!["suite".into(), "--bench".into()],
+        program: None,
         profile: "quick".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
