@@ -62,6 +62,8 @@ impl Baseline {
     /// The baseline that `run` makes under this name.
     pub fn promote(name: &str, run: &RunRecord) -> Self {
         let manifest = &run.manifest;
+        let mut environment = manifest.environment.clone();
+        environment.moment.remove("host"); // a baseline may be committed, for all to read
         Self {
             name: name.to_owned(),
             suite: manifest.suite.clone(),
@@ -69,7 +71,7 @@ impl Baseline {
             profile: manifest.profile.clone(),
             seed: manifest.seed,
             undigested: manifest.undigested,
-            environment: manifest.environment.clone(),
+            environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }
     }

@@ -64,13 +64,33 @@ fn digests(kind: Kind, mut record: Value) -> Result<Value, String> {
         Kind::Run | Kind::Baseline => {
             if let Some(fields) = record.as_object_mut() {
                 fields.insert(UNDIGESTED.to_owned(), Value::Bool(true));
+                fields.get_mut("environment").into_iter().for_each(moved);
             }
-            record["cases"].as_array_mut().into_iter().flatten().for_each(columns);
+            if let (Kind::Baseline, Some(moment)) =
+                (kind, record.pointer_mut("/environment/moment").and_then(Value::as_object_mut))
+            {
+                moment.remove("host"); // it may be committed
+            }
+            record.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten().for_each(columns);
         }
         Kind::Case => columns(&mut record),
         Kind::Repeat => {}
     }
     Ok(record)
+}
+
+/// The mark of a container is no fact of the machine any more, and the host's name none of the software.
+fn moved(environment: &mut Value) {
+    for (name, from, to) in [("container", "machine", "software"), ("host", "software", "moment")] {
+        let Some(fact) =
+            environment.get_mut(from).and_then(Value::as_object_mut).and_then(|of| of.remove(name))
+        else {
+            continue;
+        };
+        if let Some(facts) = environment.get_mut(to).and_then(Value::as_object_mut) {
+            facts.insert(name.to_owned(), fact);
+        }
+    }
 }
 
 /// The field of a record that says that its file had no digest.
@@ -410,7 +430,16 @@ mod tests {
         let columns = &lifted["cases"][0]["processes"];
         assert_eq!((&columns["faults"], &columns["wall"][1]), (&json!([0, 0]), &json!([1, 2, 3])));
         assert_eq!(columns["yardsticks"], json!([[null, null, null], [null, null, null]]));
-        assert_eq!(digests(Kind::Run, json!({ "id": 1 })).unwrap()["undigested"], true);
+        let environment = json!({
+            "machine": { "turbo": "on", "container": "docker" }, "software": { "host": "web1" }, "moment": {}
+        });
+        let lifted = digests(Kind::Run, json!({ "environment": environment })).unwrap();
+        assert_eq!(
+            lifted,
+            json!({ "undigested": true, "environment": {
+                "machine": { "turbo": "on" }, "software": { "container": "docker" }, "moment": { "host": "web1" }
+            } })
+        );
         assert_eq!(digests(Kind::Case, case).unwrap()["processes"], *columns);
     }
 
