@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
 use super::BaselineName;
 use crate::plan::CaseId;
 use crate::record::{MachineId, RunId};
@@ -166,10 +168,21 @@ impl Layout {
         root.join(machine.as_str()).join(harmless(suite)).join(format!("{name}.json"))
     }
 
-    /// The lock that keeps two measuring runs of one machine apart, whatever their data directories.
-    pub fn machine_lock() -> PathBuf {
-        std::env::temp_dir().join("weighbridge.lock")
+    /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs with folders of
+    /// their own for temporary files meet in the machine's, which comes last, so that no two wait for each other.
+    pub fn machine_locks() -> Vec<PathBuf> {
+        locks_in(&std::env::temp_dir(), Path::new("/tmp"))
     }
+}
+
+/// A lock in one's own folder, and in the one of all where that can be written.
+fn locks_in(own: &Path, all: &Path) -> Vec<PathBuf> {
+    let name = "weighbridge.lock";
+    let mut locks = vec![own.join(name)];
+    if own != all && access(all, AccessFlags::W_OK).is_ok() {
+        locks.push(all.join(name));
+    }
+    locks
 }
 
 /// The manifest in a run's directory, whatever that is called just now.
@@ -218,6 +231,18 @@ fn harmless(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_folders_for_temporary_files_have_one_lock_between_them() {
+        let [one, other, all] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let shared = all.path().join("weighbridge.lock");
+        for own in [one, other] {
+            let locks = locks_in(own.path(), all.path());
+            assert_eq!(locks, [own.path().join("weighbridge.lock"), shared.clone()]);
+        }
+        assert_eq!(locks_in(all.path(), all.path()), [shared]);
+        assert_eq!(locks_in(all.path(), Path::new("/nowhere")).len(), 1);
+    }
 
     #[test]
     fn no_name_leads_out_of_its_directory() {

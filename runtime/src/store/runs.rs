@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout, Stream};
+use super::{Disk, Error, Files, Layout, RunLock, Stream};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -132,6 +132,18 @@ impl Runs {
     /// Those of the file system.
     pub fn write_manifest(&self, manifest: &RunManifest) -> Result<(), Error> {
         write_record(&*self.files, &self.layout.manifest(&manifest.id), manifest)
+    }
+
+    /// Takes the right to go on with a run; `None` where another process does.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`], or those of the file system.
+    pub fn lock(&self, run: &RunId) -> Result<Option<RunLock>, Error> {
+        let folder = self.layout.run(run);
+        if !folder.is_dir() {
+            return Err(Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() });
+        }
+        RunLock::attempt(&folder)
     }
 
     /// The manifest of a run.
