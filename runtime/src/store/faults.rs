@@ -312,6 +312,19 @@ fn a_file_without_a_digest_belongs_to_a_run_without_digests_alone() {
 }
 
 #[test]
+fn a_pipe_in_a_records_place_is_named_and_not_waited_for() {
+    let (home, run) = (home(), run(1_000, 1));
+    let runs = runs(&home);
+    write(&runs, &run).expect("a good disk");
+    let path = runs.layout().manifest(&run.manifest.id);
+    fs::remove_file(&path).expect("writable");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    let said = runs.load(&run.manifest.id).expect_err("a pipe").to_string();
+    assert!(said.contains("run.json") && said.contains("it is no file"), "{said}");
+    assert_eq!(runs.list().expect("listed").broken.len(), 1);
+}
+
+#[test]
 fn a_file_in_another_files_place_is_seen() {
     let case = |layout: &Layout, run: &RunId| layout.case(run, &case_id(1));
     let said = said_of(case, fitting(|text| text.replacen("\"text\":\"1\"", "\"text\":\"0\"", 1)));

@@ -71,7 +71,9 @@ impl Runs {
             *newer += 1;
             let old = keep.within.is_some_and(|within| age > within);
             let may_run = run.status == RunStatus::Running && age < MAY_STILL_RUN;
-            if (superfluous || old) && !may_run {
+            // One that was taken up again may have started long ago.
+            let runs = || self.lock(&run.id).is_ok_and(|lock| lock.is_none());
+            if (superfluous || old) && !may_run && !runs() {
                 pruned.runs.push(run.id);
             } else {
                 for directory in std::iter::once(path.clone()).chain(directories_in(&path)) {
@@ -296,6 +298,18 @@ mod tests {
         assert_eq!(runs.prune(Keep::default(), late()).expect("pruned").leftovers, 5);
         assert_eq!(duels.prune(everything(), late()).expect("pruned"), Pruned { runs: vec![], leftovers: 2 });
         assert_eq!(folders.each_ref().map(|folder| names(folder).len()), before);
+    }
+
+    #[test]
+    fn a_run_that_another_process_goes_on_with_is_spared_however_old_it_is() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let runs = Runs::new(Layout::new(home.path()));
+        let old = manifest(1_000, 1).id;
+        runs.create(&manifest(1_000, 1)).expect("writable");
+        let lock = runs.lock(&old).expect("lockable").expect("nobody has it");
+        assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, []);
+        drop(lock);
+        assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, [old]);
     }
 
     #[test]
