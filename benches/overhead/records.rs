@@ -96,6 +96,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         suite: "overhead/records".into(),
         started,
         command: vec!["records".into(), "--bench".into()],
+        program: None,
         profile: "quick".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
@@ -113,6 +114,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
+        undigested: false,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

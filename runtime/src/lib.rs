@@ -196,8 +196,8 @@ pub mod data {
         Change, ChangePoint, Claim, change_points, clopper_pearson, median, quantile, robust_spread,
     };
     pub use crate::store::{
-        Attempt, BaselineName, Baselines, Broken, Disk, Error, Files, Keep, Layout, Listing, MachineLock,
-        Pruned, Runs, Stored, Stream,
+        Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, Files, Keep, Layout, Listing,
+        MachineLock, Pruned, Runs, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

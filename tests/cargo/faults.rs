@@ -1,8 +1,10 @@
 //! Every fault in every phase: recorded as what it is, the run goes on, nothing is left behind.
 
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
-use crate::external::Bench;
+use crate::external::{Bench, Ran};
 
 /// Runs the planted fault in all four phases beside a case that behaves.
 fn check(fault: &str, how: &str, more: &[&str]) {
@@ -100,6 +102,68 @@ fn a_child_that_claims_more_time_than_passed_is_not_believed() {
     let ran = bench.run(&["CLOCK-1", "--quick", "--repeats", "1"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("no-time: its own loop says that it took"), "{}", ran.all());
+}
+
+#[test]
+fn a_metric_with_a_built_in_name_fails_its_own_case_and_no_other() {
+    let bench = Bench::new("faults");
+    let ran = bench.run(&["NAME-1", "GOOD-1", "--quick", "--repeats", "1"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    assert!(ran.stdout.contains("`wall_time`, which is the name of a built-in metric"), "{}", ran.all());
+    let good = std::fs::read_to_string(bench.only_run().join("cases/good_1.json")).unwrap();
+    assert!(good.contains("\"status\":\"measured\""), "{good}");
+}
+
+/// What is run where the system denies something, with one good case in it.
+fn denied(bench: &Bench, limit: &str) -> Ran {
+    let command = bench.command(&["GOOD-1", "THREADS-1", "--quick", "--repeats", "1", "--timeout", "20"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{limit} exec \"$0\" \"$@\"")]).arg(command.get_program());
+    shell.args(command.get_args()).current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null());
+    crate::external::clean(&mut shell);
+    let ran = Ran::of(&mut shell);
+    assert!(ran.code.is_some_and(|code| code != 0 && code != 101), "{limit}: {:?} {}", ran.code, ran.all());
+    assert!(!ran.all().contains("RUST_BACKTRACE"), "{limit}: {}", ran.all());
+    ran
+}
+
+#[test]
+fn threads_that_cannot_be_had_are_a_named_failure() {
+    // Stacks that no machine has room for: no thread can be started.
+    let ran = denied(&Bench::new("faults"), "RUST_MIN_STACK=70368744177664");
+    assert!(ran.all().contains("failed to"), "{}", ran.all());
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_named_failure() {
+    let ran = denied(&Bench::new("faults"), "ulimit -f 1;");
+    assert_eq!(ran.code, Some(1), "{}", ran.all());
+    assert!(ran.stderr.contains("failed to write") && ran.stderr.contains("File too large"), "{}", ran.all());
+}
+
+#[test]
+fn a_file_that_a_body_leaves_in_shared_memory_is_named_in_the_log() {
+    let bench = Bench::new("faults");
+    let ran = bench.run(&["SHARED-1", "--quick", "--repeats", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let log = std::fs::read_to_string(bench.only_run().join("logs/shared_1.1.stderr")).unwrap();
+    let left =
+        log.lines().find_map(|line| line.strip_prefix("weighbridge: left in shared memory meanwhile: "));
+    assert!(left.is_some_and(|left| left.starts_with("/dev/shm/weighbridge-test-")), "{log}");
+    for entry in std::fs::read_dir("/dev/shm").unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("weighbridge-test-") {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[test]
+fn without_isolation_a_process_that_a_body_leaves_is_ended_and_named() {
+    let bench = Bench::new("faults");
+    let ran = bench.run(&["LEFT-1", "--quick", "--repeats", "1", "--isolation", "none"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    assert!(ran.stdout.contains("it left 1 processes running, which were ended"), "{}", ran.all());
+    assert!(!runs_with_argument("778.25"));
 }
 
 /// Whether a process runs whose command line has this argument.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -150,4 +150,57 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
 pub(crate) fn interrupt(child: &Child) {
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+/// The bench program by a path of its own, where another one can be put.
+fn copied(bench: &Bench) -> PathBuf {
+    let copy = bench.data().join("program");
+    fs::copy(bench.bare(&[]).get_program(), &copy).unwrap();
+    copy
+}
+
+/// The same command by another program.
+fn by(program: &Path, command: &Command) -> Command {
+    let mut other = Command::new(program);
+    other.args(command.get_args()).current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null());
+    crate::external::clean(&mut other);
+    other
+}
+
+#[test]
+fn a_program_that_is_built_anew_in_mid_run_is_not_the_one_that_is_measured() {
+    let bench = Bench::new("sorting");
+    let copy = copied(&bench);
+    let mut parent =
+        by(&copy, &bench.command(ARGS)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while bench.runs().pop().is_none_or(|run| journal(&bench.data().join("runs").join(run)).is_empty()) {
+        assert!(parent.try_wait().unwrap().is_none(), "it ended before its first repeat");
+    }
+    // As a linker does: another file in its place.
+    let other = bench.data().join("other");
+    fs::write(&other, "#!/bin/sh\nexit 7\n").unwrap();
+    fs::set_permissions(&other, fs::metadata(&copy).unwrap().permissions()).unwrap();
+    fs::rename(&other, &copy).unwrap();
+    let ended = parent.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn a_run_is_not_resumed_by_another_program() {
+    let bench = Bench::new("sorting");
+    let ran = bench.run(&[ARGS, &["--budget", "0.05"]].concat());
+    assert!(ran.stderr.contains("the budget is spent"), "{}", ran.all());
+    let run = bench.runs().pop().unwrap();
+    let before = journal(&bench.only_run());
+    let copy = copied(&bench);
+    let resume = bench.command(&["--resume", &run]);
+    // A byte after the end of the program changes its hash and nothing that it does.
+    let mut bytes = fs::read(&copy).unwrap();
+    bytes.push(0);
+    fs::write(&copy, bytes).unwrap();
+    let refused = Ran::of(&mut by(&copy, &resume));
+    assert_eq!(refused.code, Some(2), "{}", refused.all());
+    assert!(refused.stderr.contains("another program, commit or machine (program: "), "{}", refused.all());
+    assert_eq!(journal(&bench.only_run()), before);
+    assert_eq!(bench.run(&["--resume", &run]).code, Some(0));
 }

@@ -94,6 +94,19 @@ fn a_budget_bounds_the_waiting_for_another_run_and_says_who_holds_the_machine() 
 }
 
 #[test]
+fn a_run_with_another_folder_for_temporary_files_waits_for_the_machine_as_well() {
+    let bench = Bench::new("sorting");
+    let alone = tempfile::tempdir().unwrap();
+    let held = fs::OpenOptions::new().read(true).open("/tmp/weighbridge.lock");
+    let held = held.or_else(|_| fs::File::create_new("/tmp/weighbridge.lock")).unwrap();
+    held.lock().unwrap();
+    let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
+    let ran = Ran::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert!(ran.stderr.contains("held the machine for the 0.3 s of --budget"), "{}", ran.all());
+}
+
+#[test]
 fn whole_programs_are_measured_and_ones_that_fail_are_named() {
     let data = tempfile::tempdir().unwrap();
     let command = |args: &[&str]| {

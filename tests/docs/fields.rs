@@ -54,8 +54,8 @@ fn records(folder: &Path, kind: &str, found: &mut Vec<Value>) {
         } else if path.extension().is_some_and(|extension| extension == "json") {
             let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
             let keys: Vec<&String> = file.as_object().unwrap().keys().collect();
-            assert_eq!(keys, ["kind", "record", "schema"], "the envelope of {}", path.display());
-            assert_eq!(file["schema"], 3);
+            assert_eq!(keys, ["digest", "kind", "record", "schema"], "the envelope of {}", path.display());
+            assert_eq!(file["schema"], 4);
             if file["kind"] == kind {
                 found.push(file["record"].clone());
             }

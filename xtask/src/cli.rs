@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Baseline(Baseline),
     /// List, show, follow and prune runs.
     Runs(Runs),
+    /// Work out the digest of stored files anew that were edited on purpose.
+    Digest(Digest),
     /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
     Lock(Lock),
     /// Measure how often a duel is wrong on this machine, and what it finds.
@@ -151,6 +153,13 @@ pub(crate) struct Calibrate {
 }
 
 /// Arguments of `summary`.
+#[derive(Debug, Args)]
+pub(crate) struct Digest {
+    /// Files of runs or baselines, as they were edited.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Summary {
     /// The run: an id, its start, or `latest` [default: the latest of every suite].

@@ -118,6 +118,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         suite: "toy/suite".into(),
         started: second,
         command: vec!["suite".into(), "--bench".into()],
+        program: None,
         profile: "ci_cpu".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
@@ -135,6 +136,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
+        undigested: false,
         environment: Environment { machine, ..Environment::default() },
         load_at_end: None,
     };

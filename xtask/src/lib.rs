@@ -23,6 +23,7 @@ mod command;
 mod compare_baseline;
 mod coverage;
 mod data;
+mod digest;
 mod dry;
 mod duels;
 mod explain;
@@ -113,6 +114,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Baseline(args) => baseline::run(&args, &place),
         Command::Explain(args) => explain::run(&args, &place),
         Command::Runs(args) => runs::run(&args, &place),
+        Command::Digest(args) => digest::run(&args),
         Command::Lock(args) => lock::run(&args, &place),
         Command::Calibrate(args) => calibrate::run(&args, &place),
         Command::Truth(args) => truth::run(&args, &place),

@@ -1,26 +1,21 @@
 //! `runs prune`: removes old runs, duels and rebuilt revisions, and what killed ones left.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
-use weighbridge::data::{Keep, RunId};
+use weighbridge::data::{Duels, Error as DataError, Keep};
 
 use crate::place::Place;
-use crate::repository::last_used;
+use crate::repository::{is_rebuild, last_used};
 use crate::said::Said;
 
 /// How many rebuilt revisions are kept: each has a target directory of its own, and is built anew when it is wanted.
 const REBUILDS: usize = 5;
-
-/// What a duel writes for itself is taken for a leftover after this long.
-const LEFTOVER: Duration = Duration::from_hours(24);
 
 const FITS: &str = "a String takes all that is written";
 
@@ -28,78 +23,49 @@ const FITS: &str = "a String takes all that is written";
 /// of them that were used within the time, if one is given.
 pub(crate) fn run(keep: Keep, place: &Place, now: SystemTime) -> Result<Said> {
     let runs = place.runs().prune(keep, now)?;
-    let (duels, leftovers) = duels(keep, &place.layout.duels(), now)?;
+    let duels = Duels::new(place.layout.clone()).prune(keep, now)?;
     let rebuilds = rebuilds(keep, place, now)?;
     let mut text = String::new();
     for run in &runs.runs {
         writeln!(text, "removed {run}").expect(FITS);
     }
-    for (kind, names) in [("duel", &duels), ("rebuild", &rebuilds)] {
-        for name in names {
-            writeln!(text, "removed {kind} {name}").expect(FITS);
-        }
+    for duel in &duels.runs {
+        writeln!(text, "removed duel {duel}").expect(FITS);
+    }
+    for rebuild in &rebuilds {
+        writeln!(text, "removed rebuild {rebuild}").expect(FITS);
     }
     writeln!(
         text,
         "removed {} runs, {} duels, {} rebuilds and {} leftovers",
         runs.runs.len(),
-        duels.len(),
+        duels.runs.len(),
         rebuilds.len(),
-        runs.leftovers + leftovers
+        runs.leftovers + duels.leftovers
     )
     .expect(FITS);
     Ok(Said::fine(text))
 }
 
-/// What is read of a duel.
-#[derive(Deserialize)]
-struct Duel {
-    suite: String,
-}
-
-/// Removes duels, and scratch directories and half-written files. Spares what cannot be read: a person should see that
-/// first.
-fn duels(keep: Keep, folder: &Path, now: SystemTime) -> Result<(Vec<String>, usize)> {
-    let mut files = entries(folder)?;
-    files.sort_by_key(|file| std::cmp::Reverse(file.file_name())); // an id begins with its start
-    let mut newer: HashMap<String, usize> = HashMap::new();
-    let (mut removed, mut leftovers) = (Vec::new(), 0);
-    for file in files {
-        let (path, name) = (file.path(), file.file_name().to_string_lossy().into_owned());
-        if name.starts_with('.') {
-            if age(&path, now) > LEFTOVER {
-                remove(&path)?;
-                leftovers += 1;
-            }
-            continue;
-        }
-        let Some(id) = name.strip_suffix(".json").filter(|id| id.parse::<RunId>().is_ok()) else { continue };
-        let Some(duel) = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Duel>(&text).ok())
-        else {
-            continue;
-        };
-        let newer = newer.entry(duel.suite).or_default();
-        if keep.newest.is_some_and(|most| *newer >= most) || is_old(keep, &path, now) {
-            remove(&path)?;
-            removed.push(id.to_owned());
-        }
-        *newer += 1;
-    }
-    Ok((removed, leftovers))
-}
-
 /// Removes revisions that were built for `--rebuild`.
 fn rebuilds(keep: Keep, place: &Place, now: SystemTime) -> Result<Vec<String>> {
+    let all = place.layout.rebuilds();
+    if all.is_symlink() {
+        return Err(DataError::Link(all).into());
+    }
     let mut folders: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for entry in entries(&place.layout.rebuilds())? {
-        folders.push((last_used(&entry.path()), entry.path()));
+    for entry in entries(&all)? {
+        // What another put there is not ours to remove, nor what a link leads to.
+        if is_rebuild(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_dir() {
+            folders.push((last_used(&entry.path()), entry.path()));
+        }
     }
     folders.sort_by(|one, other| other.cmp(one));
     let mut removed = Vec::new();
     for (at, (used, folder)) in folders.iter().enumerate() {
         let unused = now.duration_since(*used).unwrap_or_default();
         if at >= REBUILDS || keep.within.is_some_and(|within| unused > within) {
-            remove(folder)?;
+            fs::remove_dir_all(folder).with_context(|| format!("failed to remove `{}`", folder.display()))?;
             removed.push(folder.file_name().unwrap_or_default().to_string_lossy().into_owned());
         }
     }
@@ -121,23 +87,10 @@ fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     listed.with_context(|| format!("failed to list `{}`", folder.display()))
 }
 
-fn is_old(keep: Keep, path: &Path, now: SystemTime) -> bool {
-    keep.within.is_some_and(|within| age(path, now) > within)
-}
-
-/// How long ago something was written; no time at all where that cannot be told.
-fn age(path: &Path, now: SystemTime) -> Duration {
-    let written = fs::metadata(path).and_then(|data| data.modified());
-    written.ok().and_then(|written| now.duration_since(written).ok()).unwrap_or_default()
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    removed.with_context(|| format!("failed to remove `{}`", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::fixtures::{home, plain};
 
@@ -164,26 +117,31 @@ mod tests {
         assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
     }
 
+    /// A name as `--rebuild` gives it.
+    fn rebuild(at: u64) -> String {
+        format!("{at:012x}-{at:08x}")
+    }
+
     #[test]
-    fn as_many_duels_of_each_suite_are_kept_as_runs_and_what_cannot_be_read_is_spared() {
+    fn what_another_put_among_rebuilt_revisions_stays_and_so_does_what_a_link_leads_to() {
         let home = home();
-        let folder = home.place.layout.duels();
-        fs::create_dir_all(folder.join(".scratch-20260101-000000-000009")).expect("writable");
-        let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("writable");
-        for (at, suite) in ["p/a", "p/b", "p/a", "p/a"].iter().enumerate() {
-            write(&format!("20260101-00000{at}-00000{at}.json"), &format!("{{\"suite\":\"{suite}\"}}"));
-        }
-        write("20250101-000000-000000.json", "half of a du");
-        write("notes.txt", "mine");
-        let keep = |newest, within| Keep { newest, within };
-        let now = SystemTime::now();
-        let (removed, leftovers) = duels(keep(Some(2), None), &folder, now).expect("pruned");
-        assert_eq!((removed, leftovers), (vec!["20260101-000000-000000".to_owned()], 0));
-        assert_eq!(left(&folder).len(), 6);
-        let later = now + Duration::from_hours(48);
-        let (removed, leftovers) = duels(keep(None, Some(LEFTOVER)), &folder, later).expect("pruned");
-        assert_eq!((removed.len(), leftovers), (3, 1));
-        assert_eq!(left(&folder), ["20250101-000000-000000.json", "notes.txt"]);
+        let folder = home.place.layout.rebuilds();
+        let theirs = home.place.root.join("theirs");
+        fs::create_dir_all(theirs.join("sources")).expect("writable");
+        fs::create_dir_all(folder.join(".git/objects")).expect("writable");
+        fs::create_dir_all(folder.join("0123456789ab-01234567.mine")).expect("writable");
+        std::os::unix::fs::symlink(&theirs, folder.join(rebuild(1))).expect("writable");
+        let late = SystemTime::now() + Duration::from_hours(1_000);
+        let keep = Keep { newest: Some(0), within: Some(Duration::ZERO) };
+        assert!(rebuilds(keep, &home.place, late).expect("pruned").is_empty());
+        assert_eq!(left(&folder).len(), 3);
+
+        fs::remove_dir_all(&folder).expect("writable");
+        fs::create_dir(theirs.join(rebuild(2))).expect("writable");
+        std::os::unix::fs::symlink(&theirs, &folder).expect("writable");
+        let said = rebuilds(keep, &home.place, late).expect_err("a link").to_string();
+        assert!(said.contains("rebuilds` is a link"), "{said}");
+        assert_eq!(left(&theirs), [rebuild(2), "sources".to_owned()]);
     }
 
     #[test]
@@ -192,14 +150,14 @@ mod tests {
         let folder = home.place.layout.rebuilds();
         let now = SystemTime::now();
         for at in 0..7u64 {
-            let tree = folder.join(format!("c{at}"));
+            let tree = folder.join(rebuild(at));
             fs::create_dir_all(tree.join("tree")).expect("writable");
             let mark = fs::File::create(tree.join("used")).expect("writable");
             mark.set_modified(now - Duration::from_hours(at)).expect("writable");
         }
-        assert_eq!(rebuilds(Keep::default(), &home.place, now).expect("pruned"), ["c5", "c6"]);
+        assert_eq!(rebuilds(Keep::default(), &home.place, now).expect("pruned"), [5, 6].map(rebuild));
         let keep = Keep { newest: Some(1), within: Some(Duration::from_mins(90)) };
-        assert_eq!(rebuilds(keep, &home.place, now).expect("pruned"), ["c2", "c3", "c4"]);
-        assert_eq!(left(&folder), ["c0", "c1"]);
+        assert_eq!(rebuilds(keep, &home.place, now).expect("pruned"), [2, 3, 4].map(rebuild));
+        assert_eq!(left(&folder), [0, 1].map(rebuild));
     }
 }

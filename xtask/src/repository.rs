@@ -158,6 +158,13 @@ impl Repository {
     }
 }
 
+/// Whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of its lock file.
+pub(crate) fn is_rebuild(name: &str) -> bool {
+    let digits =
+        |part: &str, n| part.len() == n && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    name.split_once('-').is_some_and(|(commit, lock)| digits(commit, 12) && digits(lock, 8))
+}
+
 /// Begins a target directory with a copy of the one that was used last, so that dependencies are not built for each revision. What
 /// was just checked out is newer than all of it, so cargo builds that. One directory for all revisions would not do: cargo tells
 /// packages of a workspace by their place in it, and takes what it built of one revision for another's.

@@ -1,6 +1,7 @@
 //! The bencher itself: state, facts that an author states, and what comes out at the end.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -12,7 +13,9 @@ use super::{
     Phase, Purpose, Result, Spot, Ticket, Work, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
-use crate::metric::{Custom, Direction, ELSEWHERE, Entry, Ledger, Mode, Observation, Reading, Unit};
+use crate::metric::{
+    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Mode, Observation, Reading, Unit,
+};
 
 /// What one repeat is asked to do.
 pub struct Settings {
@@ -166,6 +169,23 @@ impl fmt::Debug for Paced {
     }
 }
 
+/// How many metrics of one's own a repeat may have, how many values together, and how many letters a name.
+const MOST_NAMES: usize = 1_000;
+const MOST_VALUES: usize = 100_000;
+const LONGEST_NAME: usize = 200;
+
+/// Whether a metric of the harness has this name, or may have it.
+fn is_built_in(name: &str) -> bool {
+    ["region/", "phase/", "time/"].iter().any(|of| name.starts_with(of))
+        || METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
+}
+
+fn note_once(seen: &mut Observation, note: String) {
+    if !seen.notes.contains(&note) {
+        seen.notes.push(note);
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) seen: Observation,
@@ -175,7 +195,9 @@ pub(super) struct State {
     pub(super) evidence: Evidence,
     /// What was read and written so far.
     pub(super) files: FileUse,
-    /// Why content that was handed in is none.
+    /// The names of metrics that were handed in.
+    pub(super) named: BTreeSet<String>,
+    /// Why what was handed in is not taken.
     pub(super) refused: Option<Error>,
     pub(super) bodies: u32,
     /// Whether the body ran in another process.
@@ -321,15 +343,51 @@ impl Bencher {
     }
 
     /// Hands in a value of the author's own. A name handed in twice keeps both values; the record shows their median.
-    /// What is no finite number is left out, and the record says so.
+    /// What is no finite number is left out, and the record says so; so is what goes beyond a thousand names or a hundred
+    /// thousand values, and what a name has beyond 200 letters.
+    ///
+    /// A name that is a built-in metric's (`wall_time`), or begins as those of blocks, phases and the ledger do (`region/`,
+    /// `phase/`, `time/`), is a mistake: the repeat fails and names this call.
+    #[track_caller]
     pub fn metric(&self, name: &str, value: f64, unit: Unit, direction: Direction) {
+        if is_built_in(name) {
+            let why = format!(
+                "{}: `metric` was called with `{}`, which is the name of a built-in metric: choose another one",
+                std::panic::Location::caller(),
+                visible_in_line(name)
+            );
+            self.state.borrow_mut().refused.get_or_insert(Error::new(why));
+            return;
+        }
         if !value.is_finite() {
             let note = format!("the metric `{name}` was handed in as {value}: left out");
             self.state.borrow_mut().seen.notes.push(note);
             return;
         }
-        let name = visible_in_line(name);
-        self.state.borrow_mut().seen.custom.push(Custom { name, value, unit, direction });
+        let mut name = visible_in_line(name);
+        let State { seen, named, .. } = &mut *self.state.borrow_mut();
+        if name.chars().count() > LONGEST_NAME {
+            name = name.chars().take(LONGEST_NAME).chain("...".chars()).collect();
+            note_once(seen, format!("the name of the metric `{name}` was cut"));
+        }
+        if !named.contains(&name) {
+            if named.len() == MOST_NAMES {
+                note_once(
+                    seen,
+                    format!("more than {MOST_NAMES} metrics were handed in: the rest is left out"),
+                );
+                return;
+            }
+            named.insert(name.clone());
+        }
+        if seen.custom.len() == MOST_VALUES {
+            note_once(
+                seen,
+                format!("more than {MOST_VALUES} values of metrics were handed in: the rest is left out"),
+            );
+            return;
+        }
+        seen.custom.push(Custom { name, value, unit, direction });
     }
 
     /// Hands in the work ticket. The last one counts.
@@ -403,7 +461,7 @@ impl Bencher {
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<Yield> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote, files: _ } =
+        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
         if let Some(error) = refused {
             return Err(error);
@@ -467,6 +525,38 @@ mod tests {
             bencher.enter(phase);
         }
         assert_eq!(*told.borrow(), [Phase::WarmUp, Phase::Timed, Phase::TearDown]);
+    }
+
+    #[test]
+    fn a_metric_with_a_built_in_name_is_refused_and_the_call_named() {
+        for name in ["wall_time", "device_time", "region/load/wall_time", "phase/x", "time/measured"] {
+            let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+            bencher.metric(name, 1.0, Unit::SECONDS, Direction::Lower);
+            let said = bencher.finish().unwrap_err().to_string();
+            assert!(
+                said.contains(file!()) && said.contains(&format!("`{name}`, which is the name")),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn metrics_of_ones_own_are_bounded_and_the_cut_is_told() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        for at in 0..20_000 {
+            bencher.metric(&format!("own {at}"), 1.0, Unit::COUNT, Direction::Lower);
+        }
+        for _ in 0..200_000 {
+            bencher.metric("own 7", 1.0, Unit::COUNT, Direction::Lower);
+        }
+        let long = "x".repeat(100_000);
+        bencher.metric(&long, 1.0, Unit::COUNT, Direction::Lower);
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.custom.len(), MOST_VALUES);
+        let notes = seen.notes.join("\n");
+        for told in ["more than 1000 metrics", "more than 100000 values", "x...` was cut"] {
+            assert!(notes.contains(told) && notes.len() < 1_000, "{notes}");
+        }
     }
 
     #[test]

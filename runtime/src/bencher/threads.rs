@@ -17,6 +17,8 @@ const LOOKS: u32 = 1_000;
 struct Gate {
     arrived: AtomicUsize,
     open: AtomicBool,
+    /// Whether nothing is to run behind it.
+    closed: AtomicBool,
 }
 
 impl Gate {
@@ -63,7 +65,7 @@ impl Ran {
 /// threads is in no figure. The window that is open meanwhile is narrowed to that time, and to their processor time.
 ///
 /// # Panics
-/// If a body, or making one, panics: the same.
+/// If a body, or making one, panics: the same. If so many threads cannot be had.
 pub(super) fn run<T, F: FnMut() -> T + Send>(
     threads: usize,
     iterations: u64,
@@ -79,6 +81,7 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
         drop(arrival);
         Gate::look(|| gate.open.load(Ordering::Acquire));
         let (scheduled, cpu, from) = (own_schedule(), thread_time(), clock.now());
+        let iterations = if gate.closed.load(Ordering::Relaxed) { 0 } else { iterations };
         for _ in 0..iterations {
             black_box(body());
         }
@@ -88,11 +91,19 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
         Ran { from, to, cpu, scheduled }
     };
     let ran: Vec<Ran> = thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|thread| scope.spawn(move || one(thread))).collect();
+        let start = |thread| thread::Builder::new().spawn_scoped(scope, move || one(thread));
+        let started: Vec<_> = (0..threads).map(start).collect();
+        if let Some(error) = started.iter().find_map(|started| started.as_ref().err()) {
+            // Those that did start wait at the gate.
+            gate.closed.store(true, Ordering::Relaxed);
+            gate.open.store(true, Ordering::Release);
+            panic!("{threads} threads cannot be had: {error}");
+        }
+        let started = started.into_iter().flatten();
         Gate::wait_for(threads, &gate.arrived);
         windows.open();
         gate.open.store(true, Ordering::Release);
-        let joined: Vec<_> = started.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        let joined: Vec<_> = started.map(thread::ScopedJoinHandle::join).collect();
         windows.close();
         let panicked = |panic| std::panic::resume_unwind(panic);
         joined.into_iter().map(|ran| ran.unwrap_or_else(panicked)).collect()

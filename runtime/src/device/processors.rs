@@ -6,7 +6,8 @@ use std::thread;
 /// Fewer of them are not worth a thread.
 const LEAST_PART: usize = 64;
 
-/// What `each` makes of every item, in their order, worked out on all processors in turns of one run of items each.
+/// What `each` makes of every item, in their order, worked out on all processors in turns of one run of items each. Where
+/// no thread can be had, this one does the work.
 ///
 /// # Panics
 /// With what `each` panics with.
@@ -16,11 +17,17 @@ pub fn on_all_processors<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R +
     let work = |items: &[T]| items.iter().map(&each).collect::<Vec<R>>();
     thread::scope(|scope| {
         let work = &work;
-        let parts: Vec<_> =
-            others.chunks(first.len().max(1)).map(|part| scope.spawn(move || work(part))).collect();
+        let start = |part| {
+            let started = thread::Builder::new().spawn_scoped(scope, move || work(part));
+            started.map_err(|_| part)
+        };
+        let parts: Vec<_> = others.chunks(first.len().max(1)).map(start).collect();
         let mut made = work(first);
         for part in parts {
-            made.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            made.extend(match part {
+                Ok(part) => part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(part) => work(part),
+            });
         }
         made
     })

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, resume};
-use crate::bencher::{Budget, INJECT, draw_epoch};
+use crate::bencher::{Budget, INJECT, Phase, draw_epoch};
 use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
@@ -16,8 +16,8 @@ use crate::record::{
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{Ending, Event, Task, run};
-use crate::store::{BaselineName, Baselines, Duels, Layout, MachineLock, Runs, Stream};
+use crate::run::{Ending, Event, Failure, How, Outcome, Program, Repeat, Task, run};
+use crate::store::{self, BaselineName, Baselines, Duels, Layout, MachineLock, RunLock, Runs, Stream};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
 pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
@@ -46,7 +46,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let baseline = named_baseline(context, &baselines, &environment)?;
     let previous = last_run(&runs, &suite.name(), plan);
 
-    let mut manifest = begin(context, plan, &runs, environment, device.backend.platform())?;
+    let (mut manifest, _going_on) = begin(context, plan, &runs, environment, device.backend.platform())?;
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
@@ -68,7 +68,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             }
             runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;
             runs.log(&id, case, repeat.number, Stream::Stderr, stderr)?;
-            runs.journal(&id, case, repeat)?;
+            journal(&runs, &id, case, repeat)?;
         }
         Ok::<(), Error>(())
     });
@@ -77,9 +77,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
     manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();
-    let record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
-    for case in &record.cases {
-        runs.write_case(&id, case)?;
+    let mut record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
+    for case in &mut record.cases {
+        write_case(&runs, &id, case)?;
     }
     runs.write_manifest(&record.manifest)?;
 
@@ -120,6 +120,34 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
     terminal.answer(&report::summary(&record, exit.code()));
     Ok(exit)
+}
+
+/// Journals a repeat. One that says what no file can hold failed: the others of the run are sound.
+fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::Error> {
+    match runs.journal(id, case, repeat) {
+        Err(store::Error::Unwritable { source, .. }) => {
+            let failure = Failure {
+                how: How::Protocol,
+                phase: Phase::TearDown,
+                detail: source.to_string(),
+                stderr: String::new(),
+            };
+            runs.journal(id, case, &Repeat { outcome: Outcome::Failed(failure), ..repeat.clone() })
+        }
+        written => written,
+    }
+}
+
+/// Writes the record of a case. One that says what no file can hold has failed, and has no figure.
+fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::Error> {
+    match runs.write_case(id, case) {
+        Err(store::Error::Unwritable { source, .. }) => {
+            case.status = CaseStatus::Failed(source.to_string());
+            (case.metrics, case.processes, case.median_repeat) = (Vec::new(), Vec::new(), None);
+            runs.write_case(id, case)
+        }
+        written => written,
+    }
 }
 
 /// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
@@ -175,26 +203,33 @@ pub(super) fn build(context: &Context<'_>) -> Build {
     }
 }
 
-/// Waits for other measuring runs on this machine; `None` when interrupted.
-#[expect(clippy::option_option, reason = "interrupted, not wanted and held are three answers")]
-pub(super) fn lock(context: &Context<'_>) -> Result<Option<Option<MachineLock>>, Error> {
+/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is wanted.
+pub(super) fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, Error> {
+    let mut taken = Vec::new();
     if context.args.no_lock {
-        return Ok(Some(None));
+        return Ok(Some(taken));
     }
     let begun = std::time::Instant::now();
     let is_over = || context.args.budget.is_some_and(|budget| begun.elapsed() >= budget);
     let mut told = false;
-    let taken = MachineLock::wait(&Layout::machine_lock(), &context.suite.name(), |holder| {
-        if !told {
-            context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
-            told = true;
+    // Always in one order, so that no two runs wait for each other.
+    for path in Layout::machine_locks() {
+        let lock = MachineLock::wait(&path, &context.suite.name(), |holder| {
+            if !told {
+                context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
+                told = true;
+            }
+            !context.interrupted.load(std::sync::atomic::Ordering::Relaxed) && !is_over()
+        })?;
+        match lock {
+            Some(lock) => taken.push(lock),
+            None if is_over() => {
+                return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
+            }
+            None => return Ok(None),
         }
-        !context.interrupted.load(std::sync::atomic::Ordering::Relaxed) && !is_over()
-    })?;
-    if taken.is_none() && is_over() {
-        return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
     }
-    Ok(taken.map(Some))
+    Ok(Some(taken))
 }
 
 /// The baseline that was named. It is read before anything is measured: a typo costs no run.
@@ -239,15 +274,22 @@ fn begin(
     runs: &Runs,
     environment: Environment,
     active: Platform,
-) -> Result<RunManifest, Error> {
+) -> Result<(RunManifest, RunLock), Error> {
+    let going_on = |id: &RunId| {
+        let why = || "another process goes on with it".to_owned();
+        runs.lock(id)?.ok_or_else(|| Error::Resume { run: id.clone(), why: why() })
+    };
     if let Some(run) = &context.args.resume {
         let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
+        let lock = going_on(&id)?;
         let mut manifest = runs.manifest(&id)?;
         resume::check(context.suite, &manifest, plan)?;
+        let own = Program::own().and_then(|own| own.digest()).ok();
+        resume::same_place(&manifest, own.as_deref(), &environment)?;
         manifest.resumed = true;
         manifest.status = RunStatus::Running;
         runs.write_manifest(&manifest)?;
-        return Ok(manifest);
+        return Ok((manifest, lock));
     }
     let now = now();
     let manifest = RunManifest {
@@ -255,6 +297,7 @@ fn begin(
         suite: context.suite.name(),
         started: now.as_secs(),
         command: std::env::args().collect(),
+        program: Program::own().and_then(|own| own.digest()).ok(),
         profile: plan.profile.clone(),
         requested_platform: plan.platform.name().to_owned(),
         active_backend: active.name().to_owned(),
@@ -272,11 +315,13 @@ fn begin(
         },
         status: RunStatus::Running,
         resumed: false,
+        undigested: false,
         environment,
         load_at_end: None,
     };
     runs.create(&manifest)?;
-    Ok(manifest)
+    let lock = going_on(&manifest.id)?;
+    Ok((manifest, lock))
 }
 
 /// The budgets that scenarios state, by their ids.
@@ -358,6 +403,37 @@ mod tests {
     use crate::harness::args::Args;
     use crate::harness::request::{Mode, request};
     use crate::report::Terminal;
+
+    #[test]
+    fn what_no_file_can_hold_fails_its_own_case_and_no_other() {
+        use crate::store::fixtures::{case, case_id, manifest, repeat};
+        let home = tempfile::tempdir().unwrap();
+        let runs = Runs::new(Layout::new(home.path()));
+        let manifest = manifest(1_000, 2);
+        let id = &manifest.id;
+        runs.create(&manifest).unwrap();
+
+        let mut bad = repeat(1, 3);
+        let Outcome::Measured { seen, .. } = &mut bad.outcome else { unreachable!() };
+        seen.peak_memory = Some(crate::metric::Reading::Value(-1.0));
+        journal(&runs, id, &case_id(0), &bad).unwrap();
+        journal(&runs, id, &case_id(1), &repeat(1, 3)).unwrap();
+        let finished = runs.finished(id).unwrap();
+        let Outcome::Failed(failure) = &finished[0].1.outcome else { panic!("{finished:?}") };
+        assert!(
+            failure.detail.contains("`peak_memory` is -1") || failure.detail.contains("peak_memory is -1")
+        );
+        assert!(matches!(finished[1].1.outcome, Outcome::Measured { .. }));
+
+        let mut twice = case(case_id(0), &[1.0], 1);
+        twice.metrics[3].name = "wall_time".to_owned();
+        let sound = case(case_id(1), &[1.0], 1);
+        write_case(&runs, id, &mut twice).unwrap();
+        write_case(&runs, id, &mut sound.clone()).unwrap();
+        let whole = runs.load(id).unwrap();
+        assert!(matches!(&whole.cases[0].status, CaseStatus::Failed(why) if why.contains("is there twice")));
+        assert_eq!(whole.cases[1], sound.summary());
+    }
 
     #[test]
     fn a_build_with_debug_assertions_measures_only_when_told_and_a_scenario_that_is_none_is_a_mistake() {

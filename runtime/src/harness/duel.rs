@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 
 use super::bench::{build, check, lock, now, policy, run_id};
@@ -49,7 +49,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         }
     }
     let (name, baseline) = match (&args.versus, &args.versus_adapter) {
-        (Some(path), _) => (path.clone(), Program { path: executable(path)?, ..own.clone() }),
+        (Some(path), _) => (path.clone(), executable(path, own.clone())?),
         (None, adapter) => (adapter.clone().unwrap_or_default(), own.clone()),
     };
     let theirs = if args.versus.is_some() { list(&baseline, args.listing_flags())? } else { Vec::new() };
@@ -338,10 +338,9 @@ fn confirmed(
 
 /// The programs of both sides: a planted slowdown is the candidate's alone.
 fn sides(own: Program, baseline: Program, inject: Option<f64>) -> [Program; 2] {
-    let with = |program: Program, inject: String| {
-        let mut variables = program.variables;
-        variables.push((INJECT.to_owned(), inject));
-        Program { variables, ..program }
+    let with = |mut program: Program, inject: String| {
+        program.variables.push((INJECT.to_owned(), inject));
+        program
     };
     [with(baseline, String::new()), with(own, inject.map_or_else(String::new, |share| share.to_string()))]
 }
@@ -408,17 +407,22 @@ fn programs<'a>(
 }
 
 /// A path as it was typed; a bare name is a file here, never a program on the search path.
-fn executable(path: &str) -> Result<PathBuf, Error> {
+fn executable(path: &str, own: Program) -> Result<Program, Error> {
     let wrong = |why: String| Error::from(UsageError(format!("--versus {path}: {why}")));
     let file = fs::canonicalize(path).map_err(|error| wrong(error.to_string()))?;
-    if file.is_file() { Ok(file) } else { Err(wrong("it is no file".to_owned())) }
+    if !file.is_file() {
+        return Err(wrong("it is no file".to_owned()));
+    }
+    own.at(file).map_err(|error| wrong(error.to_string()))
 }
 
 /// The cases that another bench program lists under the same selection.
 fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, Error> {
     let shown = program.path.display();
     let wrong = |why: String| Error::Versus { program: shown.to_string(), why };
-    let output = Command::new(&program.path)
+    let output = program
+        .command()
+        .map_err(|error| wrong(error.to_string()))?
         .args(["--list", "--format", "json", "--bench"])
         .args(flags.iter().map(OsStr::new))
         .stdin(Stdio::null())

@@ -27,6 +27,8 @@ use args::Args;
 use error::Error;
 use request::{Mode, request};
 
+use nix::sys::signal::{SigSet, Signal};
+
 use crate::metric::{DEVICE_METRICS, METRICS};
 use crate::plan::{self, Isolation};
 use crate::registry::Registry;
@@ -38,6 +40,10 @@ pub fn main(suite: Suite) -> ExitCode {
     if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
         return serve();
     }
+    // A file that grows past the limit of this process is an error of the write, with a name, and not its end.
+    let mut too_large = SigSet::empty();
+    too_large.add(Signal::SIGXFSZ);
+    let _ = too_large.thread_block();
     let exit = start(&suite).unwrap_or_else(|error| {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()

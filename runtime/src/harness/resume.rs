@@ -6,7 +6,7 @@ use super::args::Args;
 use super::bench::stated;
 use super::{Error, Suite};
 use crate::plan::Plan;
-use crate::record::{RunManifest, RunStatus};
+use crate::record::{Environment, RunManifest, RunStatus};
 use crate::store::{Layout, Runs};
 
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what is shown
@@ -79,4 +79,65 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
         );
     }
     Ok(())
+}
+
+/// Refuses to go on with a run by another program, on another machine, or at another commit: figures of two would stand as
+/// those of one.
+pub(super) fn same_place(
+    manifest: &RunManifest,
+    program: Option<&str>,
+    here: &Environment,
+) -> Result<(), Error> {
+    let mut others = Vec::new();
+    let short = |text: Option<&str>| text.map_or("unknown", |text| &text[..text.len().min(12)]).to_owned();
+    // A run from before programs were told has the commit and the machine alone.
+    if manifest.program.is_some() && manifest.program.as_deref() != program {
+        others.push(format!("program: {} -> {}", short(manifest.program.as_deref()), short(program)));
+    }
+    let there = &manifest.environment;
+    let commit = |of: &Environment| of.software.get("commit").cloned();
+    if commit(there) != commit(here) {
+        let commits = [commit(there), commit(here)].map(|commit| short(commit.as_deref()));
+        others.push(format!("commit: {} -> {}", commits[0], commits[1]));
+    }
+    if there.machine_id() != here.machine_id() {
+        others.extend(here.differences(there).machine.iter().map(ToString::to_string));
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    let why = format!("it would go on with another program, commit or machine ({})", others.join("; "));
+    Err(Error::Resume { run: manifest.id.clone(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixtures::manifest;
+
+    #[test]
+    fn a_run_goes_on_only_with_its_program_its_commit_and_its_machine() {
+        let mut then = manifest(1_000, 1);
+        then.program = Some("0123456789abcdef".to_owned());
+        then.environment.software.insert("commit".to_owned(), "aaaaaaaaaaaaaaaa".to_owned());
+        let here = then.environment.clone();
+        let own = then.program.as_deref();
+        same_place(&then, own, &here).expect("nothing differs");
+
+        let refused = |program, here: &Environment| {
+            same_place(&then, program, here).expect_err("something differs").to_string()
+        };
+        let said = refused(Some("ffff456789abcdef"), &here);
+        assert!(said.contains("(program: 0123456789ab -> ffff456789ab)"), "{said}");
+        assert!(refused(None, &here).contains("-> unknown"));
+        let mut elsewhere = here.clone();
+        elsewhere.software.insert("commit".to_owned(), "bbbbbbbbbbbbbbbb".to_owned());
+        elsewhere.machine.insert("turbo".to_owned(), "off".to_owned());
+        let said = refused(own, &elsewhere);
+        assert!(said.contains("(commit: aaaaaaaaaaaa -> bbbbbbbbbbbb; turbo: not set -> off)"), "{said}");
+
+        // What is not known of an older run is not held against it.
+        let older = RunManifest { program: None, ..then.clone() };
+        same_place(&older, own, &here).expect("nothing known differs");
+    }
 }

@@ -77,8 +77,9 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
 
 /// This very program, with the variables that children are told.
 pub(super) fn program(context: &Context<'_>) -> Result<Program, Error> {
-    let path = std::env::current_exe().map_err(Error::Program)?;
+    let mut own = Program::own().map_err(Error::Program)?;
     let typed = context.args.for_children().into_iter();
     let variables = typed.filter_map(|(name, value)| Some((name.to_owned(), value?.clone())));
-    Ok(Program { path, variables: variables.collect() })
+    own.variables.extend(variables);
+    Ok(own)
 }

@@ -18,15 +18,6 @@ pub(crate) enum Tree<'a> {
     Object(Vec<(Cow<'a, str>, Tree<'a>)>),
 }
 
-impl Tree<'_> {
-    /// Takes the value of an entry out of an object; null where there is none.
-    pub(crate) fn take(&mut self, name: &str) -> Self {
-        let Self::Object(entries) = self else { return Self::Null };
-        let found = entries.iter_mut().find(|(key, _)| key == name);
-        found.map_or(Self::Null, |(_, value)| std::mem::replace(value, Self::Null))
-    }
-}
-
 impl<'de> Deserialize<'de> for Tree<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Grower)

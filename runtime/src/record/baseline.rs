@@ -22,6 +22,9 @@ pub struct Baseline {
     pub profile: String,
     /// The run's seed.
     pub seed: u64,
+    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undigested: bool,
     /// Where it ran.
     pub environment: Environment,
     /// Its cases.
@@ -59,13 +62,16 @@ impl Baseline {
     /// The baseline that `run` makes under this name.
     pub fn promote(name: &str, run: &RunRecord) -> Self {
         let manifest = &run.manifest;
+        let mut environment = manifest.environment.clone();
+        environment.moment.remove("host"); // a baseline may be committed, for all to read
         Self {
             name: name.to_owned(),
             suite: manifest.suite.clone(),
             run: manifest.id.clone(),
             profile: manifest.profile.clone(),
             seed: manifest.seed,
-            environment: manifest.environment.clone(),
+            undigested: manifest.undigested,
+            environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }
     }

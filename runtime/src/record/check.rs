@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::schema::{Filed, Kind};
-use super::{Baseline, CaseRecord, Estimate, MetricRecord, RunManifest};
+use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RunManifest};
+use crate::bencher::Purpose;
 use crate::metric::{Observation, Reading};
 use crate::plan::CaseId;
 use crate::run::{Outcome, Repeat};
@@ -53,7 +54,8 @@ impl Filed for CaseRecord {
     const KIND: Kind = Kind::Case;
 
     fn check(&self) -> Result<(), String> {
-        metrics(&self.metrics)
+        metrics(&self.metrics)?;
+        processes(&self.processes, &self.metrics)
     }
 }
 
@@ -62,9 +64,10 @@ impl Filed for Baseline {
 
     fn check(&self) -> Result<(), String> {
         distinct("case", self.cases.iter().map(|case| case.id.file_name()).collect())?;
-        self.cases
-            .iter()
-            .try_for_each(|case| metrics(&case.metrics).map_err(|what| format!("{}: {what}", case.id)))
+        self.cases.iter().try_for_each(|case| {
+            let checked = metrics(&case.metrics).and_then(|()| processes(&case.processes, &case.metrics));
+            checked.map_err(|what| format!("{}: {what}", case.id))
+        })
     }
 }
 
@@ -86,6 +89,69 @@ fn metrics(metrics: &[MetricRecord]) -> Result<(), String> {
         values.iter().try_for_each(|value| check(&name, *value))?;
         metric.estimate.map_or(Ok(()), |estimate| covers(&name, &estimate, &values))
     })
+}
+
+/// Verdicts follow from processes, so they are held against all that says the same.
+fn processes(processes: &[Process], metrics: &[MetricRecord]) -> Result<(), String> {
+    if processes.is_empty() {
+        return Ok(()); // of a version that kept none
+    }
+    if let Some(metric) = metrics.iter().find(|metric| metric.values.len() != processes.len()) {
+        let (values, rows) = (metric.values.len(), processes.len());
+        return Err(format!("metric `{}` has {values} values for {rows} processes", metric.name));
+    }
+    let wall_time = metrics.iter().find(|metric| metric.name == "wall_time");
+    for (at, process) in processes.iter().enumerate() {
+        let of = |column: &str| format!("`{column}` of process {}", at + 1);
+        for time in process.yardsticks.into_iter().flatten() {
+            at_least_zero(&of("yardsticks"), time)?;
+        }
+        let Some(blocks) = &process.blocks else { continue };
+        if blocks.count.checked_mul(blocks.iterations) != Some(process.iterations) {
+            return Err(format!("{} is not that of its blocks", of("iterations")));
+        }
+        for (column, times) in [("wall", &blocks.wall), ("cpu", &blocks.cpu)] {
+            times.iter().try_for_each(|time| at_least_zero(&of(column), *time))?;
+            if !times.is_sorted() {
+                return Err(format!("{} has percentiles that fall", of(column)));
+            }
+        }
+        for (column, value) in
+            [("faults", blocks.faults), ("elements", blocks.elements), ("bytes", blocks.bytes)]
+        {
+            at_least_zero(&of(column), value)?;
+        }
+        for (column, share) in [("switched", blocks.switched), ("throttled", blocks.throttled)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!("{} is {share}, which is no share", of(column)));
+            }
+        }
+        // Where no block was switched both are the median of the same samples, with five digits.
+        let value = wall_time.and_then(|metric| metric.values[at].value());
+        if let Some(value) = value.filter(|_| blocks.switched == 0.0) {
+            let median = blocks.wall[1] * 1e-9;
+            if (median - value).abs() > 2e-4 * value {
+                return Err(format!("{} says {median} s and metric `wall_time` {value} s", of("wall")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What of a case does not follow from its repeats, which are all in it.
+pub(crate) fn against_samples(case: &CaseRecord) -> Result<(), String> {
+    let measured = case.repeats.iter().filter(|repeat| repeat.purpose != Purpose::Verify);
+    let follow: Vec<Process> = measured
+        .filter_map(|repeat| match &repeat.outcome {
+            Outcome::Measured { seen, .. } => Some(Process::of(seen)),
+            Outcome::Failed(_) | Outcome::Skipped { .. } => None,
+        })
+        .collect();
+    if case.processes.is_empty() || case.processes == follow {
+        Ok(())
+    } else {
+        Err("its processes do not follow from the samples in the journal".to_owned())
+    }
 }
 
 /// An estimate is over the values beside it; one that is not was changed without them, or they without it.
@@ -115,5 +181,66 @@ fn distinct(what: &str, mut names: Vec<String>) -> Result<(), String> {
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(format!("{what} `{}` is there twice", pair[0])),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+    use crate::metric::{Direction, Unit};
+    use crate::record::Blocks;
+
+    type Edit = fn(&mut Process, &mut Blocks);
+
+    fn sound() -> (Process, MetricRecord) {
+        let blocks = Blocks {
+            count: 20,
+            iterations: 10,
+            wall: [90.0, 100.0, 120.0],
+            cpu: [89.0, 99.0, 110.0],
+            faults: 0.5,
+            elements: 7.0,
+            ..Blocks::default()
+        };
+        let process =
+            Process { iterations: 200, blocks: Some(blocks), yardsticks: [Some(500.0), None, None] };
+        let metric = MetricRecord {
+            name: "wall_time".into(),
+            unit: Unit::SECONDS,
+            direction: Direction::Lower,
+            values: vec![Reading::Value(1e-7)],
+            estimate: Estimate::of(&[1e-7]),
+        };
+        (process, metric)
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_is_refused_by_its_column() {
+        let (process, metric) = sound();
+        processes(from_ref(&process), from_ref(&metric)).expect("sound");
+        let edits: [(Edit, &str); 11] = [
+            (|_, blocks| blocks.wall[1] = -100.0, "`wall` of process 1 is -100"),
+            (|_, blocks| blocks.wall[1] = 10.0, "`wall` of process 1 has percentiles that fall"),
+            (|_, blocks| blocks.cpu[2] = 1.0, "`cpu` of process 1 has percentiles that fall"),
+            (|_, blocks| blocks.cpu[0] = f64::NAN, "`cpu` of process 1 is NaN"),
+            (|_, blocks| blocks.wall = [270.0, 300.0, 360.0], "metric `wall_time`"),
+            (|_, blocks| blocks.switched = 1.5, "`switched` of process 1 is 1.5, which is no share"),
+            (|_, blocks| blocks.throttled = -0.5, "`throttled` of process 1"),
+            (|_, blocks| blocks.faults = -0.5, "`faults` of process 1"),
+            (|_, blocks| blocks.bytes = -1.0, "`bytes` of process 1"),
+            (|process, _| process.iterations = 2000, "`iterations` of process 1 is not that of its blocks"),
+            (|process, _| process.yardsticks[0] = Some(-500.0), "`yardsticks` of process 1"),
+        ];
+        for (edit, expected) in edits {
+            let (mut process, mut blocks) = (process.clone(), process.blocks.expect("blocks"));
+            edit(&mut process, &mut blocks);
+            let edited = Process { blocks: Some(blocks), ..process };
+            let said = processes(&[edited], from_ref(&metric)).expect_err(expected);
+            assert!(said.contains(expected), "{said}");
+        }
+        let said = processes(&[process.clone(), process], &[metric]).expect_err("two and one");
+        assert_eq!(said, "metric `wall_time` has 1 values for 2 processes");
     }
 }

@@ -1,11 +1,13 @@
 //! Metrics of a case, derived from its repeats: the listed ones, those of `measure` blocks, those that the
 //! author hands in.
 
+use std::collections::{HashMap, HashSet};
+
 use super::case::is_bounded;
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
 use crate::metric::{
-    DEVICE_METRICS, Direction, Ledger, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
+    Custom, DEVICE_METRICS, Direction, Ledger, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
 };
 use crate::run::{Outcome, Repeat};
 use crate::stats;
@@ -249,28 +251,28 @@ fn ledger(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 
 /// Metrics that the author handed in; of several values in one repeat the median.
 fn custom(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
-    let all = || measured.iter().flat_map(|one| &one.seen.custom);
+    // There may be thousands: each value is looked at once.
+    let mut found: HashMap<&str, (&Custom, Vec<Vec<f64>>)> = HashMap::new();
+    for (at, one) in measured.iter().enumerate() {
+        for custom in &one.seen.custom {
+            let none = || (custom, vec![Vec::new(); measured.len()]);
+            found.entry(&custom.name).or_insert_with(none).1[at].push(custom.value);
+        }
+    }
+    let all = measured.iter().flat_map(|one| &one.seen.custom);
     let describe = |name: &str| {
-        let first = all().find(|custom| custom.name == name)?;
-        let values = measured.iter().map(|one| {
-            let of_name = one.seen.custom.iter().filter(|custom| custom.name == name);
-            match &of_name.map(|custom| custom.value).collect::<Vec<_>>()[..] {
-                [] => Reading::absent("this repeat did not hand it in"),
-                values => Reading::Value(stats::median(values)),
-            }
+        let (first, values) = found.get(name)?;
+        let values = values.iter().map(|values| match &values[..] {
+            [] => Reading::absent("this repeat did not hand it in"),
+            values => Reading::Value(stats::median(values)),
         });
         Some(record(name, &first.unit, first.direction, values))
     };
-    firsts(all().map(|custom| custom.name.as_str())).into_iter().filter_map(describe).collect()
+    firsts(all.map(|custom| custom.name.as_str())).into_iter().filter_map(describe).collect()
 }
 
 /// Each name once, in the order of first appearance.
 fn firsts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    for name in names {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }

@@ -23,12 +23,14 @@ pub use baseline::{Baseline, BaselineCase};
 pub use case::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
-pub(crate) use check::JournalEntry;
+pub(crate) use check::{JournalEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use process::{Blocks, Process};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
-pub(crate) use schema::{Filed, read, write};
+#[cfg(test)]
+pub(crate) use schema::fitting;
+pub(crate) use schema::{Filed, read_and_tell, redigest, write};
 pub use schema::{Kind, SCHEMA, SchemaError};
 pub use whole::assemble_run;

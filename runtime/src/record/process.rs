@@ -84,30 +84,53 @@ pub(super) fn serialize<S: serde::Serializer>(processes: &[Process], to: S) -> R
 
 /// Reads what [`serialize`] wrote.
 pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Process>, D::Error> {
-    let columns = Columns::deserialize(from)?;
-    let mut processes = Vec::with_capacity(columns.iterations.len());
-    for (at, iterations) in columns.iterations.iter().enumerate() {
-        // Columns of a file that was edited may differ in length: what is not there is 0, as without blocks.
-        let number = |column: &[f64]| column.get(at).copied().unwrap_or_default();
-        let count = columns.blocks.get(at).copied().unwrap_or_default();
-        let blocks = Blocks {
-            count,
-            iterations: columns.block_iterations.get(at).copied().unwrap_or_default(),
-            wall: columns.wall.get(at).copied().unwrap_or_default(),
-            cpu: columns.cpu.get(at).copied().unwrap_or_default(),
-            switched: number(&columns.switched),
-            throttled: number(&columns.throttled),
-            faults: number(&columns.faults),
-            elements: number(&columns.elements),
-            bytes: number(&columns.bytes),
-        };
-        processes.push(Process {
-            iterations: *iterations,
-            blocks: (count > 0).then_some(blocks),
-            yardsticks: columns.yardsticks.get(at).copied().unwrap_or_default(),
-        });
+    let Columns {
+        iterations,
+        blocks,
+        block_iterations,
+        wall,
+        cpu,
+        switched,
+        throttled,
+        faults,
+        elements,
+        bytes,
+        yardsticks,
+    } = Columns::deserialize(from)?;
+    let rows = iterations.len();
+    for (name, length) in [
+        ("blocks", blocks.len()),
+        ("block_iterations", block_iterations.len()),
+        ("wall", wall.len()),
+        ("cpu", cpu.len()),
+        ("switched", switched.len()),
+        ("throttled", throttled.len()),
+        ("faults", faults.len()),
+        ("elements", elements.len()),
+        ("bytes", bytes.len()),
+        ("yardsticks", yardsticks.len()),
+    ] {
+        if length != rows {
+            let why = format_args!("the column `{name}` has {length} rows and `iterations` {rows}");
+            return Err(serde::de::Error::custom(why));
+        }
     }
-    Ok(processes)
+    let process = |at: usize| Process {
+        iterations: iterations[at],
+        blocks: (blocks[at] > 0).then(|| Blocks {
+            count: blocks[at],
+            iterations: block_iterations[at],
+            wall: wall[at],
+            cpu: cpu[at],
+            switched: switched[at],
+            throttled: throttled[at],
+            faults: faults[at],
+            elements: elements[at],
+            bytes: bytes[at],
+        }),
+        yardsticks: yardsticks[at],
+    };
+    Ok((0..rows).map(process).collect())
 }
 
 impl Process {
@@ -226,14 +249,21 @@ mod tests {
     }
 
     #[test]
-    fn columns_hold_what_processes_are_and_what_is_missing_in_a_file_is_nothing() {
+    fn columns_hold_what_processes_are_and_have_one_length() {
         #[derive(Serialize, Deserialize)]
         struct File(#[serde(with = "super")] Vec<Process>);
         let processes = vec![Process::of(&seen()), Process { iterations: 3, ..Process::default() }];
         let text = serde_json::to_string(&File(processes.clone())).unwrap();
         assert!(text.starts_with(r#"{"iterations":[50,3],"blocks":[5,0],"#), "{text}");
         assert_eq!(serde_json::from_str::<File>(&text).unwrap().0, processes);
-        assert_eq!(serde_json::from_str::<File>(r#"{"iterations":[3]}"#).unwrap().0, processes[1..]);
+        for (column, shorter) in [("[50,3]", "[50]"), ("\"blocks\":[5,0]", "\"blocks\":[5]")] {
+            let said =
+                serde_json::from_str::<File>(&text.replace(column, shorter)).err().unwrap().to_string();
+            assert!(
+                said.contains("the column `blocks` has") && said.contains("rows and `iterations`"),
+                "{said}"
+            );
+        }
         assert!(serde_json::from_str::<File>("{}").unwrap().0.is_empty());
     }
 

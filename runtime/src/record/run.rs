@@ -98,6 +98,9 @@ pub struct RunManifest {
     pub started: u64,
     /// The command line, program first.
     pub command: Vec<String>,
+    /// The hash of the program's file; `None` in an older record and where the file could not be read.
+    #[serde(default)]
+    pub program: Option<String>,
     /// The profile's name.
     pub profile: String,
     /// The platform that was asked for.
@@ -115,6 +118,9 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// Whether it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
+    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undigested: bool,
     /// Where it ran.
     pub environment: Environment,
     /// The load average when it ended.

@@ -1,8 +1,11 @@
 //! The form in which records are kept: JSON in a versioned envelope.
 //!
-//! Every file is `{"schema": 3, "kind": "case", "record": {...}}`. A reader refuses a newer schema, lifts an
-//! older one step by step, and says of a damaged file where the damage lies: by line and
-//! column where it is no JSON, else by the path to the part that does not fit.
+//! Every file is `{"schema": 4, "kind": "case", "digest": "...", "record": {...}}`. A reader refuses a newer schema,
+//! lifts an older one step by step, and says of a damaged file where the damage lies: by line and column where it is no
+//! JSON, else by the path to the part that does not fit.
+//!
+//! The digest is of the text of the record: it tells what a bad disk or a slip of the hand has changed. It has no key, so
+//! it is no proof against whoever means to deceive; who edits on purpose has it worked out anew ([`redigest`]).
 //!
 //! Migrations work on JSON values, one function per step from a schema to the next. So a version is one entry
 //! in [`STEPS`] and the types of the crate stay single, where private twins of every type would have to be
@@ -12,15 +15,20 @@ use std::fmt;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_128;
 
+use super::check::JournalEntry;
+use super::{Baseline, CaseRecord, RunManifest};
 use crate::json::{Reader, Tree};
 
 /// The schema that this version writes, and the newest that it reads.
-pub const SCHEMA: u64 = 3;
+pub const SCHEMA: u64 = 4;
 
 /// What lifts older files, oldest first.
-const STEPS: &[Step] = &[Step { from: 1, lift: findings }, Step { from: 2, lift: caveats }];
+const STEPS: &[Step] =
+    &[Step { from: 1, lift: findings }, Step { from: 2, lift: caveats }, Step { from: 3, lift: digests }];
 
 /// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
 fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
@@ -48,6 +56,56 @@ fn caveats(kind: Kind, mut case: Value) -> Result<Value, String> {
     all.extend(warnings.iter().map(of));
     case["findings"] = Value::Array(all);
     Ok(case)
+}
+
+/// From 3 to 4: a file has a digest, and one that had none says so for good; every column of processes is there.
+fn digests(kind: Kind, mut record: Value) -> Result<Value, String> {
+    match kind {
+        Kind::Run | Kind::Baseline => {
+            if let Some(fields) = record.as_object_mut() {
+                fields.insert(UNDIGESTED.to_owned(), Value::Bool(true));
+                fields.get_mut("environment").into_iter().for_each(moved);
+            }
+            if let (Kind::Baseline, Some(moment)) =
+                (kind, record.pointer_mut("/environment/moment").and_then(Value::as_object_mut))
+            {
+                moment.remove("host"); // it may be committed
+            }
+            record.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten().for_each(columns);
+        }
+        Kind::Case => columns(&mut record),
+        Kind::Repeat => {}
+    }
+    Ok(record)
+}
+
+/// The mark of a container is no fact of the machine any more, and the host's name none of the software.
+fn moved(environment: &mut Value) {
+    for (name, from, to) in [("container", "machine", "software"), ("host", "software", "moment")] {
+        let Some(fact) =
+            environment.get_mut(from).and_then(Value::as_object_mut).and_then(|of| of.remove(name))
+        else {
+            continue;
+        };
+        if let Some(facts) = environment.get_mut(to).and_then(Value::as_object_mut) {
+            facts.insert(name.to_owned(), fact);
+        }
+    }
+}
+
+/// The field of a record that says that its file had no digest.
+const UNDIGESTED: &str = "undigested";
+
+/// Fills in the columns that versions before these had not yet.
+fn columns(case: &mut Value) {
+    let Some(columns) = case.get_mut("processes").and_then(Value::as_object_mut) else { return };
+    let rows = columns.get("iterations").and_then(Value::as_array).map_or(0, Vec::len);
+    let numbers = ["blocks", "block_iterations", "switched", "throttled", "faults", "elements", "bytes"];
+    let three =
+        [("wall", json!([0, 0, 0])), ("cpu", json!([0, 0, 0])), ("yardsticks", json!([null, null, null]))];
+    for (name, nothing) in numbers.map(|name| (name, json!(0))).into_iter().chain(three) {
+        columns.entry(name).or_insert_with(|| Value::Array(vec![nothing; rows]));
+    }
 }
 
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
@@ -110,16 +168,58 @@ pub enum SchemaError {
     /// It is no JSON of the form that it should have.
     #[error("it is truncated or was edited by hand: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// It is of this schema and has no digest.
+    #[error("it has no digest, and every file of its schema has one: {}", mend())]
+    NoDigest,
+    /// It is not what was written.
+    #[error(
+        "it was changed since it was written: its digest is {found} and that of its content {content}; {}",
+        mend()
+    )]
+    OtherDigest {
+        /// What it says.
+        found: String,
+        /// What it comes to.
+        content: String,
+    },
     /// It has the right form and says what cannot be.
     #[error("it says what cannot be: {0}")]
     Impossible(String),
 }
 
-#[derive(Serialize)]
-struct Envelope<'a, R> {
-    schema: u64,
-    kind: Kind,
-    record: &'a R,
+/// What to do about a digest that does not fit.
+fn mend() -> String {
+    format!("if it was edited on purpose, `{} digest FILE` works its digest out anew", crate::tool::tool())
+}
+
+/// The digest of the text of a record: its 128-bit XXH3 hash in hexadecimal.
+fn digest(record: &str) -> String {
+    format!("{:032x}", xxh3_128(record.as_bytes()))
+}
+
+/// A file, apart from what its record says.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    schema: Option<Value>,
+    kind: Option<String>,
+    digest: Option<String>,
+    #[serde(borrow)]
+    record: Option<&'a RawValue>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Its schema, which this version reads, and the text of its record.
+    fn parts(&self) -> Result<(u64, &'a str), SchemaError> {
+        let schema = self.schema.as_ref().and_then(Value::as_u64).ok_or_else(|| missing("schema"))?;
+        if schema > SCHEMA {
+            return Err(SchemaError::Newer { found: schema });
+        }
+        Ok((schema, self.record.ok_or_else(|| missing("record"))?.get()))
+    }
+}
+
+fn missing(what: &str) -> serde_json::Error {
+    serde_json::Error::custom(format_args!("its `{what}` is missing or wrong"))
 }
 
 /// The file that holds `record`.
@@ -129,46 +229,94 @@ struct Envelope<'a, R> {
 /// read.
 pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
     record.check().map_err(SchemaError::Impossible)?;
-    let mut bytes = serde_json::to_vec(&Envelope { schema: SCHEMA, kind: R::KIND, record })?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    Ok(seal(R::KIND, &serde_json::to_string(record)?))
+}
+
+/// The file that holds a record of this text.
+fn seal(kind: Kind, record: &str) -> Vec<u8> {
+    let (kind, digest) = (kind.name(), digest(record));
+    let head = format!(r#"{{"schema":{SCHEMA},"kind":"{kind}","digest":"{digest}","record":"#);
+    [head.as_bytes(), record.as_bytes(), b"}\n"].concat()
+}
+
+/// The same file with the digest of what it holds now, and of today's schema: for a person who has edited it on purpose.
+/// A record of a schema without digests is no more marked as such.
+///
+/// # Errors
+/// As for reading it, its digest apart.
+pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
+    let envelope: Envelope<'_> = serde_json::from_slice(file)?;
+    let (schema, record) = envelope.parts()?;
+    let kinds = [Kind::Run, Kind::Repeat, Kind::Case, Kind::Baseline];
+    let kind = kinds.into_iter().find(|kind| envelope.kind.as_deref() == Some(kind.name()));
+    let kind = kind.ok_or_else(|| missing("kind"))?;
+    let mut record = record.to_owned();
+    if schema < SCHEMA {
+        let mut lifted = lift(STEPS, schema, kind, serde_json::from_str(&record)?)?;
+        if let Some(fields) = lifted.as_object_mut() {
+            fields.remove(UNDIGESTED);
+        }
+        record = lifted.to_string();
+    }
+    let sealed = seal(kind, &record);
+    match kind {
+        Kind::Run => read::<RunManifest>(&sealed).map(drop),
+        Kind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
+        Kind::Case => read::<CaseRecord>(&sealed).map(drop),
+        Kind::Baseline => read::<Baseline>(&sealed).map(drop),
+    }?;
+    Ok(sealed)
+}
+
+/// The file of this text with a digest that fits, whatever it says.
+#[cfg(test)]
+pub(crate) fn fitting(file: &str) -> String {
+    let envelope: Envelope<'_> = serde_json::from_str(file).expect("JSON");
+    let found = envelope.digest.expect("a digest");
+    file.replace(&found, &digest(envelope.record.expect("a record").get()))
 }
 
 /// The record in a file.
 ///
 /// # Errors
-/// When the file is of a newer schema, holds something else, is damaged, or says what cannot be.
+/// When the file is of a newer schema, holds something else, is damaged, is not what was written, or says what cannot be.
 pub(crate) fn read<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
+    Ok(read_with(STEPS, file)?.0)
+}
+
+/// The same, and whether it was lifted from a schema that had no digest.
+pub(crate) fn read_and_tell<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<(R, bool), SchemaError> {
     read_with(STEPS, file)
 }
 
-fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result<R, SchemaError> {
-    let record = R::deserialize(Reader(open(steps, file, R::KIND)?))?;
+fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result<(R, bool), SchemaError> {
+    let (tree, lifted) = open(steps, file, R::KIND)?;
+    let record = R::deserialize(Reader(tree))?;
     record.check().map_err(SchemaError::Impossible)?;
-    Ok(record)
+    Ok((record, lifted))
 }
 
-/// What lies in the envelope, as a record of today's schema.
-fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<Tree<'a>, SchemaError> {
-    let mut envelope: Tree<'_> = serde_json::from_slice(file)?;
-    let missing = |what: &str| serde_json::Error::custom(format_args!("its `{what}` is missing or wrong"));
-    let schema = match envelope.take("schema") {
-        Tree::Number(schema) => schema.as_u64(),
-        _ => None,
-    };
-    let schema = schema.ok_or_else(|| missing("schema"))?;
-    if schema > SCHEMA {
-        return Err(SchemaError::Newer { found: schema });
-    }
-    let Tree::Text(kind) = envelope.take("kind") else { return Err(missing("kind").into()) };
+/// What lies in the envelope, as a record of today's schema, and whether it was lifted.
+fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>, bool), SchemaError> {
+    let envelope: Envelope<'a> = serde_json::from_slice(file)?;
+    let (schema, record) = envelope.parts()?;
+    let kind = envelope.kind.ok_or_else(|| missing("kind"))?;
     if kind != expected.name() {
-        return Err(SchemaError::OtherKind { found: kind.into_owned(), expected });
+        return Err(SchemaError::OtherKind { found: kind, expected });
     }
     if schema == SCHEMA {
-        return Ok(envelope.take("record"));
+        let (found, content) = (envelope.digest.ok_or(SchemaError::NoDigest)?, digest(record));
+        if found != content {
+            return Err(SchemaError::OtherDigest { found, content });
+        }
+        return Ok((serde_json::from_str(record)?, false));
     }
-    let mut older: Value = serde_json::from_slice(file)?;
-    Ok(Tree::deserialize(lift(steps, schema, expected, older["record"].take())?)?)
+    if envelope.digest.is_some() {
+        let why = "it has a digest, which no file of that schema has".to_owned();
+        return Err(SchemaError::Older { found: schema, why });
+    }
+    let lifted = lift(steps, schema, expected, serde_json::from_str(record)?)?;
+    Ok((Tree::deserialize(lifted)?, true))
 }
 
 fn lift(steps: &[Step], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
@@ -224,9 +372,12 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let file = write(&Toy { weight: 2.5 }).expect("a finite weight");
+        let digest = digest(r#"{"weight":2.5}"#);
         assert_eq!(
             String::from_utf8_lossy(&file),
-            "{\"schema\":3,\"kind\":\"case\",\"record\":{\"weight\":2.5}}\n"
+            format!(
+                "{{\"schema\":4,\"kind\":\"case\",\"digest\":\"{digest}\",\"record\":{{\"weight\":2.5}}}}\n"
+            )
         );
         assert_eq!(read::<Toy>(&file).expect("just written"), Toy { weight: 2.5 });
     }
@@ -239,19 +390,68 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_whatever_it_holds() {
-        let said = refusal(r#"{"schema": 4, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
-        assert_eq!(said, "it is of schema 4 and this version reads up to 3: upgrade weighbridge");
+        let said = refusal(r#"{"schema": 5, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
+        assert_eq!(said, "it is of schema 5 and this version reads up to 4: upgrade weighbridge");
+    }
+
+    #[test]
+    fn every_change_of_a_file_is_seen_and_one_without_a_digest_is_refused() {
+        let file = String::from_utf8(write(&Toy { weight: 123.5 }).expect("a finite weight")).expect("text");
+        let mut refused = 0;
+        for at in 0..file.trim_end().len() {
+            for other in ["0", "1", "9", "-", " ", "x", ""] {
+                let edited = format!("{}{other}{}", &file[..at], &file[at + 1..]);
+                // Blanks between the parts of the envelope say nothing.
+                if let Ok(toy) = read::<Toy>(edited.as_bytes()) {
+                    assert_eq!(toy, Toy { weight: 123.5 }, "{edited}");
+                } else {
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 6 * file.len(), "{refused}");
+        let said = refusal(&file.replace("123.5", "12.35"));
+        assert!(
+            said.contains("it was changed since it was written") && said.contains("digest FILE"),
+            "{said}"
+        );
+        let digest = file.split('"').nth(9).expect("a digest");
+        let without = file.replace(&format!(r#""digest":"{digest}","#), "");
+        assert!(refusal(&without).contains("it has no digest"), "{without}");
+        let said = refusal(&file.replace("\"schema\":4", "\"schema\":3"));
+        assert!(said.contains("it has a digest, which no file of that schema has"), "{said}");
+    }
+
+    #[test]
+    fn what_was_written_before_there_were_digests_is_lifted_and_marked() {
+        let case = json!({ "processes": { "iterations": [7, 8], "wall": [[1, 2, 3], [1, 2, 3]] } });
+        let lifted = digests(Kind::Baseline, json!({ "name": "main", "cases": [case.clone(), {}] })).unwrap();
+        assert_eq!(lifted["undigested"], true);
+        let columns = &lifted["cases"][0]["processes"];
+        assert_eq!((&columns["faults"], &columns["wall"][1]), (&json!([0, 0]), &json!([1, 2, 3])));
+        assert_eq!(columns["yardsticks"], json!([[null, null, null], [null, null, null]]));
+        let environment = json!({
+            "machine": { "turbo": "on", "container": "docker" }, "software": { "host": "web1" }, "moment": {}
+        });
+        let lifted = digests(Kind::Run, json!({ "environment": environment })).unwrap();
+        assert_eq!(
+            lifted,
+            json!({ "undigested": true, "environment": {
+                "machine": { "turbo": "on" }, "software": { "container": "docker" }, "moment": { "host": "web1" }
+            } })
+        );
+        assert_eq!(digests(Kind::Case, case).unwrap()["processes"], *columns);
     }
 
     #[test]
     fn another_kind_is_refused_by_name() {
-        let said = refusal(r#"{"schema": 3, "kind": "baseline", "record": {"weight": 1.0}}"#);
+        let said = refusal(r#"{"schema": 4, "kind": "baseline", "record": {"weight": 1.0}}"#);
         assert_eq!(said, "it holds a `baseline` where a `case` belongs");
     }
 
     #[test]
     fn damage_is_told_with_its_place() {
-        let whole = "{\"schema\": 3, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
+        let whole = "{\"schema\": 4, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
         for cut in 0..whole.len() {
             let said = refusal(&whole[..cut]);
             assert!(
@@ -259,11 +459,12 @@ mod tests {
                 "{cut}: {said}"
             );
         }
-        let said = refusal(&whole.replace("1.0", "null"));
+        let edited = String::from_utf8(seal(Kind::Case, r#"{"weight": null}"#)).expect("text");
+        let said = refusal(&edited);
         assert!(said.ends_with("weight: expected a number, found null"), "{said}");
         let said = refusal(&whole.replace("1.0", "NaN"));
         assert!(said.contains("line 2"), "{said}");
-        let said = refusal(&whole.replace("\"schema\": 3", "\"schema\": -1"));
+        let said = refusal(&whole.replace("\"schema\": 4", "\"schema\": -1"));
         assert!(said.contains("`schema`"), "{said}");
         assert!(refusal(&format!("{whole} {{}}")).contains("trailing"), "two documents in one file");
     }
@@ -281,15 +482,20 @@ mod tests {
             },
         };
         let as_it_is = |_, record| Ok(record);
-        let steps = [weight, Step { from: 1, lift: as_it_is }, Step { from: 2, lift: as_it_is }];
+        let steps = [
+            weight,
+            Step { from: 1, lift: as_it_is },
+            Step { from: 2, lift: as_it_is },
+            Step { from: 3, lift: as_it_is },
+        ];
         let old = br#"{"schema": 0, "kind": "case", "record": {"mass": 2500}}"#;
-        assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), Toy { weight: 2.5 });
+        assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), (Toy { weight: 2.5 }, true));
 
         let odd = br#"{"schema": 0, "kind": "case", "record": {}}"#;
         let said = read_with::<Toy>(&steps, odd).expect_err("nothing to lift").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 3: no mass");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 4: no mass");
         let said = read::<Toy>(old).expect_err("there is no step from 0").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 3: no step leads on from 0");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 4: no step leads on from 0");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::record::{self, Environment};
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
-    &["cpu model", "cores", "cpu quota", "memory", "memory limit", "virtualisation", "container", "gpu"];
+    &["cpu model", "cores", "cpu quota", "memory", "memory limit", "virtualisation", "gpu"];
 
 /// Values that are not worth a word.
 const NOTHING: &[&str] = &["none", "no"];

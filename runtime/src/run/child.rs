@@ -46,7 +46,7 @@ fn try_serve() -> io::Result<()> {
     // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
-    let told = Rc::new(listen(socket.try_clone()?));
+    let told = Rc::new(listen(socket.try_clone()?)?);
     send(&mut &socket, &Say::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
     let mut resident = Resident::default();
     while let Ok(tell) = told.recv() {
@@ -94,9 +94,9 @@ impl Pace for Paced {
 
 /// Hands on what the parent says. When the parent hangs up or dies, the whole process group ends at once: whatever the
 /// subject is doing, and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
-fn listen(mut socket: UnixStream) -> Receiver<Tell> {
+fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
     let (sender, told) = mpsc::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut frames = Frames::up_to(LONGEST);
         while let Ok(Some(tell)) = frames.receive::<Tell>(&mut socket) {
             if sender.send(tell).is_err() {
@@ -106,8 +106,8 @@ fn listen(mut socket: UnixStream) -> Receiver<Tell> {
         // Those who have left the group first, this process last.
         clean_up();
         let _ = killpg(getpgrp(), Signal::SIGKILL);
-    });
-    told
+    })?;
+    Ok(told)
 }
 
 /// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit is on what

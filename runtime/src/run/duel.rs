@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::process::{Ended, Opened, Process, Program, Watch};
+use super::process::{Ended, Opened, Process, Watch};
+use super::program::Program;
 use super::protocol::Ask;
 use super::reference::Known;
 use super::{Failure, How, Outcome, Repeat};

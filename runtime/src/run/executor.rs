@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::process::{Ended, Process, Program, Watch};
+use super::process::{Ended, Process, Watch};
+use super::program::Program;
 use super::protocol::Ask;
 use super::repeat::{Resident, execute};
-use super::{Failure, How, Outcome};
+use super::{Failure, How, Outcome, left_behind};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
 
@@ -115,9 +116,15 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
 pub(super) struct InProcess(Resident);
 
 impl Executor for InProcess {
-    fn run(&mut self, _turn: Turn, ask: &Ask, _tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, turn: Turn, ask: &Ask, _tick: &mut dyn FnMut(Duration)) -> Ended {
         let begun = Instant::now();
         let (outcome, spots) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
+        // What a resident adapter has started is to stay.
+        let left = if turn.resident { 0 } else { left_behind::end_children() };
+        if left > 0 && matches!(outcome, Outcome::Measured { .. }) {
+            let detail = format!("it left {left} processes running, which were ended");
+            return failed(How::Protocol, detail, begun.elapsed());
+        }
         ended(outcome, spots, begun.elapsed())
     }
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use nix::unistd::geteuid;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+
+use crate::device::ProcessTree;
 
 /// Where shared memory has its names.
 const SHARED: &str = "/dev/shm";
@@ -14,6 +17,8 @@ const SHARED: &str = "/dev/shm";
 /// How long killed processes are waited for, and how long between two looks.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long processes that a body has told to end may go on.
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
 /// its shared memory is in use until it has.
@@ -22,6 +27,23 @@ pub(super) fn wait_for(killed: &[u32]) {
     while killed.iter().any(|process| is_there(*process)) && begun.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
     }
+}
+
+/// Ends what this thread has started and all below, where it does not end by itself at once. How many there were.
+pub(super) fn end_children() -> usize {
+    let own = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let children = own.split_whitespace().filter_map(|id| id.parse().ok());
+    let mut left: Vec<u32> = children.flat_map(|child| ProcessTree::below(child).processes()).collect();
+    let begun = Instant::now();
+    while begun.elapsed() < AT_ONCE && left.iter().any(|process| is_there(*process)) {
+        thread::sleep(PAUSE);
+    }
+    left.retain(|process| is_there(*process));
+    for process in &left {
+        let _ = kill(Pid::from_raw(*process as i32), Signal::SIGKILL); // it may have ended by now
+    }
+    wait_for(&left);
+    left.len()
 }
 
 /// Whether a process has memory still: one that nobody has reaped yet has none.
@@ -34,9 +56,14 @@ fn is_there(process: u32) -> bool {
 /// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders
 /// with workers leave there when they are killed stays until the machine is started anew.
 pub(super) fn remove_shared_memory(since: SystemTime) {
-    for path in abandoned(Path::new(SHARED), since) {
+    for path in shared_memory(since) {
         let _ = fs::remove_file(path); // somebody else may have been quicker
     }
+}
+
+/// Shared memory that is ours, was made since then, and that no living process has mapped or open.
+pub(super) fn shared_memory(since: SystemTime) -> Vec<PathBuf> {
+    abandoned(Path::new(SHARED), since)
 }
 
 fn abandoned(folder: &Path, since: SystemTime) -> Vec<PathBuf> {
@@ -91,6 +118,20 @@ mod tests {
         assert!(!is_there(id), "nobody has reaped it, and it has nothing any more");
         sleeper.wait().unwrap();
         assert!(!is_there(id));
+    }
+
+    #[test]
+    fn what_a_thread_has_started_and_left_is_ended() {
+        let mut parent = Command::new("sh").args(["-c", "sleep 1000 & sleep 1000"]).spawn().unwrap();
+        let below = || ProcessTree::below(parent.id()).processes();
+        while below().len() < 3 {
+            thread::yield_now();
+        }
+        let all = below();
+        assert_eq!(end_children(), 3);
+        assert!(all.iter().all(|process| !is_there(*process)));
+        parent.wait().unwrap();
+        assert_eq!(end_children(), 0);
     }
 
     #[test]

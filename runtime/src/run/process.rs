@@ -4,8 +4,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -14,10 +13,11 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use super::program::Program;
 use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
 use super::{Failure, How, Outcome, TreeMemory, left_behind};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
-use crate::device::{Platform, ProcessTree};
+use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 use crate::metric::{Block, Entry, Observation, TimedBy};
 use crate::worker::Place;
@@ -35,6 +35,9 @@ const REST: u32 = 50;
 /// How long memory may go without a look: what grows past its limit must be ended before it takes the machine's.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
+/// How far the clock that files are stamped with may be behind.
+const STEP: Duration = Duration::from_millis(10);
+
 /// How many times its timeout the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 
@@ -46,31 +49,6 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// How much of the beginning and of the end of each output stream is kept.
 const KEPT: usize = 64 << 10;
-
-/// How children are started.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// The executable: the bench binary itself.
-    pub path: PathBuf,
-    /// Variables set for every child.
-    pub variables: Vec<(String, String)>,
-}
-
-impl Program {
-    /// The same, with a folder in which systems under test find what an earlier child has kept for the run.
-    #[must_use]
-    pub fn keeping(mut self, folder: &Path) -> Self {
-        self.variables.push(Place::keeping(folder));
-        self
-    }
-
-    /// The same, for this platform.
-    #[must_use]
-    pub(super) fn on(mut self, platform: Platform) -> Self {
-        self.variables.push(Place::on(platform));
-        self
-    }
-}
 
 /// What the parent watches for while a child runs.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +88,7 @@ pub(super) struct Process {
     place: Place,
     since: SystemTime,
     asked: bool,
-    /// Whether it has been asked for what may leave shared memory behind.
+    /// Whether it has been asked for what may leave processes and shared memory behind.
     patient: bool,
     ended: bool,
     cleaned: bool,
@@ -123,11 +101,12 @@ impl Process {
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
         let place = Place::new(silence);
-        let since = SystemTime::now();
+        let since = SystemTime::now() - STEP;
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(LOOK))?;
         let started = Instant::now();
-        let mut child = Command::new(&program.path)
+        let mut child = program
+            .command()?
             .arg(CHILD_FLAG)
             .envs(program.variables.iter().map(|(name, value)| (name, value)))
             .envs(place.variables())
@@ -136,8 +115,12 @@ impl Process {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let stdout = Drain::start(child.stdout.take().expect("stdout is piped"));
-        let stderr = Drain::start(child.stderr.take().expect("stderr is piped"));
+        let (stdout, stderr) =
+            (child.stdout.take().expect("it is piped"), child.stderr.take().expect("it is piped"));
+        let drains = Drain::start(stdout).and_then(|stdout| Ok((stdout, Drain::start(stderr)?)));
+        let (stdout, stderr) = drains.inspect_err(|_| {
+            let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL).map(|()| child.wait());
+        })?;
         Ok(Self {
             child,
             socket: ours,
@@ -207,6 +190,11 @@ impl Process {
         if !alive {
             self.kill();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
+            // Whose it is cannot be told for sure, so it is named and stays.
+            for path in left_behind::shared_memory(self.since) {
+                let told = format!("weighbridge: left in shared memory meanwhile: {}\n", path.display());
+                stderr.extend_from_slice(told.as_bytes());
+            }
         }
         let outcome = self.outcome(end, seen, watch, &stderr);
         Ended { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
@@ -527,9 +515,9 @@ struct Drain {
 }
 
 impl Drain {
-    fn start(mut pipe: impl Read + Send + 'static) -> Self {
+    fn start(mut pipe: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, bytes) = mpsc::channel();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let (mut head, mut end, mut dropped) = (Vec::new(), Vec::new(), 0);
             let mut buffer = vec![0; 64 << 10];
             loop {
@@ -552,8 +540,8 @@ impl Drain {
             }
             head.extend_from_slice(&end);
             let _ = sender.send(head);
-        });
-        Self { bytes }
+        })?;
+        Ok(Self { bytes })
     }
 
     /// What came, once the pipe is closed. A pipe that outlives its process group (someone left the group) is given up.

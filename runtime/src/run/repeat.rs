@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
+use super::panicked::{self, bounded};
 use super::protocol::{Answer, Ask};
-use super::{Failure, How, panicked};
+use super::{Failure, How};
 use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
@@ -28,8 +29,8 @@ pub fn execute(
     let attempted = catch_unwind(AssertUnwindSafe(|| attempt(ask, resident, Box::new(on_phase), pace)));
     match attempted {
         Ok(Ok(result)) => answer(result),
-        Ok(Err(error)) if error.is_skip() => Answer::Skipped(error.to_string()),
-        Ok(Err(error)) => failed(how(&error), phase.get(), error.to_string()),
+        Ok(Err(error)) if error.is_skip() => Answer::Skipped(bounded(&error.to_string()).into_owned()),
+        Ok(Err(error)) => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
         Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
     }
 }

@@ -200,7 +200,7 @@ impl Baselines {
     }
 
     fn read(&self, path: &Path) -> Result<Baseline, Error> {
-        read_record(&*self.files, path)
+        Ok(read_record(&*self.files, path)?.0)
     }
 
     fn no_baseline(&self, suite: &str, name: &BaselineName) -> Error {
@@ -351,7 +351,7 @@ mod tests {
                         ..Blocks::default()
                     };
                     let yardsticks = [Some(512_345.0), Some(498_765.0), Some(423_456.0)];
-                    Process { iterations: 4_500_000, blocks: Some(blocks), yardsticks }
+                    Process { iterations: blocks.count * blocks.iterations, blocks: Some(blocks), yardsticks }
                 };
                 case.processes = (0..7).map(process).collect();
             }

@@ -12,8 +12,8 @@ use crate::record::RunId;
 /// The duels of a data directory.
 #[derive(Clone, Debug)]
 pub struct Duels {
-    layout: Layout,
-    files: Arc<dyn Files>,
+    pub(super) layout: Layout,
+    pub(super) files: Arc<dyn Files>,
 }
 
 /// The directory that a duel's children use; removed when this is dropped.
@@ -66,7 +66,8 @@ impl Duels {
     /// # Errors
     /// Those of the file system.
     pub fn write_to(&self, path: &Path, comparison: &Comparison) -> Result<(), Error> {
-        let content = serde_json::to_vec(comparison).expect("a comparison has nothing that JSON cannot hold");
+        let content =
+            serde_json::to_vec(comparison).map_err(|error| Error::io("write", path)(error.into()))?;
         replace(self.files.as_ref(), path, &content)
     }
 }

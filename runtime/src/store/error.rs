@@ -105,6 +105,9 @@ pub enum Error {
         /// What it may take.
         limit: usize,
     },
+    /// A folder of the data directory leads elsewhere.
+    #[error("`{}` is a link, and nothing is removed through one: remove what lies behind it by hand", .0.display())]
+    Link(PathBuf),
     /// A committed baseline was asked for where there is no workspace to commit it to.
     #[error("there is no workspace to commit baseline `{0}` to: run this inside one")]
     NoWorkspace(String),

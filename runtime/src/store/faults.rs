@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::fixtures::{Failing, Fault, case, case_id, manifest, repeat, run};
 use super::*;
 use crate::compare::History;
-use crate::record::{Baseline, RunId, RunManifest, RunRecord, RunStatus, SCHEMA};
+use crate::record::{Baseline, Process, RunId, RunManifest, RunRecord, RunStatus, SCHEMA};
 
 fn home() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -184,6 +184,11 @@ fn two_runs_of_one_name_are_refused() {
     assert_eq!(fs::read_dir(runs.layout().runs()).expect("listed").count(), 1, "nothing is left behind");
 }
 
+/// What an edit makes of a file whose digest is made to fit whatever it says now.
+fn fitting(with: impl FnOnce(String) -> String) -> impl FnOnce(String) -> String {
+    |text| crate::record::fitting(&with(text))
+}
+
 /// What is said of a run after one of its files was spoilt.
 fn said_of(
     path: impl FnOnce(&Layout, &RunId) -> std::path::PathBuf,
@@ -221,39 +226,121 @@ fn a_spoilt_file_is_named_with_what_is_the_matter() {
     }
     let said = said_of(case, |text| text.replace("\"kind\":\"case\"", "\"kind\":\"baseline\""));
     assert!(said.contains("holds a `baseline` where a `case` belongs"), "{said}");
-    let said = said_of(journal, |text| text.replace("\"samples\":[1000002", "\"samples\":[-1000002"));
+    let said =
+        said_of(journal, fitting(|text| text.replace("\"samples\":[1000002", "\"samples\":[-1000002")));
     assert!(said.contains("samples: 1: expected a whole number of at least 0, found -1000002"), "{said}");
     let said = said_of(case, |text| text.replace("\"value\":0.0012", "\"value\":NaN"));
     assert!(said.contains("line 1 column"), "{said}");
-    let said = said_of(case, |text| text.replace("\"value\":0.0012", "\"value\":-0.0012"));
+    let said = said_of(case, fitting(|text| text.replace("\"value\":0.0012", "\"value\":-0.0012")));
     assert!(said.contains("metric `wall_time` is -0.0012, which is below zero"), "{said}");
-    let said = said_of(case, |text| text.replacen("\"value\":0.0011", "\"value\":0.0002", 1));
+    let said = said_of(case, fitting(|text| text.replacen("\"value\":0.0011", "\"value\":0.0002", 1)));
     assert!(said.contains("`wall_time` has an estimate (0.0011) that is not of its values"), "{said}");
-    let said = said_of(case, |text| text.replace("\"metric_3\"", "\"wall_time\""));
+    let said = said_of(case, fitting(|text| text.replace("\"metric_3\"", "\"wall_time\"")));
     assert!(said.contains("metric `wall_time` is there twice"), "{said}");
-    let said = said_of(run_json, |text| text.replacen("requested_platform", "requested", 1));
+    let said = said_of(run_json, fitting(|text| text.replacen("requested_platform", "requested", 1)));
     assert!(said.contains("missing field `requested_platform`"), "{said}");
-    let said = said_of(run_json, |text| text.replacen("active_backend", "backend", 1));
+    let said = said_of(run_json, fitting(|text| text.replacen("active_backend", "backend", 1)));
     assert!(said.contains("missing field `active_backend`"), "{said}");
+}
+
+#[test]
+fn no_digit_of_a_stored_file_can_be_changed_unseen() {
+    let (home, run) = (home(), run(1_000, 1));
+    let runs = runs(&home);
+    write(&runs, &run).expect("a good disk");
+    let name = "main".parse().expect("a name");
+    let baselines = Baselines::new(runs.layout().clone());
+    let baseline = baselines.set(&name, &run).expect("promoted").path;
+    let id = &run.manifest.id;
+    let machine = run.manifest.environment.machine_id();
+    let files = [
+        runs.layout().manifest(id),
+        runs.layout().case(id, &case_id(0)),
+        runs.layout().repeat(id, &case_id(0), 2),
+        baseline,
+    ];
+    for path in files {
+        let text = fs::read_to_string(&path).expect("written");
+        for at in (0..text.len()).filter(|at| text.as_bytes()[*at].is_ascii_digit()) {
+            let other = if &text[at..=at] == "7" { "3" } else { "7" };
+            fs::write(&path, format!("{}{other}{}", &text[..at], &text[at + 1..])).expect("writable");
+            let seen = runs.load_whole(id).is_err() || baselines.find(&machine, "toy/suite", &name).is_err();
+            assert!(seen, "digit {at} of {}", path.display());
+        }
+        fs::write(&path, text).expect("writable");
+    }
+    runs.load_whole(id).expect("as it was");
+}
+
+#[test]
+fn processes_that_do_not_follow_from_their_samples_are_refused() {
+    let (home, mut run) = (home(), run(1_000, 1));
+    let runs = runs(&home);
+    run.cases[0].processes = vec![Process { iterations: 5, ..Process::default() }; 3];
+    write(&runs, &run).expect("a good disk");
+    runs.load_whole(&run.manifest.id).expect("five samples each");
+    let path = runs.layout().case(&run.manifest.id, &case_id(0));
+    spoil(&path, fitting(|text| text.replacen("\"iterations\":[5,5,5]", "\"iterations\":[5,5,6]", 1)));
+    let said = runs.load_whole(&run.manifest.id).expect_err("an edit").to_string();
+    assert!(said.contains("do not follow from the samples"), "{said}");
+}
+
+#[test]
+fn a_file_without_a_digest_belongs_to_a_run_without_digests_alone() {
+    let case = |layout: &Layout, run: &RunId| layout.case(run, &case_id(1));
+    let journal = |layout: &Layout, run: &RunId| layout.repeat(run, &case_id(1), 2);
+    let older = |text: String| {
+        let record = &text[text.find("\"record\"").expect("a record")..];
+        let kind = if record.contains("\"repeat\"") { "repeat" } else { "case" };
+        format!("{{\"schema\":3,\"kind\":\"{kind}\",{record}")
+    };
+    for path in [case, journal] {
+        let said = said_of(path, older);
+        assert!(said.contains("it has no digest"), "{said}");
+    }
+    let (home, run) = (home(), run(1_000, 2));
+    let runs = runs(&home);
+    write(&runs, &run).expect("a good disk");
+    let id = &run.manifest.id;
+    spoil(&case(runs.layout(), id), older);
+    spoil(&runs.layout().manifest(id), |text| {
+        format!("{{\"schema\":3,\"kind\":\"run\",{}", &text[text.find("\"record\"").expect("a record")..])
+    });
+    let lifted = runs.load_whole(id).expect("lifted");
+    assert!(lifted.manifest.undigested && lifted.cases == run.cases);
+    assert!(Baseline::promote("main", &lifted).undigested);
+}
+
+#[test]
+fn a_pipe_in_a_records_place_is_named_and_not_waited_for() {
+    let (home, run) = (home(), run(1_000, 1));
+    let runs = runs(&home);
+    write(&runs, &run).expect("a good disk");
+    let path = runs.layout().manifest(&run.manifest.id);
+    fs::remove_file(&path).expect("writable");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    let said = runs.load(&run.manifest.id).expect_err("a pipe").to_string();
+    assert!(said.contains("run.json") && said.contains("it is no file"), "{said}");
+    assert_eq!(runs.list().expect("listed").broken.len(), 1);
 }
 
 #[test]
 fn a_file_in_another_files_place_is_seen() {
     let case = |layout: &Layout, run: &RunId| layout.case(run, &case_id(1));
-    let said = said_of(case, |text| text.replacen("\"text\":\"1\"", "\"text\":\"0\"", 1));
+    let said = said_of(case, fitting(|text| text.replacen("\"text\":\"1\"", "\"text\":\"0\"", 1)));
     assert!(said.contains("case PC-1/depth=0/Reference where case PC-1/depth=1/Reference belongs"), "{said}");
     let journal = |layout: &Layout, run: &RunId| layout.repeat(run, &case_id(1), 2);
-    let said = said_of(journal, |text| text.replacen("\"number\":2", "\"number\":3", 1));
+    let said = said_of(journal, fitting(|text| text.replacen("\"number\":2", "\"number\":3", 1)));
     assert!(said.contains("repeat 3 of PC-1/depth=1/Reference"), "{said}");
     let run_json = |layout: &Layout, run: &RunId| layout.manifest(run);
-    let said = said_of(run_json, |text| text.replace("19700101-001640", "19700101-001641"));
+    let said = said_of(run_json, fitting(|text| text.replace("19700101-001640", "19700101-001641")));
     assert!(said.contains("was it renamed or copied by hand?"), "{said}");
 }
 
 #[test]
 fn no_path_in_a_file_is_followed() {
     let run_json = |layout: &Layout, run: &RunId| layout.manifest(run);
-    let said = said_of(run_json, |text| text.replace("19700101-001640-000007", "../../../etc"));
+    let said = said_of(run_json, fitting(|text| text.replace("19700101-001640-000007", "../../../etc")));
     assert!(said.contains("`../../../etc` is no run id"), "{said}");
     let (home, mut run) = (home(), run(1_000, 1));
     let runs = runs(&home);

@@ -1,11 +1,13 @@
 //! The seam between the store and the file system: what it needs of one, and the real one.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+
+use nix::fcntl::OFlag;
 
 use super::Error;
 use crate::record::{self, Filed};
@@ -24,12 +26,18 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is there, or cannot be written.
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
-    /// Gives a file or directory another name, in one step, and waits until the disk has it. A file in the
-    /// way is replaced, a directory with something in it is not.
+    /// Gives a file or directory another name, in one step. A file in the way is replaced, a directory with something
+    /// in it is not.
     ///
     /// # Errors
     /// If it is not there, or a directory is in the way.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Waits until the disk has the names in a directory.
+    ///
+    /// # Errors
+    /// If it is not there.
+    fn sync(&self, directory: &Path) -> io::Result<()>;
 
     /// Makes a directory and those above it.
     ///
@@ -43,11 +51,11 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is not there or cannot be read.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// When a file was last written.
+    /// What lies at a path, and when it was last written. Of a link it is the link itself.
     ///
     /// # Errors
-    /// If it is not there.
-    fn modified(&self, path: &Path) -> io::Result<SystemTime>;
+    /// If nothing is there.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
 
     /// Removes a file, or a directory with all in it.
     ///
@@ -65,7 +73,14 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
+        // Not to be waited for: a pipe in the place of a record has nothing to say.
+        let mut file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        Ok(content)
     }
 
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()> {
@@ -75,11 +90,11 @@ impl Files for Disk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)?;
-        match to.parent() {
-            Some(parent) => File::open(parent)?.sync_all(), // the name lives in the directory
-            None => Ok(()),
-        }
+        fs::rename(from, to)
+    }
+
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        File::open(directory)?.sync_all()
     }
 
     fn make_dirs(&self, path: &Path) -> io::Result<()> {
@@ -93,8 +108,8 @@ impl Files for Disk {
         Ok(names)
     }
 
-    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        fs::metadata(path)?.modified()
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        fs::symlink_metadata(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -107,12 +122,19 @@ impl Files for Disk {
 /// what was there stays when it cannot be done.
 pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), Error> {
     let temporary = temporary(path);
-    let written = files.write_new(&temporary, content).and_then(|()| files.rename(&temporary, path));
+    let written =
+        files.write_new(&temporary, content).and_then(|()| rename_for_good(files, &temporary, path));
     written.map_err(|source| {
         // The first error is the one to tell; a leftover is ignored by readers and removed by pruning.
         drop(files.remove(&temporary));
         Error::io("write", path)(source)
     })
+}
+
+/// Renames and waits until the disk has it: a name lives in its directory.
+pub(super) fn rename_for_good(files: &dyn Files, from: &Path, to: &Path) -> io::Result<()> {
+    files.rename(from, to)?;
+    to.parent().map_or(Ok(()), |directory| files.sync(directory))
 }
 
 /// Writes a record in its envelope.
@@ -122,18 +144,33 @@ pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R)
     replace(files, path, &content)
 }
 
-/// Reads a record out of its envelope.
-pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<R, Error>
+/// Reads a record out of its envelope, and tells whether it is of a schema that had no digest.
+pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<(R, bool), Error>
 where
     R: Filed + serde::de::DeserializeOwned,
 {
     let content = files.read(path).map_err(Error::io("read", path))?;
-    record::read(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
+    record::read_and_tell(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
 }
 
-/// Whether a name is that of a file on its way to its place.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(TEMPORARY)
+/// Gives a stored file that was edited on purpose the digest of what it holds now, and today's schema. A record of a schema
+/// without digests is no more marked as such.
+///
+/// # Errors
+/// What is the matter with the file, which then stays as it is, or those of the file system.
+pub fn redigest(path: &Path) -> Result<(), Error> {
+    let content = Disk.read(path).map_err(Error::io("read", path))?;
+    let content = record::redigest(&content);
+    let content = content.map_err(|source| Error::Record { path: path.to_owned(), source })?;
+    replace(&Disk, path, &content)
+}
+
+/// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None` where it is
+/// no such file.
+pub(super) fn on_its_way_to(name: &str) -> Option<&str> {
+    let (name, salt) = name.strip_prefix('.')?.strip_suffix(TEMPORARY)?.rsplit_once('.')?;
+    let drawn = salt.len() == 16 && salt.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (drawn && !name.is_empty()).then_some(name)
 }
 
 /// A name beside a file that no other process and no other thread uses.

@@ -1,9 +1,10 @@
 //! Records and a failing file system for the tests of this stage.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{Disk, Files};
 use crate::bencher::{Limits, Purpose, Work};
@@ -31,6 +32,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         suite: "toy/suite".into(),
         started: second,
         command: vec!["suite".into(), "--bench".into()],
+        program: None,
         profile: "quick".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
@@ -48,6 +50,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
+        undigested: false,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -133,16 +136,22 @@ pub(crate) enum Fault {
 pub(crate) struct Failing {
     fault: Fault,
     changes: AtomicUsize,
+    syncs: AtomicUsize,
 }
 
 impl Failing {
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault, changes: AtomicUsize::new(0) }
+        Self { fault, changes: AtomicUsize::new(0), syncs: AtomicUsize::new(0) }
     }
 
     /// How many changes were asked for.
     pub(crate) fn changes(&self) -> usize {
         self.changes.load(Ordering::Relaxed)
+    }
+
+    /// How often the disk was waited for to have the names in a directory.
+    pub(crate) fn syncs(&self) -> usize {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     /// What the next change meets: nothing, or an error and whether half of it is done.
@@ -189,8 +198,13 @@ impl Files for Failing {
         Disk.names(path)
     }
 
-    fn modified(&self, path: &Path) -> io::Result<SystemTime> {
-        Disk.modified(path)
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        Disk.sync(directory)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        Disk.metadata(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

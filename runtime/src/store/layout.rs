@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
 use super::BaselineName;
 use crate::plan::CaseId;
 use crate::record::{MachineId, RunId};
@@ -176,15 +178,48 @@ impl Layout {
         root.join(machine.as_str()).join(harmless(suite)).join(format!("{name}.json"))
     }
 
-    /// The lock that keeps two measuring runs of one machine apart, whatever their data directories.
-    pub fn machine_lock() -> PathBuf {
-        std::env::temp_dir().join("weighbridge.lock")
+    /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs with folders of
+    /// their own for temporary files meet in the machine's, which comes last, so that no two wait for each other.
+    pub fn machine_locks() -> Vec<PathBuf> {
+        locks_in(&std::env::temp_dir(), Path::new("/tmp"))
     }
+}
+
+/// A lock in one's own folder, and in the one of all where that can be written.
+fn locks_in(own: &Path, all: &Path) -> Vec<PathBuf> {
+    let name = "weighbridge.lock";
+    let mut locks = vec![own.join(name)];
+    if own != all && access(all, AccessFlags::W_OK).is_ok() {
+        locks.push(all.join(name));
+    }
+    locks
 }
 
 /// The manifest in a run's directory, whatever that is called just now.
 pub(super) fn manifest_in(run: &Path) -> PathBuf {
     run.join("run.json")
+}
+
+/// The run that a directory is or was, which is made or removed just now, by its name.
+pub(super) fn unborn_or_dying(name: &str) -> Option<RunId> {
+    name.strip_prefix(".new-").or_else(|| name.strip_prefix(".old-"))?.parse().ok()
+}
+
+/// The duel whose children use a directory, by its name.
+pub(super) fn scratch_of(name: &str) -> Option<RunId> {
+    name.strip_prefix(".scratch-")?.parse().ok()
+}
+
+/// The duel that a file is of, by its name.
+pub(super) fn duel_of(name: &str) -> Option<RunId> {
+    name.strip_suffix(".json")?.parse().ok()
+}
+
+/// Whether a file of this name may lie in a run's directory or one of its [`directories_in`].
+pub(super) fn is_of_run(name: &str) -> bool {
+    [".json", ".stdout", ".stderr"]
+        .iter()
+        .any(|end| name.strip_suffix(end).is_some_and(|case| !case.is_empty()))
 }
 
 /// The directories that every run has.
@@ -206,6 +241,18 @@ fn harmless(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_folders_for_temporary_files_have_one_lock_between_them() {
+        let [one, other, all] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let shared = all.path().join("weighbridge.lock");
+        for own in [one, other] {
+            let locks = locks_in(own.path(), all.path());
+            assert_eq!(locks, [own.path().join("weighbridge.lock"), shared.clone()]);
+        }
+        assert_eq!(locks_in(all.path(), all.path()), [shared]);
+        assert_eq!(locks_in(all.path(), Path::new("/nowhere")).len(), 1);
+    }
 
     #[test]
     fn no_name_leads_out_of_its_directory() {

@@ -1,18 +1,27 @@
 //! The lock that keeps two measuring runs of one machine apart: each would be a disturbance of the other.
 //!
 //! It holds for the whole machine and not for a data directory, since processors do not know of directories.
-//! The system lets go of it when its holder ends, however it ends.
+//! The system lets go of it when its holder ends, however it ends. A run has a lock of its own beside it, on its folder:
+//! two processes that take it up again never both go on, whatever the first lock is told to do.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+use nix::fcntl::OFlag;
 
 use super::Error;
 
 /// How often a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How a holder begins to say who it is, before its number.
+const SIGNED: &str = "process ";
+/// The most that is read of it.
+const LONGEST: u64 = 1000;
 
 /// A holder that does not say who it is.
 const UNNAMED: &str = "another measuring run, which does not say which";
@@ -21,6 +30,27 @@ const UNNAMED: &str = "another measuring run, which does not say which";
 #[derive(Debug)]
 pub struct MachineLock {
     _file: File,
+}
+
+/// The right to go on with one run, until it is dropped.
+#[derive(Debug)]
+pub struct RunLock {
+    _folder: File,
+}
+
+impl RunLock {
+    /// Takes the lock on a run's folder; `None` where another process goes on with the run.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened or locked.
+    pub(super) fn attempt(folder: &Path) -> Result<Option<Self>, Error> {
+        let file = File::open(folder).map_err(Error::io("open", folder))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _folder: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", folder)(error)),
+        }
+    }
 }
 
 /// What an attempt to take the lock gave.
@@ -36,23 +66,18 @@ impl MachineLock {
     /// Takes the lock if it is free. `who` tells the others whom they wait for.
     ///
     /// # Errors
-    /// When the lock's file can neither be opened nor made.
+    /// When the lock's file can neither be opened nor made, or is a link or no file at all.
     pub fn attempt(path: &Path, who: &str) -> Result<Attempt, Error> {
-        let file = open(path).map_err(Error::io("open the lock", path))?;
+        let mut file = open(path).map_err(Error::io("open the lock", path))?;
         match file.try_lock() {
             Ok(()) => {
-                // It belongs to whoever made it first, who may be another user; then it keeps its old text.
-                drop(fs::write(path, format!("process {}: {who}\n", std::process::id())));
+                sign(&mut file, who);
                 Ok(Attempt::Taken(Self { _file: file }))
             }
             Err(TryLockError::WouldBlock) => {
-                // Between its start and its first word a holder says nothing, and another user's file may be closed to us.
-                let said = fs::read_to_string(path).unwrap_or_default();
-                Ok(Attempt::Held(if said.trim().is_empty() {
-                    UNNAMED.to_owned()
-                } else {
-                    said.trim().to_owned()
-                }))
+                // Between its start and its first word a holder says nothing, and another user's file keeps its old text.
+                let said = signature(&mut file).unwrap_or_default();
+                Ok(Attempt::Held(if said.is_empty() { UNNAMED.to_owned() } else { said }))
             }
             Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
         }
@@ -78,15 +103,50 @@ impl MachineLock {
     }
 }
 
-/// Opens the lock's file for reading, which is enough to lock it: another user may have made it, and a sticky
-/// directory lets nobody open another's file for writing.
+/// Opens the lock's file. Reading is enough to lock it: another user may have made it, and a sticky directory lets nobody
+/// open another's file for writing. A link is not followed, and what is no file is not waited for.
 fn open(path: &Path) -> io::Result<File> {
-    match File::open(path) {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags);
+    let file = match options.clone().write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => options.open(path)?,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            OpenOptions::new().write(true).create(true).truncate(false).open(path)
+            match options.clone().write(true).create_new(true).open(path) {
+                Ok(file) => {
+                    // Whatever this user's mask is: others must be able to open it.
+                    file.set_permissions(Permissions::from_mode(0o644))?;
+                    file
+                }
+                // Another run was quicker.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => options.open(path)?,
+                Err(error) => return Err(error),
+            }
         }
-        opened => opened,
+        opened => opened?,
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+}
+
+/// Says who holds the lock, in a file that is empty or that a holder has signed before: what else a user keeps there stays.
+fn sign(file: &mut File, who: &str) {
+    if signature(file).is_none() {
+        return;
     }
+    let text = format!("{SIGNED}{}: {who}\n", std::process::id());
+    // Another user's file cannot be written, and keeps its old text.
+    let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
+}
+
+/// What a holder says of itself; `None` where the file holds something else.
+fn signature(file: &mut File) -> Option<String> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    let digits =
+        text.strip_prefix(SIGNED).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
+    let signed = digits > 0 && text[SIGNED.len() + digits..].starts_with(": ");
+    (text.is_empty() || signed).then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
 #[cfg(test)]
@@ -113,6 +173,57 @@ mod tests {
         assert!(waited.expect("lockable").is_none() && looks == 1, "waiting can be ended");
         drop(lock);
         assert!(MachineLock::wait(&path, "second", |_| false).expect("lockable").is_some());
+    }
+
+    #[test]
+    fn a_link_is_not_followed_and_what_is_no_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (path, theirs) = (directory.path().join("lock"), directory.path().join("theirs"));
+        std::fs::write(&theirs, "precious").expect("writable");
+        std::os::unix::fs::symlink(&theirs, &path).expect("writable");
+        let error = MachineLock::attempt(&path, "first").expect_err("a link").to_string();
+        assert!(error.contains("open the lock"), "{error}");
+        assert_eq!(std::fs::read_to_string(&theirs).expect("there"), "precious");
+
+        let pipe = directory.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let error = MachineLock::attempt(&pipe, "first").expect_err("a pipe").to_string();
+        assert!(error.contains("it is no file"), "{error}");
+    }
+
+    #[test]
+    fn what_a_user_keeps_in_the_file_stays_and_another_user_may_lock_it() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let theirs = directory.path().join("theirs");
+        std::fs::write(&theirs, "precious").expect("writable");
+        let Attempt::Taken(_lock) = MachineLock::attempt(&theirs, "first").expect("lockable") else {
+            panic!("nobody holds it");
+        };
+        let Attempt::Held(by) = MachineLock::attempt(&theirs, "second").expect("lockable") else {
+            panic!("the first holds it");
+        };
+        assert_eq!(by, UNNAMED);
+        assert_eq!(std::fs::read_to_string(&theirs).expect("there"), "precious");
+
+        let ours = directory.path().join("ours");
+        for who in ["a first with a long name", "second"] {
+            let Attempt::Taken(_lock) = MachineLock::attempt(&ours, who).expect("lockable") else {
+                panic!("nobody holds it");
+            };
+            let expected = format!("process {}: {who}\n", std::process::id());
+            assert_eq!(std::fs::read_to_string(&ours).expect("there"), expected);
+        }
+        let mode = std::fs::metadata(&ours).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
+    }
+
+    #[test]
+    fn one_process_goes_on_with_a_run() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let lock = RunLock::attempt(directory.path()).expect("lockable").expect("nobody has it");
+        assert!(RunLock::attempt(directory.path()).expect("lockable").is_none());
+        drop(lock);
+        assert!(RunLock::attempt(directory.path()).expect("lockable").is_some());
     }
 
     #[test]

@@ -15,9 +15,9 @@ mod runs;
 pub use baselines::{BaselineName, Baselines, Stored};
 pub use duels::Duels;
 pub use error::Error;
-pub use files::{Disk, Files};
+pub use files::{Disk, Files, redigest};
 pub use layout::{Layout, Stream};
-pub use lock::{Attempt, MachineLock};
+pub use lock::{Attempt, MachineLock, RunLock};
 pub use prune::{Keep, Pruned};
 pub use runs::{Broken, Listing, Runs};
 

@@ -5,13 +5,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::files::{is_temporary, read_record, replace, write_record};
+use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout, Stream};
+use super::{Disk, Error, Files, Layout, RunLock, Stream};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
-use crate::record::{Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus};
+use crate::record::{
+    self, Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus, SchemaError,
+};
 use crate::run::Repeat;
 
 /// The runs of a data directory.
@@ -65,7 +67,7 @@ impl Runs {
     pub fn create(&self, manifest: &RunManifest) -> Result<(), Error> {
         let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
         let made = self.prepare(manifest).and_then(|()| {
-            self.files.rename(&unborn, &run).map_err(|source| match source.kind() {
+            rename_for_good(&*self.files, &unborn, &run).map_err(|source| match source.kind() {
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
                     Error::RunExists(manifest.id.clone())
                 }
@@ -132,13 +134,25 @@ impl Runs {
         write_record(&*self.files, &self.layout.manifest(&manifest.id), manifest)
     }
 
+    /// Takes the right to go on with a run; `None` where another process does.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`], or those of the file system.
+    pub fn lock(&self, run: &RunId) -> Result<Option<RunLock>, Error> {
+        let folder = self.layout.run(run);
+        if !folder.is_dir() {
+            return Err(Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() });
+        }
+        RunLock::attempt(&folder)
+    }
+
     /// The manifest of a run.
     ///
     /// # Errors
     /// [`Error::NoRun`], or what is the matter with the file.
     pub fn manifest(&self, run: &RunId) -> Result<RunManifest, Error> {
         let path = self.layout.manifest(run);
-        let manifest: RunManifest = read_record(&*self.files, &path).map_err(|error| {
+        let (manifest, _): (RunManifest, bool) = read_record(&*self.files, &path).map_err(|error| {
             if error.absent() {
                 Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
             } else {
@@ -161,7 +175,7 @@ impl Runs {
     pub fn load(&self, run: &RunId) -> Result<RunRecord, Error> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.
-        let read = on_all_processors(&manifest.planned.cases, |id| self.case(run, id));
+        let read = on_all_processors(&manifest.planned.cases, |id| self.case_of(&manifest, id));
         let cases: Result<Vec<_>, _> = read.into_iter().filter_map(Result::transpose).collect();
         Ok(RunRecord { cases: cases?, manifest })
     }
@@ -181,6 +195,13 @@ impl Runs {
             }
             whole.cases[at].repeats.push(repeat);
         }
+        // What an earlier version condensed it may have condensed in another way.
+        for case in whole.cases.iter().filter(|_| !whole.manifest.undigested) {
+            record::against_samples(case).map_err(|what| Error::Record {
+                path: self.layout.case(run, &case.id),
+                source: SchemaError::Impossible(what),
+            })?;
+        }
         Ok(whole)
     }
 
@@ -189,10 +210,17 @@ impl Runs {
     /// # Errors
     /// What is the matter with the file.
     pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
-        let path = self.layout.case(run, case);
+        self.case_of(&self.manifest(run)?, case)
+    }
+
+    fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
+        let path = self.layout.case(&run.id, case);
         match read_record::<CaseRecord>(&*self.files, &path) {
-            Ok(record) if record.id == *case => Ok(Some(record)),
-            Ok(record) => Err(misplaced(path, &record.id, case)),
+            Ok((record, _)) if record.id != *case => Err(misplaced(path, &record.id, case)),
+            Ok((record, lifted)) => {
+                digested(run, lifted, &path)?;
+                Ok(Some(record))
+            }
             Err(error) if error.absent() => Ok(None),
             Err(error) => Err(error),
         }
@@ -203,13 +231,14 @@ impl Runs {
     ///
     /// # Errors
     /// What is the matter with the file.
-    pub fn repeat(&self, run: &RunId, case: &CaseId, number: u32) -> Result<Option<Repeat>, Error> {
-        let path = self.layout.repeat(run, case, number);
+    pub fn repeat(&self, run: &RunManifest, case: &CaseId, number: u32) -> Result<Option<Repeat>, Error> {
+        let path = self.layout.repeat(&run.id, case, number);
         match read_record::<JournalEntry<'_>>(&*self.files, &path) {
-            Ok(JournalEntry { case: of, repeat }) if *of == *case && repeat.number == number => {
+            Ok((JournalEntry { case: of, repeat }, lifted)) if *of == *case && repeat.number == number => {
+                digested(run, lifted, &path)?;
                 Ok(Some(repeat.into_owned()))
             }
-            Ok(JournalEntry { case: of, .. }) => Err(misplaced(path, &of, case)),
+            Ok((JournalEntry { case: of, .. }, _)) => Err(misplaced(path, &of, case)),
             Err(error) if error.absent() => Ok(None),
             Err(error) => Err(error),
         }
@@ -236,11 +265,13 @@ impl Runs {
 
     fn journalled(&self, run: &RunId, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
         let directory = self.layout.repeats(run);
+        let manifest = self.manifest(run)?;
         let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
         let mut repeats = Vec::new();
-        for name in names.iter().filter(|name| !is_temporary(name) && wanted(name)) {
+        for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
             let path = directory.join(name);
-            let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
+            let (JournalEntry { case, repeat }, lifted) = read_record(&*self.files, &path)?;
+            digested(&manifest, lifted, &path)?;
             let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
             if self.layout.repeat(run, &case, repeat.number) != path {
                 let found = format!("repeat {} of {case}", repeat.number);
@@ -259,9 +290,13 @@ impl Runs {
     pub fn list(&self) -> Result<Listing, Error> {
         let mut listing = Listing::default();
         let names = names_or_none(&*self.files, &self.layout.runs())?;
-        for name in names.into_iter().rev().filter(|name| !name.starts_with('.')) {
-            let run = name.parse::<RunId>().map_err(|bad| bad.to_string());
-            match run.and_then(|run| self.manifest(&run).map_err(|error| error.to_string())) {
+        let names: Vec<String> = names.into_iter().rev().filter(|name| !name.starts_with('.')).collect();
+        let manifests = on_all_processors(&names, |name| {
+            let run = name.parse::<RunId>().map_err(|bad| bad.to_string())?;
+            self.manifest(&run).map_err(|error| error.to_string())
+        });
+        for (name, manifest) in names.into_iter().zip(manifests) {
+            match manifest {
                 Ok(manifest) => listing.runs.push(manifest),
                 Err(why) => listing.broken.push(Broken { name, why }),
             }
@@ -300,6 +335,14 @@ impl Runs {
         }
         Ok(history)
     }
+}
+
+/// A part of a run is no older than the run: a file without a digest in one that has them was put there.
+fn digested(run: &RunManifest, lifted: bool, path: &std::path::Path) -> Result<(), Error> {
+    if lifted && !run.undigested {
+        return Err(Error::Record { path: path.to_owned(), source: SchemaError::NoDigest });
+    }
+    Ok(())
 }
 
 /// The names in a directory; none when it is not there.

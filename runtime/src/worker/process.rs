@@ -82,8 +82,12 @@ impl Process {
             .spawn()
             .map_err(failed)?;
         let output = Output::default();
-        output.drain(child.stdout.take().expect("stdout is piped"));
-        output.drain(child.stderr.take().expect("stderr is piped"));
+        let (stdout, stderr) =
+            (child.stdout.take().expect("it is piped"), child.stderr.take().expect("it is piped"));
+        output.drain(stdout).and_then(|()| output.drain(stderr)).map_err(|error| {
+            let _ = child.kill().and_then(|()| child.wait());
+            failed(error)
+        })?;
         let frames = Frames::up_to(LONGEST);
         let (clock, doing) = (Clock::monotonic(), "starting".to_owned());
         let heard = clock.now();
@@ -311,10 +315,10 @@ const KEPT: usize = 8 << 10;
 
 impl Output {
     /// Empties a pipe for as long as somebody writes to it, so that nobody who writes much has to wait.
-    fn drain(&self, mut pipe: impl Read + Send + 'static) {
+    fn drain(&self, mut pipe: impl Read + Send + 'static) -> io::Result<()> {
         let (kept, open) = (self.kept.clone(), self.open.clone());
         open.fetch_add(1, Ordering::Relaxed);
-        std::thread::spawn(move || {
+        let drained = std::thread::Builder::new().spawn(move || {
             let mut buffer = vec![0; 64 << 10];
             loop {
                 match pipe.read(&mut buffer) {
@@ -331,6 +335,7 @@ impl Output {
             }
             open.fetch_sub(1, Ordering::Release);
         });
+        drained.map(drop)
     }
 
     /// The last lines of a worker that has ended, as a part of an error; nothing if there are none. A pipe that somebody

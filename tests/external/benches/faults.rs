@@ -137,6 +137,39 @@ fn lying(bencher: &mut Bencher) {
     bencher.iter_custom(|iterations| Duration::from_secs(100) * iterations as u32);
 }
 
+/// Hands in a value of its own by the name of a built-in metric.
+#[scenario(id = "NAME-1")]
+fn named(bencher: &mut Bencher) {
+    bencher.iter(|| 17);
+    bencher.metric("wall_time", 1.0, Unit::SECONDS, Direction::Lower);
+}
+
+/// Leaves a file in shared memory.
+#[scenario(id = "SHARED-1")]
+fn shared(bencher: &mut Bencher) {
+    let name = format!("/dev/shm/weighbridge-test-{}", std::process::id());
+    std::fs::write(name, "left").expect("shared memory can be written");
+    bencher.iter(|| 17);
+}
+
+/// Leaves a process.
+#[scenario(id = "LEFT-1")]
+fn left(bencher: &mut Bencher) {
+    bencher.iter(|| 17);
+    Command::new("sleep")
+        .arg("778.25")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("sleep starts");
+}
+
+/// More threads than a small machine has.
+#[scenario(id = "THREADS-1")]
+fn threads(bencher: &mut Bencher) {
+    bencher.iter_threads(4, |_| || 17);
+}
+
 /// Behaves.
 #[scenario(id = "GOOD-1")]
 fn good(bencher: &mut Bencher) {

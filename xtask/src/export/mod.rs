@@ -150,13 +150,13 @@ pub(crate) enum Wrote {
 impl Job<'_> {
     /// The measured repeats of a case, one after the other.
     pub(crate) fn repeats(&self, case: &CaseRecord) -> impl Iterator<Item = Result<Repeat>> + '_ {
-        let (runs, run, id) = (self.place.runs(), self.run.manifest.id.clone(), case.id.clone());
+        let (runs, run, id) = (self.place.runs(), &self.run.manifest, case.id.clone());
         let mut ended = false;
         (1..).map_while(move |number| {
             if ended {
                 return None;
             }
-            match runs.repeat(&run, &id, number) {
+            match runs.repeat(run, &id, number) {
                 Ok(repeat) => repeat.map(Ok),
                 Err(error) => {
                     ended = true;

@@ -83,6 +83,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         suite: "pack/suite".into(),
         started: 1_795_249_812,
         command: vec!["suite".into()],
+        program: None,
         profile: "ci_cpu".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),
@@ -91,6 +92,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         planned,
         status: RunStatus::Complete,
         resumed: false,
+        undigested: false,
         environment,
         load_at_end: None,
     };

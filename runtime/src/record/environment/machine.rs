@@ -29,7 +29,6 @@ pub(super) fn read(root: &Path, facts: &mut Facts<'_>) {
     facts.note("turbo", turbo(&cpus));
     facts.note("smt", text(&cpus.join("smt/active")).map(|active| on_off(active == "1")));
     facts.note("virtualisation", cpuinfo.map(|cpuinfo| virtualisation(root, cpuinfo)));
-    facts.note("container", container(root));
     let quota = cgroup::cpu_quota(root);
     facts.note("cpu quota", quota.map(|quota| quota.map_or("none".into(), |cpus| format!("{cpus} cpus"))));
     let total = memory();
@@ -44,6 +43,7 @@ pub(super) fn read(root: &Path, facts: &mut Facts<'_>) {
 pub(super) fn now(facts: &mut Facts<'_>) {
     let load =
         System::load_average().map(|load| format!("{:.2} {:.2} {:.2}", load.one, load.five, load.fifteen));
+    facts.note("host", System::host_name().map_err(|error| error.to_string()));
     facts.note("load average", load.map_err(|error| error.to_string()));
     facts.note("free memory", system().map(|system| gibibytes(system.available_memory())));
     let clock = Clock::monotonic();
@@ -152,8 +152,9 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> String {
     }
 }
 
-/// The kind of container around this process, by the marks that container programs leave.
-fn container(root: &Path) -> Fact<&'static str> {
+/// The kind of container around this process, by the marks that container programs leave. Anybody may remove such a mark,
+/// and none changes a timing by itself (the limits of a container do, and are told): it is no fact of the machine.
+pub(super) fn container(root: &Path) -> Fact<&'static str> {
     let marks = [(".dockerenv", "docker"), ("run/.containerenv", "podman")];
     if let Some((_, name)) = marks.into_iter().find(|(mark, _)| root.join(mark).exists()) {
         return Ok(name);
@@ -200,6 +201,14 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_mark_that_anybody_can_remove_is_no_fact_of_the_machine() {
+        let files = [("proc/cpuinfo", "processor\t: 0\nmodel name\t: Example 9000\n"), (".dockerenv", "")];
+        let (with, without) = (tree(&files), tree(&files[..1]));
+        assert_eq!(facts(with.path()).0, facts(without.path()).0);
+        assert_eq!(container(with.path()), Ok("docker"));
+    }
+
+    #[test]
     fn a_machine_is_read_off_the_kernels_files() {
         let root = tree(&[
             ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Example 9000\nflags\t\t: fpu hypervisor sse\n"),
@@ -222,7 +231,6 @@ pub(super) mod tests {
             ("governor", "performance"),
             ("turbo", "off"),
             ("virtualisation", "hypervisor (QEMU)"),
-            ("container", "kubepods"),
             ("numa nodes", "2"),
         ] {
             assert_eq!(known.get(name).map(String::as_str), Some(value), "{name}");
@@ -234,7 +242,7 @@ pub(super) mod tests {
     fn a_machine_that_says_nothing_has_reasons_and_no_values() {
         let (known, absent) = facts(tree(&[]).path());
         assert!(!known.contains_key("cpu model") && !known.contains_key("governor"));
-        for name in ["cpu model", "cores", "allowed cpus", "caches", "governor", "turbo", "container"] {
+        for name in ["cpu model", "cores", "allowed cpus", "caches", "governor", "turbo"] {
             assert!(!absent[name].is_empty(), "{name}");
         }
     }

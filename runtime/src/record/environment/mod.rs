@@ -27,12 +27,12 @@ pub use software::Build;
 pub struct Environment {
     /// Facts that change timings: they make the [`MachineId`].
     pub machine: BTreeMap<String, String>,
-    /// Facts of the software: kernel, libc, rustc, build profile and flags, crate versions, commit; and the
+    /// Facts of the software: kernel, libc, container, rustc, build profile and flags, crate versions, commit; and the
     /// storage.
     pub software: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
-    /// How things stood at the start: load, free memory, free storage; the clock of all samples, its resolution and the
+    /// How things stood at the start: the host's name, load, free memory, free storage; the clock of all samples, its resolution and the
     /// cost of a pair of readings. Never compared.
     pub moment: BTreeMap<String, String>,
     /// Facts of any kind that could not be read, and why.
@@ -74,6 +74,7 @@ impl Environment {
         machine::now(&mut Facts::new(moment, absent));
         storage::now(data, &mut Facts::new(moment, absent));
         let mut facts = Facts::new(software, absent);
+        facts.note("container", machine::container(Path::new("/")));
         storage::read(data, &mut facts);
         software::read(build, commands, &mut facts);
         *variables = variables::relevant(std::env::vars_os());

@@ -47,7 +47,6 @@ pub(super) fn read(build: &Build, commands: Commands, facts: &mut Facts<'_>) {
     let said = |fact: Result<String, sysinfo::Error>| fact.map_err(|error| error.to_string());
     facts.note("os", said(System::long_os_version()));
     facts.note("kernel", said(System::kernel_version()));
-    facts.note("host", said(System::host_name()));
     facts.note("libc", libc(commands.libc));
     facts.note("transparent huge pages", huge_pages());
 

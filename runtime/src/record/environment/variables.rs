@@ -36,6 +36,9 @@ const KEPT: &[&str] = &[
     "NVIDIA_TF32_OVERRIDE",
 ];
 
+/// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and committed.
+const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW"];
+
 /// The variables that are kept, sorted. A value that is no UTF-8 is kept as nearly as it can be written.
 pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
     let text = |(name, value): (OsString, OsString)| {
@@ -49,6 +52,10 @@ pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTree
 }
 
 fn is_kept(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    if SECRET.iter().any(|secret| upper.contains(secret)) {
+        return false;
+    }
     KEPT.iter().any(|kept| match kept.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
         None => name == *kept,
@@ -58,6 +65,14 @@ fn is_kept(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_not_kept_whatever_lets_them_in() {
+        let all =
+            ["WEIGHBRIDGE_API_KEY", "JAX_token", "CUDA_SECRET_X", "OMP_PASSWORD", "KMP_PASSWD", "XLA_FLAGS"];
+        let kept = relevant(all.into_iter().map(|name| (name.into(), "1".into())));
+        assert!(kept.keys().eq(["XLA_FLAGS"]), "{kept:?}");
+    }
 
     #[test]
     fn variables_that_change_what_is_measured_are_kept_and_others_are_not() {

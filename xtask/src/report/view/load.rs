@@ -173,7 +173,7 @@ fn details(runs: &Runs, run: &RunManifest, cases: &[CaseRecord], room: Room) -> 
             None => (1..=u32::MAX, run.planned.repeats.max(1)),
         };
         let mut broken = None;
-        let repeats = numbers.map_while(|number| match runs.repeat(&run.id, &case.id, number) {
+        let repeats = numbers.map_while(|number| match runs.repeat(run, &case.id, number) {
             Ok(repeat) => repeat,
             Err(error) => {
                 broken = Some(error);

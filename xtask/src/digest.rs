@@ -1,0 +1,53 @@
+//! `digest`: for whoever edits a stored file on purpose.
+
+use anyhow::Result;
+use weighbridge::data::redigest;
+
+use crate::cli::Digest;
+use crate::said::Said;
+
+/// Works the digest of each file out anew, and brings it to today's schema.
+pub(crate) fn run(args: &Digest) -> Result<Said> {
+    let mut text = String::new();
+    for file in &args.files {
+        redigest(file)?;
+        text.push_str(&format!("{}: its digest fits\n", file.display()));
+    }
+    Ok(Said::fine(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::fixtures::{home, plain};
+
+    #[test]
+    fn an_edited_baseline_is_refused_until_its_digest_is_worked_out_anew() {
+        let home = home();
+        let run_record = plain(1_000, 1.0, 1.0);
+        home.promote("main", &run_record);
+        let baselines = home.place.baselines();
+        let path = baselines.list().expect("readable").0[0].path.clone();
+        let edited = fs::read_to_string(&path).expect("written").replacen("\"seed\":", "\"seed\":1", 1);
+        fs::write(&path, &edited).expect("writable");
+        let why = baselines.list().expect("readable").1[0].why.clone();
+        assert!(why.contains("it was changed since it was written") && why.contains(" digest FILE"), "{why}");
+
+        let args = Digest { files: vec![path.clone()] };
+        assert!(run(&args).expect("sound").text.ends_with(": its digest fits\n"));
+        assert_eq!(baselines.list().expect("readable").0.len(), 1);
+
+        // One of a schema without digests is lifted for good; what cannot be stays refused, and untouched.
+        let record = &edited[edited.find("\"record\"").expect("a record")..];
+        fs::write(&path, format!("{{\"schema\":3,\"kind\":\"baseline\",{record}")).expect("writable");
+        assert!(baselines.list().expect("readable").0[0].baseline.undigested);
+        run(&args).expect("sound");
+        assert!(!baselines.list().expect("readable").0[0].baseline.undigested);
+        let broken = fs::read_to_string(&path).expect("written").replacen("\"seed\":", "\"seed\":-", 1);
+        fs::write(&path, &broken).expect("writable");
+        assert!(run(&args).expect_err("a negative seed").to_string().contains("seed"));
+        assert_eq!(fs::read_to_string(&path).expect("untouched"), broken);
+    }
+}
