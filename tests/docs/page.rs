@@ -21,7 +21,7 @@ pub(crate) struct Block<'a> {
     pub(crate) text: String,
 }
 
-/// The README and everything below `docs`.
+/// The README and everything below `docs`: pages, and files of YAML that are ready to be copied.
 pub(crate) fn pages() -> Vec<Page> {
     let mut paths = vec![PathBuf::from("README.md")];
     collect(Path::new("docs"), &mut paths);
@@ -40,7 +40,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
         let path = folder.join(entry.file_name());
         if entry.path().is_dir() {
             collect(&path, paths);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == "md" || extension == "yml") {
             paths.push(path);
         }
     }
@@ -49,6 +49,9 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
 impl Page {
     /// Its fenced blocks, in order.
     pub(crate) fn blocks(&self) -> Vec<Block<'_>> {
+        if self.is_yaml() {
+            return vec![Block { info: "yaml", line: 1, text: self.text.clone() }];
+        }
         let mut blocks = Vec::new();
         let mut open: Option<Block<'_>> = None;
         for (number, line) in self.text.lines().enumerate() {
@@ -65,8 +68,15 @@ impl Page {
         blocks
     }
 
+    fn is_yaml(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension == "yml")
+    }
+
     /// Its text without what stands in fences.
     pub(crate) fn prose(&self) -> String {
+        if self.is_yaml() {
+            return String::new();
+        }
         let mut fenced = false;
         let outside = |line: &&str| {
             let fence = line.trim_start().starts_with("```");

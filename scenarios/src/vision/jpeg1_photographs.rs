@@ -23,7 +23,7 @@ use crate::prelude::*;
 fn photographs(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Photographs(1_024), tiny = Photographs(256), large = Photographs(20_000))]
+    #[sweep(default = Photographs(1_024), tiny = Photographs(128), large = Photographs(20_000))]
     variant: Photographs,
     #[sweep(Storage::Files, Storage::Tar, Storage::Records, Storage::Memory)] storage: Storage,
     #[sweep(0, 2)] workers: usize,
@@ -91,9 +91,11 @@ fn pipeline(Photographs(elements): Photographs, storage: Storage) -> PipelineSpe
         Storage::Records => Access::Records,
         Storage::Memory => Access::Memory,
     };
+    // 64 decoded photographs are 37 MiB: the tiny variant has smaller batches.
+    let batch = (elements / 8).min(64);
     [DecodeResizedCrop, RandomFlip, Normalize, CastToFloat32]
         .into_iter()
-        .fold(PipelineSpec::new(DataSpec::photographs(elements), 64), PipelineSpec::map)
+        .fold(PipelineSpec::new(DataSpec::photographs(elements), batch), PipelineSpec::map)
         .access(access)
         .operators(Operators::Own)
 }
