@@ -106,7 +106,9 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
             xtask(bench, &[&words, &["--help"][..]].concat())
         }
         // It tells of a duel, which takes two programs.
-        ["cargo", "xtask", "report", "comment", "--duel", ..] => xtask(bench, &["report", "comment", "--help"]),
+        ["cargo", "xtask", "report", "comment", "--duel", ..] => {
+            xtask(bench, &["report", "comment", "--help"])
+        }
         // These write into the workspace, so their words alone are checked.
         ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
             xtask(bench, &[&words[2..], &["--help"]].concat())

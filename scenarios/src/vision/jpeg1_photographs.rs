@@ -92,7 +92,7 @@ fn pipeline(Photographs(elements): Photographs, storage: Storage) -> PipelineSpe
         Storage::Memory => Access::Memory,
     };
     // 64 decoded photographs are 37 MiB: the tiny variant has smaller batches.
-    let batch = (elements / 8).min(64);
+    let batch = (elements / 16).min(64);
     [DecodeResizedCrop, RandomFlip, Normalize, CastToFloat32]
         .into_iter()
         .fold(PipelineSpec::new(DataSpec::photographs(elements), batch), PipelineSpec::map)
