@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -11,7 +11,14 @@ use tempfile::TempDir;
 use crate::external::{Ran, bare_xtask, root, target};
 
 /// A downstream crate whose work an environment variable makes longer, once its author has built that in.
-struct Repository(TempDir);
+///
+/// The repositories of all tests are one package to cargo, and share what was built and measured: there is one at a time.
+struct Repository(
+    TempDir,
+    #[expect(dead_code, reason = "held until the test is over")] MutexGuard<'static, ()>,
+);
+
+static ONE: Mutex<()> = Mutex::new(());
 
 const MANIFEST: &str = r#"
 [package]
@@ -68,7 +75,8 @@ pub fn turns(asked: u64) -> u64 {
 impl Repository {
     /// One commit, of the plain work: the same one whenever it is made.
     fn new() -> Self {
-        let repository = Self(TempDir::new().unwrap());
+        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = Self(TempDir::new().unwrap(), alone);
         let runtime = root().join("runtime");
         repository.write("Cargo.toml", &MANIFEST.replace("RUNTIME", &runtime.display().to_string()));
         repository.write("src/lib.rs", PLAIN);
@@ -115,9 +123,7 @@ impl Repository {
 
     /// `cargo xtask`, in the repository.
     fn xtask(&self, line: &[&str], variables: &[(&str, &str)]) -> Ran {
-        // The repositories of all tests are one package to cargo: one builds at a time, and its files are the newest.
-        static BUILDS: Mutex<()> = Mutex::new(());
-        let _alone = BUILDS.lock().unwrap_or_else(PoisonError::into_inner);
+        // Cargo goes by the times of files: these are newer than what the test before has built.
         for file in ["src/lib.rs", "benches/work.rs"] {
             let text = fs::read_to_string(self.path().join(file)).unwrap();
             self.write(file, &text);

@@ -22,7 +22,8 @@ pub struct Accepted {
     pub metric: String,
     /// The id of the machine on which it did, or `any`.
     pub machine: String,
-    /// How much more a unit of work costs since, as a share: 0.08 is 8 % more. Below zero it costs less.
+    /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 % more. Below zero it
+    /// costs less.
     pub worse_by: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
     pub run: String,
@@ -54,7 +55,7 @@ impl Accepted {
                 return Err(format!("{case}: `because` says why the change is fine"));
             }
             if accepted.iter().filter(|other| other.key() == one.key()).count() > 1 {
-                return Err(format!("{case}: {} is accepted twice on {}", one.metric, one.machine));
+                return Err(format!("{case}: {} of run {} is accepted twice", one.metric, one.run));
             }
         }
         Ok(accepted)
@@ -69,9 +70,9 @@ impl Accepted {
         basic_toml::to_string(&file).map_err(|error| error.to_string())
     }
 
-    /// What may be accepted once: a metric of a case on a machine.
-    pub fn key(&self) -> [&str; 4] {
-        [&self.suite, &self.case, &self.metric, &self.machine]
+    /// What may be accepted once: what a run shows of a metric of a case on a machine.
+    pub fn key(&self) -> [&str; 5] {
+        [&self.suite, &self.case, &self.metric, &self.machine, &self.run]
     }
 
     /// Whether it is of this suite on this machine.
@@ -84,18 +85,21 @@ impl Accepted {
         self.run.as_str() > baseline.run.as_str()
     }
 
-    /// How much worse it made the metric, as a logarithm.
-    pub(super) fn shift(&self) -> f64 {
-        self.worse_by.ln_1p()
+    /// Those of a metric of a case.
+    fn of<'a>(all: &'a [Self], case: &CaseId, metric: &'a str) -> impl Iterator<Item = &'a Self> {
+        // Most often there are none, and the name of a case costs something.
+        let case = if all.is_empty() { String::new() } else { case.to_string() };
+        all.iter().filter(move |one| one.case == case && one.metric == metric)
     }
 
-    /// The one of a metric of a case.
-    pub(super) fn find<'a>(all: &'a [Self], case: &CaseId, metric: &str) -> Option<&'a Self> {
-        if all.is_empty() {
-            return None; // most often, and the name of a case costs something
-        }
-        let case = case.to_string();
-        all.iter().find(|one| one.case == case && one.metric == metric)
+    /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are none.
+    pub(super) fn shift(all: &[Self], case: &CaseId, metric: &str) -> Option<f64> {
+        Self::of(all, case, metric).map(|one| one.worse_by.ln_1p()).reduce(|one, other| one + other)
+    }
+
+    /// The last run that one of them names.
+    pub(super) fn last_run<'a>(all: &'a [Self], case: &CaseId, metric: &'a str) -> Option<&'a str> {
+        Self::of(all, case, metric).map(|one| one.run.as_str()).max()
     }
 }
 
@@ -136,7 +140,11 @@ mod tests {
         );
         assert!(wrong(|one| one.because = " ".into()).contains("`because` says why"));
         let twice = Accepted::write(&[one(), one()]).unwrap();
-        assert!(Accepted::read(&twice).unwrap_err().contains("wall_time is accepted twice on abc"));
+        assert!(
+            Accepted::read(&twice)
+                .unwrap_err()
+                .contains("wall_time of run 20260102-000000-000001 is accepted twice")
+        );
         let unknown = Accepted::write(&[one()]).unwrap() + "worse = 1\n";
         assert!(Accepted::read(&unknown).unwrap_err().contains("worse"));
     }

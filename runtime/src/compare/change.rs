@@ -47,24 +47,24 @@ pub enum Tendency {
 }
 
 /// A metric on both sides, and the judgement on it where it has one.
-pub(super) struct Weighed<'a> {
+pub(super) struct Weighed {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
     pub(super) values: Values,
     pub(super) doubts: Doubts,
     pub(super) judgement: Option<Judgement>,
-    /// What was accepted of it: the baseline's values have it added.
-    pub(super) accepted: Option<&'a Accepted>,
+    /// What was accepted of it, as a logarithm: the baseline's values have it added.
+    pub(super) accepted: Option<f64>,
 }
 
 /// Weighs a metric that has a value on at least one side. One that is for information is judged where the policy gates
 /// it: more is worse then, since it counts what costs something.
-pub(super) fn change<'a>(
+pub(super) fn change(
     sides: &Sides<'_>,
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
-    policy: &'a Policy,
-) -> Option<Weighed<'a>> {
+    policy: &Policy,
+) -> Option<Weighed> {
     let metric = after.or(before)?;
     let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
     baseline.or(candidate)?;
@@ -77,9 +77,9 @@ pub(super) fn change<'a>(
     let values = Values::of(sides, before, after, direction);
     let has_ratio = values.is_some();
     let mut values = values.unwrap_or_default();
-    let accepted = Accepted::find(&policy.accepted, &sides.after.id, &metric.name);
-    if let Some(accepted) = accepted {
-        values.sides[0].iter_mut().for_each(|value| *value += accepted.shift());
+    let accepted = Accepted::shift(&policy.accepted, &sides.after.id, &metric.name);
+    if let Some(shift) = accepted {
+        values.sides[0].iter_mut().for_each(|value| *value += shift);
     }
     let tolerance = Tolerance::new(policy, scenario, &values.past);
     let mut doubts = doubts(sides, &values, policy.detectable(scenario));

@@ -139,8 +139,8 @@ fn row(
         Some(why) => incomparable(why),
         None => {
             // How far figures wandered is known of the runs that have what was accepted.
-            let since = Accepted::find(&policy.accepted, &after.id, &after.headline);
-            let past = history.past(&after.id).map(|past| past.since(since.map(|one| one.run.as_str())));
+            let since = Accepted::last_run(&policy.accepted, &after.id, &after.headline);
+            let past = history.past(&after.id).map(|past| past.since(since));
             Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
         }
     }
@@ -208,7 +208,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let mut all: Vec<Weighed<'_>> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
+    let mut all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
     let judged = all.iter_mut().map(|weighed| (weighed.change.metric.as_str(), &mut weighed.judgement));
     let explained: Vec<String> = hold_against_cycles(judged).into_iter().map(str::to_owned).collect();
     for weighed in all.iter_mut().filter(|weighed| explained.contains(&weighed.change.metric)) {
@@ -216,13 +216,13 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         weighed.doubts.clock = true;
     }
 
-    let gated = |weighed: &&Weighed<'_>| {
+    let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;
         *metric == after.headline || policy.gates(&after.id.scenario, metric)
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
-    let own = |weighed: &Weighed<'_>| weighed.change.metric == after.headline;
-    let rank = |weighed: &Weighed<'_>| weighed.judgement.as_ref().map(Judgement::rank);
+    let own = |weighed: &Weighed| weighed.change.metric == after.headline;
+    let rank = |weighed: &Weighed| weighed.judgement.as_ref().map(Judgement::rank);
     let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
     let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
     let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
@@ -236,7 +236,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
         row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
-        row.accepted = accepted.map(|one| one.worse_by);
+        row.accepted = accepted.map(f64::exp_m1);
         row.marks.extend(accepted.map(|_| Mark::Accepted));
         row.marks.extend(values.by_cpu.then_some(Mark::ByCpuClock));
         row.marks.extend(values.undelayed.then_some(Mark::Undelayed));
@@ -255,7 +255,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
 }
 
 /// What would make an inconclusive case decidable.
-fn advice(weighed: &Weighed<'_>, revision: Option<&str>) -> String {
+fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
     let [before, after] = &weighed.values.sides;
     let first = if before.len().min(after.len()) < LEAST {
         format!("measure both sides with `--repeats {LEAST}` or more")

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use weighbridge::data::Direction;
 
 use super::{Job, Wrote};
+use crate::report::view::short;
 use crate::stop;
 
 pub(super) fn smaller(job: &Job<'_>) -> Result<Wrote> {
@@ -29,7 +30,7 @@ fn of(job: &Job<'_>, direction: Direction) -> Result<Wrote> {
                 "extra": format!("repeats: {}\nrun: {}", estimate.n, job.run.manifest.id),
             });
             if let Some((low, high)) = estimate.interval {
-                entry["range"] = json!(format!("± {}", (high - low) / 2.0));
+                entry["range"] = json!(format!("± {}", short((high - low) / 2.0)));
             }
             all.push(entry);
         }

@@ -224,22 +224,13 @@ fn suite(sheet: &mut Sheet, one: &Told<'_>) {
     changed.sort_by_key(order);
     if !changed.is_empty() {
         let rows: Vec<Vec<String>> = changed.iter().map(|row| cells(one, row)).collect();
-        sheet.add_rows(
-            &[
-                "case",
-                "verdict",
-                "metric",
-                "before>",
-                "now>",
-                "ratio>",
-                "95 % interval",
-                "detects>",
-                "course",
-            ],
-            &rows,
-        );
+        sheet.add_rows(&COLUMNS, &rows);
     }
 }
+
+/// What a comment's tables tell of a case.
+const COLUMNS: [&str; 9] =
+    ["case", "verdict", "metric", "before>", "now>", "ratio>", "95 % interval", "detects>", "course"];
 
 fn folded(sheet: &mut Sheet, one: &Told<'_>) {
     let comparison = one.comparison;
@@ -264,20 +255,7 @@ fn folded(sheet: &mut Sheet, one: &Told<'_>) {
         sheet.add(&format!("\n<details><summary>{suite}: {} other cases</summary>\n\n", others.len()));
         sheet.left -= CLOSING;
         let rows: Vec<Vec<String>> = others.iter().map(|row| cells(one, row)).collect();
-        sheet.add_rows(
-            &[
-                "case",
-                "verdict",
-                "metric",
-                "before>",
-                "now>",
-                "ratio>",
-                "95 % interval",
-                "detects>",
-                "course",
-            ],
-            &rows,
-        );
+        sheet.add_rows(&COLUMNS, &rows);
         sheet.left += CLOSING;
         sheet.add("\n</details>\n");
     }

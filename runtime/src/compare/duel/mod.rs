@@ -6,6 +6,8 @@
 mod pairs;
 mod sequence;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use self::pairs::{Condensed, condense};
@@ -24,8 +26,8 @@ use crate::stats;
 /// The rounds of one case, as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct CaseDuel {
-    /// What was accepted of the case's metrics: it is taken off the rounds.
-    accepted: Vec<Accepted>,
+    /// What was accepted of the case's metrics, as logarithms: it is taken off the rounds.
+    accepted: BTreeMap<String, f64>,
     work: [PerIteration; 2],
     blocks: Vec<Condensed>,
     repeats: [Vec<Repeat>; 2],
@@ -75,8 +77,10 @@ struct Series {
 impl CaseDuel {
     /// A duel of this case without a round yet.
     pub fn new(case: &CaseId, policy: &Policy) -> Self {
-        let case = case.to_string();
-        let accepted = policy.accepted.iter().filter(|one| one.case == case).cloned().collect();
+        let of = |one: &Accepted| {
+            Some((one.metric.clone(), Accepted::shift(&policy.accepted, case, &one.metric)?))
+        };
+        let accepted = policy.accepted.iter().filter_map(of).collect();
         Self { accepted, ..Self::default() }
     }
 
@@ -141,8 +145,7 @@ impl CaseDuel {
             row.metric.clone_from(&all[at].name);
             let clock = explained.contains(&all[at].name.as_str());
             row.rounds = Some(Rounds { clock, ..self.summary(&all[at]) });
-            row.accepted =
-                self.accepted.iter().find(|one| one.metric == all[at].name).map(|one| one.worse_by);
+            row.accepted = self.accepted.get(&all[at].name).map(|shift| shift.exp_m1());
             row.marks.extend(row.accepted.map(|_| Mark::Accepted));
             if let Some(judgement) = &judged[at] {
                 row.verdict = judgement.verdict.clone();
@@ -229,10 +232,9 @@ impl CaseDuel {
 
     fn series(&self) -> Vec<Series> {
         let mut all = if self.repeats[0].is_empty() { self.block_series() } else { self.repeat_series() };
-        for one in &self.accepted {
-            for series in all.iter_mut().filter(|series| series.name == one.metric) {
-                series.shifts.iter_mut().for_each(|shift| *shift -= one.shift());
-            }
+        for series in &mut all {
+            let shift = self.accepted.get(&series.name).copied().unwrap_or_default();
+            series.shifts.iter_mut().for_each(|of| *of -= shift);
         }
         all
     }

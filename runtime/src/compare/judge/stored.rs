@@ -379,6 +379,14 @@ fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
     // A baseline that was measured later has the change in it.
     let row = judge(1.10, &accepted(0.10, 0));
     assert_eq!((row.verdict, row.accepted), (Verdict::Regressed, None));
+    // Two changes add up, and a baseline from between them has the first one in it.
+    let mut both = accepted(0.10, 2);
+    both.accepted.push(Accepted { worse_by: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
+    assert_eq!(judge(1.10 * 1.2, &both).verdict, Verdict::Unchanged);
+    assert_eq!(judge(1.10, &both).verdict, Verdict::Improved);
+    both.accepted[0].run = run(0, vec![]).manifest.id.to_string();
+    assert_eq!(judge(1.2, &both).verdict, Verdict::Unchanged);
+    assert_eq!(judge(1.10 * 1.2, &both).verdict, Verdict::Regressed);
     // Of another metric nothing was accepted.
     let mut other = accepted(0.10, 2);
     other.accepted[0].metric = "minor_faults".into();

@@ -15,7 +15,7 @@ use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_de
 
 pub(crate) use coverage::{Cell, Coverage};
 pub(crate) use curve::Curve;
-pub(crate) use detail::{Detail, Room, clip};
+pub(crate) use detail::{Detail, Room, clip, short};
 pub(crate) use group::Group;
 pub(crate) use history::Series;
 pub(crate) use load::{Against, Material, last_duels, load};
