@@ -188,7 +188,11 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         case.seen.usage.cpu = std::time::Duration::from_millis(20);
     };
     passes(honest(), |case| short(case, 4_000_000));
-    fails(honest(), |case| short(case, 13_000_000), "unstopped", "3.0 times as long");
+    let twice = || super::fixture::Case { repeats: 2, ..honest() };
+    fails(twice(), |case| short(case, 13_000_000), "unstopped", "3.0 times as long");
+    // Milliseconds of one repeat alone are a caveat: whatever else the machine did in them is in the processor's time too.
+    let (_, fails_it, said) = found(honest(), |case| short(case, 13_000_000)).expect("a caveat");
+    assert!(!fails_it, "{said}");
     passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
