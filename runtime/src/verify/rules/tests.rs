@@ -193,6 +193,11 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     // Milliseconds of one repeat alone are a caveat: whatever else the machine did in them is in the processor's time too.
     let (_, fails_it, said) = found(honest(), |case| short(case, 13_000_000)).expect("a caveat");
     assert!(!fails_it, "{said}");
+    let longer = |case: &mut super::fixture::Case| {
+        short(case, 13_000_000);
+        epoch(case, 7); // 5.02 ms more than its 99 elements take
+    };
+    fails(honest(), longer, "unstopped", "5.0 ms of it are made where no clock runs");
     passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
