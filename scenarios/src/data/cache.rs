@@ -18,14 +18,14 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use weighbridge::{Dtype, Error, FieldKind, Result};
+use weighbridge::{Error, FieldKind, Result};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::Generator;
 use super::manifest::{FORMAT, FieldEntry, Manifest, hex};
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
-use super::{DataSet, DataSpec, Origin, layout, real};
+use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
 
 /// How much is generated at a time.
 const CHUNK: usize = 4 << 20;
@@ -161,10 +161,11 @@ impl Cache {
 fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<Manifest> {
     let Origin::Synthetic { seed } = spec.origin else { unreachable!("asked for synthetic data alone") };
     let mut entries = Vec::new();
+    let mut before = None;
     for (position, field) in spec.fields.iter().enumerate() {
-        let mut generator = Generator::new(field, position, seed)
+        let mut generator = Generator::new(field, position, seed, before)
             .map_err(|error| std::io::Error::other(error.to_string()))?;
-        let mut file = FieldFile::create(directory, &field.kind)?;
+        let mut file = FieldFile::create(directory, field)?;
         let row = file.row_bytes;
         let per_chunk = (CHUNK / row.max(1)).max(1);
         let mut left = spec.elements;
@@ -177,6 +178,7 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<Manifest> {
             left -= rows;
         }
         entries.push(file.finish()?);
+        before = Some(generator);
     }
     Ok(Manifest::new(spec.elements, entries))
 }
@@ -184,8 +186,8 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<Manifest> {
 /// Writes fields that were read from elsewhere.
 fn store(spec: &DataSpec, fields: &[Vec<u8>], directory: &Path) -> std::io::Result<Manifest> {
     let mut entries = Vec::new();
-    for (kind, bytes) in spec.kinds().zip(fields) {
-        let mut file = FieldFile::create(directory, kind)?;
+    for (field, bytes) in spec.fields.iter().zip(fields) {
+        let mut file = FieldFile::create(directory, field)?;
         file.write(bytes)?;
         entries.push(file.finish()?);
     }
@@ -212,7 +214,8 @@ struct FieldFile {
 }
 
 impl FieldFile {
-    fn create(directory: &Path, kind: &FieldKind) -> std::io::Result<Self> {
+    fn create(directory: &Path, field: &FieldSpec) -> std::io::Result<Self> {
+        let kind = &field.kind;
         let columns = kind.shape.last().copied().unwrap_or(1);
         Ok(Self {
             file: File::create_new(directory.join(layout::field_file(&kind.name)))?,
@@ -220,7 +223,7 @@ impl FieldFile {
             row_bytes: kind.shape.iter().product::<usize>() * kind.dtype.size(),
             bytes: 0,
             hash: Xxh3::new(),
-            statistics: (kind.dtype == Dtype::F32).then(|| Statistics::new(columns)),
+            statistics: field.is_normalised().then(|| Statistics::new(columns)),
         })
     }
 
@@ -252,7 +255,9 @@ impl FieldFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{FieldSpec, Values};
+    use weighbridge::Dtype;
+
+    use crate::data::Values;
 
     fn place() -> (tempfile::TempDir, Cache) {
         let place = tempfile::tempdir().unwrap();

@@ -1,13 +1,15 @@
 //! Synthetic numbers: one generator per field, so that a field is the same whatever stands beside it.
 //!
 //! The generator is PCG64 (`XSL RR 128/64`) with the data set's seed as its state and the field's position as its
-//! stream. A field is one unbroken stream over all its numbers, so a shorter data set is the beginning of a longer one.
+//! stream. A field is one unbroken stream over all its numbers, so a shorter data set is the beginning of a longer one. A state
+//! alone (`Values::Scaled`) is one stream over all its fields, as its definition wants.
 
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
+use super::normal_stream::NormalStream;
 use super::photograph::{Photographs, ROOM};
 use super::scene::{CHANNELS, Scene};
 use super::spec::{FieldSpec, Values};
@@ -23,10 +25,16 @@ pub(super) struct Generator {
     /// What draws pictures, where that is asked for.
     scene: Option<Scene>,
     photographs: Option<Photographs>,
+    /// The stream that goes on from field to field, and what its numbers are multiplied with.
+    scaled: Option<(NormalStream, f64)>,
 }
 
 impl Generator {
-    pub(super) fn new(field: &FieldSpec, position: usize, seed: u64) -> Result<Self> {
+    /// The generator of a field. `before` is the one of the field before, which a stream over all fields goes on from.
+    ///
+    /// # Errors
+    /// For numbers that a type cannot hold.
+    pub(super) fn new(field: &FieldSpec, position: usize, seed: u64, before: Option<Self>) -> Result<Self> {
         let (dtype, values) = (field.kind.dtype, field.values);
         let known = matches!(
             (dtype, values),
@@ -35,7 +43,7 @@ impl Generator {
             (dtype, values),
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
-                | (Dtype::F32, Values::Normal)
+                | (Dtype::F32, Values::Normal | Values::Scaled)
         ) || (dtype, values) == (Dtype::U8, Values::Scene)
             || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
@@ -52,6 +60,12 @@ impl Generator {
                 dtype.name()
             )));
         }
+        let scaled = (values == Values::Scaled).then(|| {
+            let stream = before.and_then(|before| before.scaled);
+            // The twister has seeds of 32 bits, and a state is asked for with one.
+            let stream = stream.map_or_else(|| NormalStream::new(seed as u32), |(stream, _)| stream);
+            (stream, field.kind.shape.iter().product::<usize>() as f64)
+        });
         Ok(Self {
             random: Pcg64::new(u128::from(seed), position as u128),
             left: 0,
@@ -60,6 +74,7 @@ impl Generator {
             values,
             scene,
             photographs: (values == Values::Photograph).then(|| Photographs::new(seed)),
+            scaled,
         })
     }
 
@@ -70,6 +85,12 @@ impl Generator {
         }
         if let Some(photographs) = &mut self.photographs {
             return photographs.fill(bytes);
+        }
+        if let Some((stream, scale)) = &mut self.scaled {
+            for number in bytes.as_chunks_mut().0 {
+                *number = ((*scale * stream.draw()) as f32).to_le_bytes();
+            }
+            return;
         }
         match (self.dtype, self.values) {
             (Dtype::U8, Values::Below(256)) => self.fill_bytes(bytes),
@@ -144,7 +165,7 @@ mod tests {
 
     fn bytes(field: &FieldSpec, seed: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
-        Generator::new(field, 0, seed).unwrap().fill(&mut bytes);
+        Generator::new(field, 0, seed, None).unwrap().fill(&mut bytes);
         bytes
     }
 
@@ -161,7 +182,7 @@ mod tests {
             let field = &spec.fields[0];
             let whole = bytes(field, 42, 400);
             let mut pieces = vec![0; 400];
-            let mut generator = Generator::new(field, 0, 42).unwrap();
+            let mut generator = Generator::new(field, 0, 42, None).unwrap();
             let size = field.kind.dtype.size();
             let (first, rest) = pieces.split_at_mut(3 * size);
             generator.fill(first);
@@ -185,10 +206,31 @@ mod tests {
     }
 
     #[test]
+    fn a_state_is_one_stream_over_its_tensors_each_with_its_own_scale() {
+        let spec = DataSpec::state([("a".into(), vec![3]), ("b".into(), vec![2, 2])], 0);
+        let first = Generator::new(&spec.fields[0], 0, 0, None).unwrap();
+        let mut made = [[0; 12].to_vec(), [0; 16].to_vec()];
+        let mut before = Some(first);
+        for (position, bytes) in made.iter_mut().enumerate() {
+            let mut generator = Generator::new(&spec.fields[position], position, 0, before.take()).unwrap();
+            generator.fill(bytes);
+            before = Some(generator);
+        }
+        let numbers: Vec<f32> =
+            made.concat().as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect();
+        let stream = [1.764_052_3, 0.400_157_2, 0.978_738, 2.240_893_2, 1.867_558];
+        let expected: Vec<f32> =
+            stream.iter().zip([3.0, 3.0, 3.0, 4.0, 4.0]).map(|(x, scale): (&f32, f32)| x * scale).collect();
+        for (found, expected) in numbers.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-5, "{numbers:?}");
+        }
+    }
+
+    #[test]
     fn a_distribution_that_a_type_cannot_hold_is_refused() {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::U8, shape: vec![] };
-        assert!(Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42).is_err());
+        assert!(Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42, None).is_err());
         let kind = FieldKind { dtype: Dtype::I32, ..kind };
-        assert!(Generator::new(&FieldSpec { kind, values: Values::Between(5, 5) }, 0, 42).is_err());
+        assert!(Generator::new(&FieldSpec { kind, values: Values::Between(5, 5) }, 0, 42, None).is_err());
     }
 }

@@ -15,6 +15,7 @@ mod criteo;
 mod generate;
 mod layout;
 mod manifest;
+mod normal_stream;
 pub mod photograph;
 mod real;
 mod real_sets;

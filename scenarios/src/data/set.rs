@@ -28,6 +28,7 @@ struct Field {
     row_bytes: usize,
     normalisation: Option<Normalisation>,
     path: PathBuf,
+    digest: String,
 }
 
 impl DataSet {
@@ -71,6 +72,11 @@ impl DataSet {
         &self.fields[field].path
     }
 
+    /// `xxh3-128` of what lies in a field's file, as 32 hexadecimal digits.
+    pub fn field_digest(&self, field: usize) -> &str {
+        &self.fields[field].digest
+    }
+
     /// Digest of everything in it: field kinds, count, contents, constants of `Normalize`.
     pub fn digest(&self) -> &str {
         &self.digest
@@ -92,14 +98,21 @@ impl DataSet {
         if manifest.elements != spec.elements || !kinds.eq(spec.kinds()) {
             return Err("the manifest describes other data".into());
         }
-        let fields = manifest.fields.into_iter().map(|entry| Field::map(directory, entry, manifest.elements));
+        let fields = manifest.fields.into_iter().zip(&spec.fields);
+        let fields =
+            fields.map(|(entry, field)| Field::map(directory, entry, manifest.elements, field.is_normalised()));
         let fields = fields.collect::<Result<_, _>>()?;
         Ok(Self { elements: manifest.elements, fields, digest: manifest.digest, _in_use: in_use })
     }
 }
 
 impl Field {
-    fn map(directory: &Path, entry: FieldEntry, elements: usize) -> Result<Self, String> {
+    fn map(
+        directory: &Path,
+        entry: FieldEntry,
+        elements: usize,
+        is_normalised: bool,
+    ) -> Result<Self, String> {
         let FieldEntry { kind, bytes, digest, normalisation } = entry;
         let path = directory.join(layout::field_file(&kind.name));
         let say = |what: String| format!("{}: {what}", path.display());
@@ -109,7 +122,7 @@ impl Field {
             return Err(say(format!("{length} bytes instead of {}", row_bytes * elements)));
         }
         let columns = kind.shape.last().copied().unwrap_or(1);
-        let wanted = (kind.dtype == weighbridge::Dtype::F32).then_some((columns, columns));
+        let wanted = is_normalised.then_some((columns, columns));
         if normalisation.as_ref().map(|constants| (constants.mean.len(), constants.scale.len())) != wanted {
             return Err(say("constants of Normalize for another shape".into()));
         }
@@ -125,6 +138,6 @@ impl Field {
         if hex(xxh3_128(&rows)) != digest {
             return Err(say("its content does not have the digest in the manifest".into()));
         }
-        Ok(Self { kind, rows, row_bytes, normalisation, path })
+        Ok(Self { kind, rows, row_bytes, normalisation, path, digest })
     }
 }

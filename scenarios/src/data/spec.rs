@@ -45,6 +45,9 @@ pub enum Values {
     Photograph,
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
+    /// Normal with the number of an element's numbers as its standard deviation, from one stream over all such fields in their
+    /// order, as [Orbax's benchmarks](https://orbax.readthedocs.io) make a state: drawn in `f64` and rounded to `f32`.
+    Scaled,
     /// Read from files.
     Read,
 }
@@ -70,6 +73,13 @@ pub enum Origin {
         /// Token ids of captions are below this.
         vocabulary: u32,
     },
+}
+
+impl FieldSpec {
+    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a state.
+    pub(super) fn is_normalised(&self) -> bool {
+        self.kind.dtype == Dtype::F32 && self.values != Values::Scaled
+    }
 }
 
 impl DataSpec {
@@ -100,6 +110,16 @@ impl DataSpec {
     pub fn normal(name: &str, elements: usize, shape: Vec<usize>) -> Self {
         let kind = FieldKind { name: name.into(), dtype: Dtype::F32, shape };
         Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Normal }])
+    }
+
+    /// The state of a model: one element, whose fields are tensors of `f32`, drawn as [`Values::Scaled`] says.
+    pub fn state(tensors: impl IntoIterator<Item = (String, Vec<usize>)>, seed: u32) -> Self {
+        let field = |(name, shape)| FieldSpec {
+            kind: FieldKind { name, dtype: Dtype::F32, shape },
+            values: Values::Scaled,
+        };
+        let fields = tensors.into_iter().map(field).collect();
+        Self { fields, elements: 1, origin: Origin::Synthetic { seed: seed.into() } }
     }
 
     /// Synthetic data of these fields.
@@ -163,6 +183,7 @@ impl DataSpec {
                 Values::Scene => "scene".into(),
                 Values::Photograph => "photograph".into(),
                 Values::Normal => "normal".into(),
+                Values::Scaled => "scaled".into(),
                 Values::Read => "read".into(),
             };
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))
