@@ -1,6 +1,7 @@
 //! The catalogue of weighbridge: what is asked of loaders, the data, the scenarios, and the systems that are measured.
 //!
-//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader), [`Learner`](contract::Learner)).
+//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader), [`Learner`](contract::Learner),
+//!   [`Checkpointer`](contract::Checkpointer)).
 //! - [`workload`]: what it is asked to do, as data ([`PipelineSpec`](workload::PipelineSpec)).
 //! - [`data`]: the rows, synthetic or real, the same bytes for every system.
 //! - [`adapters`]: the systems.
@@ -14,6 +15,7 @@ pub mod data;
 pub mod workload;
 
 pub mod augmentation;
+pub mod checkpoint;
 pub mod distribution;
 pub mod framework;
 pub mod io;

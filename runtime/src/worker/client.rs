@@ -67,7 +67,7 @@ impl Started {
 /// What a pipeline is opened with, beside what the contract asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// The name of the contract: `loader`.
+    /// The name of the contract: `loader`, `checkpointer`.
     pub contract: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
     pub converted: &'a str,
@@ -162,11 +162,7 @@ impl Worker {
             })?;
         }
         let exchange = Exchange::create(folder.join("exchange"))?;
-        let mut message = match serde_json::to_value(parts) {
-            Ok(Value::Object(parts)) => parts,
-            Ok(other) => return Err(Error::new(format!("the parts of `open` are no object: {other}"))),
-            Err(error) => return Err(Error::new(format!("the parts of `open` are no JSON: {error}"))),
-        };
+        let mut message = object("`open`", parts)?;
         add(&mut message, "contract", task.contract);
         let on = if task.on_device { self.place.platform() } else { Platform::Cpu };
         add(&mut message, "device", on.name());
@@ -313,6 +309,40 @@ impl Worker {
             Say::Restored(_) => Ok(()),
             other => Err(self.not(&other, "`restored`")),
         }
+    }
+
+    /// Asks for something that the contract of what is open has, by its name. `parts` become entries of the message. What it
+    /// answers is the contract's as well.
+    ///
+    /// # Errors
+    /// A skip if the worker declines; else what went wrong.
+    pub fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<Map<String, Value>> {
+        match self.ask_to(name, parts)? {
+            Say::Answer(answer) => Ok(answer),
+            other => Err(self.not(&other, "`answer`")),
+        }
+    }
+
+    /// As [`Worker::call`], for what is answered by content.
+    ///
+    /// # Errors
+    /// As [`Worker::call`].
+    pub fn call_for_batch(&mut self, name: &str, parts: &impl Serialize) -> Result<Kept> {
+        match self.ask_to(name, parts)? {
+            Say::Batch(batch) => self.read(&batch),
+            other => Err(self.not(&other, "`batch`")),
+        }
+    }
+
+    fn ask_to(&mut self, name: &str, parts: &impl Serialize) -> Result<Say> {
+        let mut message = object("a call", parts)?;
+        add(&mut message, "name", name);
+        self.ask(&format!("answering the call `{name}`"), &Ask::Call(message))
+    }
+
+    /// The ids of its processes: itself and what it has started.
+    pub fn processes(&self) -> Vec<u32> {
+        self.process.tree().processes()
     }
 
     /// Closes the pipeline, if one is open. How long that took by the worker's clock, where it says so.
@@ -576,6 +606,15 @@ fn size(folder: &Path) -> u64 {
 
 fn nothing_open() -> Error {
     Error::new("the worker has no open pipeline")
+}
+
+/// The parts of a message.
+fn object(of: &str, parts: &impl Serialize) -> Result<Map<String, Value>> {
+    match serde_json::to_value(parts) {
+        Ok(Value::Object(parts)) => Ok(parts),
+        Ok(other) => Err(Error::new(format!("the parts of {of} are no object: {other}"))),
+        Err(error) => Err(Error::new(format!("the parts of {of} are no JSON: {error}"))),
+    }
 }
 
 fn add(message: &mut Map<String, Value>, name: &str, value: &str) {

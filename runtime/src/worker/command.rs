@@ -35,6 +35,13 @@ impl Command {
         self
     }
 
+    /// So many threads for each numerical library, where a worker has one otherwise: for what is measured as it is by itself, on
+    /// the whole machine.
+    #[must_use]
+    pub fn threads(self, count: usize) -> Self {
+        THREADS.iter().fold(self, |command, name| command.env(name, count.to_string()))
+    }
+
     /// The same program with the arguments and the environment of a worker on the host, and without a socket: for what a
     /// worker's figures are held against.
     pub fn to_process(&self) -> process::Command {
@@ -47,25 +54,30 @@ impl Command {
         for name in HIDDEN {
             process.env_remove(name);
         }
-        process.args(&self.arguments).envs(VARIABLES.iter().chain(also).copied());
+        // One thread for each library: teams of threads that spin while they wait cost a small machine 40 times the time.
+        process.args(&self.arguments).envs(THREADS.iter().map(|name| (name, "1")));
+        process.envs(VARIABLES.iter().chain(also).copied());
         process.envs(self.variables.iter().map(|(name, value)| (name, value)));
         process
     }
 }
 
+/// How many threads numerical libraries have.
+const THREADS: &[&str] = &[
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+];
+
 /// What every worker finds in its environment, whatever the harness was started with.
 const VARIABLES: &[(&str, &str)] = &[
     ("WEIGHBRIDGE_WORKER", "1"),
-    // One thread for each library: teams of threads that spin while they wait cost a small machine 40 times the time.
-    ("OMP_NUM_THREADS", "1"),
-    ("OPENBLAS_NUM_THREADS", "1"),
-    ("MKL_NUM_THREADS", "1"),
-    ("BLIS_NUM_THREADS", "1"),
-    ("NUMEXPR_NUM_THREADS", "1"),
-    ("VECLIB_MAXIMUM_THREADS", "1"),
-    ("RAYON_NUM_THREADS", "1"),
-    ("TF_NUM_INTRAOP_THREADS", "1"),
-    ("TF_NUM_INTEROP_THREADS", "1"),
     // No network, no telemetry.
     ("HF_HUB_OFFLINE", "1"),
     ("HF_DATASETS_OFFLINE", "1"),

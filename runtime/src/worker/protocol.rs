@@ -30,6 +30,7 @@ pub(super) enum Ask {
     Usage {},
     Save {},
     Restore { state: String },
+    Call(Map<String, Value>),
     Close {},
 }
 
@@ -77,6 +78,7 @@ pub(super) enum Say {
     Used(Usage),
     Saved(Saved),
     Restored(Nothing),
+    Answer(Map<String, Value>),
     Closed(Closed),
 }
 
@@ -98,6 +100,7 @@ impl Say {
             Self::Used(_) => "used",
             Self::Saved(_) => "saved",
             Self::Restored(_) => "restored",
+            Self::Answer(_) => "answer",
             Self::Closed(_) => "closed",
         }
     }

@@ -41,7 +41,7 @@ class Worker:
         theirs.close()
         self.beats = 0
 
-    def tell(self, name: str, **message: Any) -> None:
+    def tell(self, name: str, /, **message: Any) -> None:
         body = json.dumps({name: message}).encode()
         self.end.sendall(struct.pack("<I", len(body)) + body)
 
@@ -53,7 +53,7 @@ class Worker:
                 return name, message
             self.beats += 1
 
-    def ask(self, name: str, **message: Any) -> tuple[str, dict[str, Any]]:
+    def ask(self, name: str, /, **message: Any) -> tuple[str, dict[str, Any]]:
         self.tell(name, **message)
         return self.hear()
 
@@ -67,7 +67,13 @@ class Worker:
         return got
 
     def open(
-        self, made: Made, place: Path, spec: dict[str, Any], device: str = "cpu", **more: Any
+        self,
+        made: Made,
+        place: Path,
+        spec: dict[str, Any],
+        device: str = "cpu",
+        contract: str = "loader",
+        **more: Any,
     ) -> tuple[str, dict[str, Any]]:
         self.exchange = place / "exchange"
         self.exchange.touch()
@@ -75,7 +81,7 @@ class Worker:
             (place / folder).mkdir(exist_ok=True)
         return self.ask(
             "open",
-            contract="loader",
+            contract=contract,
             exchange=str(self.exchange),
             scratch=str(place / "scratch"),
             converted=str(place / "converted"),

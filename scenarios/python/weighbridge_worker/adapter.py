@@ -1,4 +1,8 @@
-"""What one framework's file implements: it opens a pipeline, and iterates over its epochs as its users would."""
+"""What one framework's file implements: it opens a pipeline, and iterates over its epochs as its users would.
+
+`System` is what a file of any contract ends with; `Adapter` is that of a loader, and `checkpointer.Saver` that of a
+checkpointer.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from .data import Data
 from .device import HOST, Device
@@ -134,33 +138,27 @@ def nothing() -> None:
 
 
 @dataclass(frozen=True)
-class Adapter:
-    """One framework. Its file ends with `ADAPTER = Adapter(...)`."""
+class System:
+    """One framework: who it is, where it comes from, and what lives for as long as its worker."""
 
     framework: str
     """The exact name that the harness knows it by."""
     distribution: str
     """What the package is called where it is installed from: its version is looked up by it."""
     entry_point: str
-    """The dotted name of the framework's own loader, which the adapter really calls."""
-    open: Callable[[Pipeline, Data, Place], Loader]
-    start: Callable[[], None] = nothing
-    """Starts what all pipelines need beside the import, such as a cluster: part of what importing costs."""
-    own: str | None = None
-    """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
-    platforms: tuple[str, ...] = ("cpu",)
+    """The dotted name of what does the framework's work, which the adapter really calls."""
+    start: Callable[[], None] = field(default=nothing, kw_only=True)
+    """Starts what all cases need beside the import, such as a cluster: part of what importing costs."""
+    platforms: tuple[str, ...] = field(default=("cpu",), kw_only=True)
     """Where it can deliver, in the words of `--platform`."""
-    end: Callable[[], None] = nothing
-    """Lets go what was kept for all pipelines, before the worker ends."""
+    end: Callable[[], None] = field(default=nothing, kw_only=True)
+    """Lets go what was kept for all cases, before the worker ends."""
+
+    contract: ClassVar[str]
+    """What it opens, in the words of `open`."""
 
     def import_own(self) -> None:
-        """Imports its operators and their library with the framework: that is no part of opening a pipeline.
-
-        Where a library is not installed, a pipeline that asks for it finds that out.
-        """
-        if self.own is not None:
-            with suppress(ModuleNotFoundError):
-                importlib.import_module(f"weighbridge_worker.own.{self.own}")
+        """Imports what a case may need beside the framework: that is no part of opening one."""
 
     @property
     def version(self) -> str:
@@ -177,6 +175,23 @@ class Adapter:
             if file:
                 return str(file)
         return "built in"
+
+
+@dataclass(frozen=True)
+class Adapter(System):
+    """A loader. Its file ends with `ADAPTER = Adapter(...)`."""
+
+    open: Callable[[Pipeline, Data, Place], Loader]
+    own: str | None = None
+    """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
+
+    contract = "loader"
+
+    def import_own(self) -> None:
+        """Imports its operators and their library; where that is not installed, a pipeline that asks for it finds out."""
+        if self.own is not None:
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(f"weighbridge_worker.own.{self.own}")
 
 
 def resolve(dotted: str) -> tuple[Any, str]:
@@ -196,8 +211,8 @@ def resolve(dotted: str) -> tuple[Any, str]:
     raise ModuleNotFoundError(f"no module of `{dotted}` can be imported")
 
 
-def load(name: str) -> Adapter:
-    """The adapter of this name, or in this file."""
+def load(name: str) -> System:
+    """The adapter of this name (`grain`, `checkpointers.orbax`), or in this file."""
     if name.endswith(".py"):
         stem = "adapter_" + Path(name).stem
         spec = importlib.util.spec_from_file_location(stem, name)
@@ -206,9 +221,10 @@ def load(name: str) -> Adapter:
         sys.modules[stem] = module
         spec.loader.exec_module(module)
     else:
-        module = importlib.import_module(f"weighbridge_worker.adapters.{name}")
+        folder = "" if "." in name else "adapters."
+        module = importlib.import_module(f"weighbridge_worker.{folder}{name}")
     adapter = module.ADAPTER
-    assert isinstance(adapter, Adapter), f"{name} ends with an Adapter"
+    assert isinstance(adapter, System), f"{name} ends with an Adapter"
     return adapter
 
 

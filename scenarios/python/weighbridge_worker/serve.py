@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import PROTOCOL, loop
-from .adapter import Adapter, Declined, Loader, Place, load
+from . import PROTOCOL, checkpointer, loop
+from .adapter import Adapter, Declined, Loader, Place, System, load
 from .beat import Heart
 from .data import Data
 from .device import HOST
@@ -27,7 +27,7 @@ from .usage import Tree
 now = time.perf_counter_ns
 
 
-def hello(channel: Channel, heart: Heart, name: str) -> Adapter | None:
+def hello(channel: Channel, heart: Heart, name: str) -> System | None:
     """Imports the adapter and with it the framework, and says which one it is; or why it cannot be."""
     start = now()
     try:
@@ -147,6 +147,9 @@ class Case:
             said.append({"pass": one.number, "at": one.place, "first": one.first, "of": one.of, **batch})
         return said
 
+    def call(self, name: str, message: Message) -> tuple[str, Message]:
+        raise Broken(f"`{name}` is no call of the contract `loader`")
+
     def close(self) -> None:
         self.iterator = self.stepped = None
         if self.tree is not None:
@@ -158,12 +161,21 @@ class Case:
             self.exchange.close()
 
 
+def opened(adapter: System, message: Message) -> Case | checkpointer.Case:
+    """A case of the contract that the adapter has."""
+    if isinstance(adapter, Adapter):
+        return Case(adapter, message)
+    if isinstance(adapter, checkpointer.Saver):
+        return checkpointer.Case(adapter, message)
+    raise Broken(f"{adapter.framework} has a contract that nobody serves")
+
+
 class Server:
     """Answers what is asked until the harness goes."""
 
-    def __init__(self, channel: Channel, heart: Heart, adapter: Adapter) -> None:
+    def __init__(self, channel: Channel, heart: Heart, adapter: System) -> None:
         self.channel, self.heart, self.adapter = channel, heart, adapter
-        self.case: Case | None = None
+        self.case: Case | checkpointer.Case | None = None
 
     def serve(self) -> None:
         while (heard := self.channel.receive()) is not None:
@@ -184,15 +196,15 @@ class Server:
     def on_open(self, message: Message) -> tuple[str, Message]:
         if self.case is not None:
             raise Broken("a pipeline is open: one at a time")
-        if message.get("contract") != "loader":
-            raise Declined(f"the contract `{message.get('contract')}`: this worker has loaders")
+        if (contract := message.get("contract")) != self.adapter.contract:
+            raise Declined(f"the contract `{contract}`: {self.adapter.framework} is a {self.adapter.contract}")
         device = message.get("device", "cpu")
         if device not in self.adapter.platforms:
             raise Declined(
                 f"platform {device}: {self.adapter.framework} has no device path here, it delivers on the host"
             )
         with self.heart.beating("opening"):
-            self.case = Case(self.adapter, message)
+            self.case = opened(self.adapter, message)
         return "opened", self.case.opened
 
     def on_verify(self, message: Message) -> tuple[str, Message]:
@@ -260,6 +272,11 @@ class Server:
         case.iterator = case.loader.restore(base64.b64decode(message["state"], validate=True))
         return "restored", {}
 
+    def on_call(self, message: Message) -> tuple[str, Message]:
+        if self.case is None:
+            raise Broken("nothing is open")
+        return self.case.call(message["name"], message)
+
     def on_close(self, message: Message) -> tuple[str, Message]:
         case, self.case = self.case, None
         start = now()
@@ -271,7 +288,7 @@ class Server:
         return "closed", {"tear_down": took}
 
     def _open(self) -> Case:
-        if self.case is None:
+        if not isinstance(self.case, Case):
             raise Broken("no pipeline is open")
         return self.case
 

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub(crate) mod changed;
+mod checkpointer;
 mod deliver;
 mod learn;
 mod learner;
@@ -10,6 +11,7 @@ mod loader;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 
+pub use checkpointer::{Checkpointer, Checkpoints, Saving};
 pub use deliver::deliver;
 pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};

@@ -229,7 +229,9 @@ mod tests {
     #[test]
     fn a_distribution_that_a_type_cannot_hold_is_refused() {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::U8, shape: vec![] };
-        assert!(Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42, None).is_err());
+        assert!(
+            Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42, None).is_err()
+        );
         let kind = FieldKind { dtype: Dtype::I32, ..kind };
         assert!(Generator::new(&FieldSpec { kind, values: Values::Between(5, 5) }, 0, 42, None).is_err());
     }

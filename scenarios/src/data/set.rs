@@ -99,8 +99,8 @@ impl DataSet {
             return Err("the manifest describes other data".into());
         }
         let fields = manifest.fields.into_iter().zip(&spec.fields);
-        let fields =
-            fields.map(|(entry, field)| Field::map(directory, entry, manifest.elements, field.is_normalised()));
+        let fields = fields
+            .map(|(entry, field)| Field::map(directory, entry, manifest.elements, field.is_normalised()));
         let fields = fields.collect::<Result<_, _>>()?;
         Ok(Self { elements: manifest.elements, fields, digest: manifest.digest, _in_use: in_use })
     }

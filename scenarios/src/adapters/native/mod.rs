@@ -4,7 +4,7 @@
 //! delivered field, compiled from the pipeline's transforms, into buffers that are used again for the next batch, on the
 //! consumer's thread or on workers. They differ in how a chain runs over a batch, and on how many threads at once.
 //!
-//! Learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in several ways, in
+//! Checkpointers, which write states to files, are in `checkpoint`; learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in several ways, in
 //! `modes`.
 
 mod buffer;
@@ -13,6 +13,7 @@ mod burn_absent;
 #[cfg(feature = "burn")]
 mod burn_data;
 mod chain;
+mod checkpoint;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(not(feature = "cuda"))]
@@ -41,6 +42,7 @@ mod slowdown;
 pub use burn_absent::{BurnData, BurnLearner};
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
+pub use checkpoint::{ReferenceSharded, Safetensors};
 #[cfg(feature = "cuda")]
 pub use cuda::ReferenceCuda;
 #[cfg(not(feature = "cuda"))]

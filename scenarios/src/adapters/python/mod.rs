@@ -1,8 +1,9 @@
 //! Frameworks of Python, each in a process of its own: [`PEERS`] says which there are and where they are installed,
-//! `frameworks.rs` registers them, and `worker.rs` starts all of them alike. What is theirs alone is written in Python, in the
-//! package `weighbridge_worker`.
+//! `frameworks.rs` registers loaders, `checkpointers.rs` checkpointers, and `worker.rs` starts all of them alike. What is theirs
+//! alone is written in Python, in the package `weighbridge_worker`.
 
 mod by_hand;
+mod checkpointers;
 #[cfg(test)]
 pub(crate) mod fake;
 mod frameworks;
@@ -10,11 +11,13 @@ mod named;
 mod open;
 mod parts;
 mod peer;
+mod state;
 mod worker;
 
 pub use by_hand::{by_hand, script};
+pub use checkpointers::{Orbax, SafetensorsPython, TensorStore, TorchDcp, TorchSave};
 pub use frameworks::{
     Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
     NumPy, Ray, Spdl, TfData, Torch, WebDataset,
 };
-pub use peer::{Installed, PEERS, PYTHONS, Peer, State, find, home, requirements};
+pub use peer::{CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, State, find, home, requirements};

@@ -21,24 +21,31 @@ pub(super) struct Open<W: DerefMut<Target = Worker>> {
 
 impl<W: DerefMut<Target = Worker>> Open<W> {
     pub(super) fn new(worker: W) -> Result<Self> {
-        let opened = worker.opened()?.clone();
-        let said = opened.executed;
-        let executed = Executed {
-            transforms: said.transforms,
-            operators: said.operators,
-            library: said.library,
-            ran_on: said.ran_on,
-            synchronised: said.synchronised,
-            delivery: said.delivery,
-            workers: said.workers,
-        };
-        let hello = worker.hello();
-        let entry_point = format!(
-            "{} of {}, version {}, {}",
-            opened.entry_point, hello.module, hello.version, hello.language
-        );
-        Ok(Self { worker, executed, entry_point, order: opened.order, current: Current::default() })
+        let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
+        let order = worker.opened()?.order;
+        Ok(Self { worker, executed, entry_point, order, current: Current::default() })
     }
+}
+
+/// What really happens in the case that is open in a worker.
+pub(super) fn executed(worker: &Worker) -> Result<Executed> {
+    let said = worker.opened()?.executed.clone();
+    Ok(Executed {
+        transforms: said.transforms,
+        operators: said.operators,
+        library: said.library,
+        ran_on: said.ran_on,
+        synchronised: said.synchronised,
+        delivery: said.delivery,
+        workers: said.workers,
+    })
+}
+
+/// What does its work, where that comes from, and its version.
+pub(super) fn entry_point(worker: &Worker) -> Result<String> {
+    let hello = worker.hello();
+    let of = &worker.opened()?.entry_point;
+    Ok(format!("{of} of {}, version {}, {}", hello.module, hello.version, hello.language))
 }
 
 impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {

@@ -26,7 +26,15 @@ pub struct Peer {
     pub module: &'static str,
     /// What it needs that no Python package brings: names of Debian packages.
     pub system: &'static [&'static str],
+    /// What its worker opens, in the protocol's words: [`LOADER`] or [`CHECKPOINTER`].
+    pub contract: &'static str,
 }
+
+/// The contract of what feeds batches.
+pub const LOADER: &str = "loader";
+
+/// The contract of what saves states.
+pub const CHECKPOINTER: &str = "checkpointer";
 
 /// The Pythons that the requirement files hold for.
 pub const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
@@ -38,7 +46,17 @@ const fn peer(
     package: &'static str,
     module: &'static str,
 ) -> Peer {
-    Peer { name, short, environment: short, tier, package, module, system: &[] }
+    Peer { name, short, environment: short, tier, package, module, system: &[], contract: LOADER }
+}
+
+const fn saver(
+    name: &'static str,
+    short: &'static str,
+    environment: &'static str,
+    package: &'static str,
+    module: &'static str,
+) -> Peer {
+    Peer { environment, contract: CHECKPOINTER, ..peer(name, short, 1, package, module) }
 }
 
 /// Every peer, in the order of tiers.
@@ -64,6 +82,11 @@ pub const PEERS: &[Peer] = &[
     peer("LitData", "litdata", 3, "litdata", "litdata"),
     peer("Energon", "energon", 3, "megatron-energon", "megatron.energon"),
     peer("Deep Lake", "deeplake", 3, "deeplake", "deeplake"),
+    saver("Orbax", "orbax", "orbax", "orbax-checkpoint", "orbax.checkpoint"),
+    saver("TensorStore", "tensorstore", "orbax", "tensorstore", "tensorstore"),
+    saver("PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),
+    saver("torch.save", "torch_save", "torch", "torch", "torch"),
+    saver("safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
 ];
 
 /// The peer that is called so, by its exact or its short name.
@@ -167,6 +190,21 @@ impl Peer {
         requirements().join(format!("{}.txt", self.environment))
     }
 
+    /// Whether it lives in the environment of a peer of another package.
+    fn is_guest(&self) -> bool {
+        find(self.environment).is_some_and(|owner| owner.package != self.package)
+    }
+
+    /// The version of its package, as the environment's folder of packages names it: `<package>-<version>.dist-info`.
+    fn version_in(&self, home: &Path) -> Option<String> {
+        let begin = format!("{}-", self.package.replace('-', "_"));
+        let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+        let pythons = entries(self.folder(home).join("venv").join("lib"));
+        let packages = pythons.flat_map(|python| entries(python.path().join("site-packages")));
+        let mut names = packages.filter_map(|package| package.file_name().into_string().ok());
+        names.find_map(|name| Some(name.strip_prefix(&begin)?.strip_suffix(".dist-info")?.to_owned()))
+    }
+
     /// The command that installs it.
     pub fn remedy(&self) -> String {
         format!("{} peers install {}", weighbridge::tool(), self.short)
@@ -196,6 +234,16 @@ impl Peer {
                 State::Broken(format!("it is an installation of `{}`", installed.short))
             }
             Ok(_) if !self.python(home).exists() => State::Broken("its Python is gone".to_owned()),
+            // What is told there is the version of the peer that the environment is called after.
+            Ok(installed) if self.is_guest() => self.version_in(home).map_or_else(
+                || {
+                    State::Broken(format!(
+                        "`{}` is not in the environment of `{}`",
+                        self.package, self.environment
+                    ))
+                },
+                |version| State::Installed(Installed { version, ..installed }),
+            ),
             Ok(installed) => State::Installed(installed),
         }
     }
@@ -230,7 +278,8 @@ mod tests {
     fn every_environment_has_a_peer_of_its_own_and_its_requirement_files() {
         for peer in PEERS {
             let owner = find(peer.environment).expect(peer.environment);
-            assert_eq!((owner.environment, owner.package), (peer.environment, peer.package));
+            assert_eq!(owner.environment, peer.environment);
+            assert!(owner.package == peer.package || peer.contract == CHECKPOINTER, "{}", peer.name);
             let locked = fs::read_to_string(peer.requirement_file()).expect(peer.short);
             assert!(
                 locked.lines().any(|line| line.starts_with(&format!("{}==", peer.package))),
@@ -257,6 +306,30 @@ mod tests {
         assert_eq!(home(&all[2..]), Some("/h/.local/share/weighbridge/peers".into()));
         assert_eq!(home(&[("XDG_DATA_HOME", "relative"), all[2]]), home(&all[2..]));
         assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn a_peer_in_the_environment_of_another_package_has_a_version_of_its_own() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (home, guest) = (place.path(), find("tensorstore").expect("known"));
+        let owner = find("orbax").expect("known");
+        let python = guest.python(home);
+        fs::create_dir_all(python.parent().expect("it has one")).expect("made");
+        fs::write(&python, "").expect("written");
+        let installed = Installed::new(owner, "0.12.8".into(), "3.11.7".into(), b"");
+        let text = serde_json::to_string(&installed).expect("JSON");
+        fs::write(guest.installed_file(home), text).expect("written");
+        let why = guest.missing(home).expect("it is not there");
+        assert!(why.starts_with("`tensorstore` is not in the environment of `orbax`"), "{why}");
+        let packages = guest.folder(home).join("venv/lib/python3.11/site-packages");
+        for name in ["tensorstore-0.1.86.dist-info", "tensorstore", "orbax_checkpoint-0.12.8.dist-info"] {
+            fs::create_dir_all(packages.join(name)).expect("made");
+        }
+        let version = |peer: &Peer| match peer.state(home) {
+            State::Installed(installed) => installed.version,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((version(guest), version(owner)), ("0.1.86".to_owned(), "0.12.8".to_owned()));
     }
 
     #[test]

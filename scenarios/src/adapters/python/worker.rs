@@ -1,4 +1,4 @@
-//! A framework's worker: how it is started, and pipelines opened in it.
+//! A framework's worker: how it is started, and what is opened in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use weighbridge::{Availability, Error, ErrorKind, Result};
 use super::named::Named;
 use super::open::Open;
 use super::parts::Parts;
-use super::peer::{self, Peer, State};
-use crate::contract::Epochs;
+use super::peer::{self, CHECKPOINTER, LOADER, Peer, State};
+use super::state::{OpenState, StateParts};
+use crate::contract::{Checkpoints, Epochs, Saving};
 use crate::data::DataSet;
 use crate::workload::{Destination, PipelineSpec};
 
@@ -74,6 +75,20 @@ impl Framework {
         let worker = self.ready()?;
         open(worker, short, spec, &parts)?;
         Ok(Box::new(Open::new(worker)?))
+    }
+
+    /// Opens a state, and starts the worker if none is there.
+    pub(super) fn open_state(
+        &mut self,
+        saving: Saving,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Checkpoints + '_>> {
+        let parts = StateParts::of(saving, data);
+        let converted = format!("{}/{}", self.peer.short, data.digest());
+        let worker = self.ready()?;
+        let task = Task { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+        worker.open(task, &parts).map(drop)?;
+        Ok(Box::new(OpenState::new(worker)?))
     }
 
     /// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
@@ -150,7 +165,13 @@ fn command(peer: &Peer) -> Result<Command> {
                 Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
             })?),
         };
-    Ok(module(python, "weighbridge_worker").arg(peer.short))
+    let worker = module(python, "weighbridge_worker");
+    if peer.contract == CHECKPOINTER {
+        // Its figures are of the whole machine, as its users have it.
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        return Ok(worker.arg(format!("checkpointers.{}", peer.short)).threads(processors));
+    }
+    Ok(worker.arg(peer.short))
 }
 
 /// A module of the folder of the worker's package, under this Python, as every worker of a framework is run.
@@ -167,7 +188,7 @@ pub(super) fn module(python: PathBuf, module: &str) -> Command {
 fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) -> Result<()> {
     let converted = format!("{short}/{}", parts.digest());
     let on_device = spec.destination == Destination::Device;
-    let task = Task { contract: "loader", converted: &converted, epoch: Some(spec.expected()?), on_device };
+    let task = Task { contract: LOADER, converted: &converted, epoch: Some(spec.expected()?), on_device };
     worker.open(task, parts).map(drop)
 }
 

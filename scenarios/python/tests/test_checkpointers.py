@@ -1,0 +1,70 @@
+"""The contract `checkpointer`, over a real channel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .conftest import HOME, Made
+from .harness import Worker
+
+PLAIN = str(HOME / "tests" / "savers" / "plain.py")
+
+
+@pytest.fixture
+def state(tmp_path):
+    random = np.random.default_rng(3)
+    place = tmp_path / "data"
+    place.mkdir()
+    tensors = {"weight": random.normal(size=(1, 5, 7)), "bias": random.normal(size=(1, 5))}
+    return Made(place, {name: array.astype(np.float32) for name, array in tensors.items()})
+
+
+@pytest.fixture
+def worker():
+    started = Worker(PLAIN)
+    name, said = started.hear()
+    assert name == "hello", said
+    yield started
+    started.close()
+
+
+def opened(worker, state, place, saving="blocking"):
+    return worker.open(state, place, {}, contract="checkpointer", state={"saving": saving})
+
+
+def call(worker, what, **more):
+    return worker.ask("call", name=what, **more)
+
+
+def test_a_state_is_saved_loaded_handed_over_and_let_go(worker, state, tmp_path):
+    name, said = opened(worker, state, tmp_path)
+    assert name == "opened" and said["executed"]["transforms"] == [], said
+    directory = str(tmp_path / "saved")
+    assert call(worker, "save", directory=directory, durable=False) == ("answer", {})
+    assert call(worker, "wait") == ("answer", {})
+    assert call(worker, "load", directory=directory) == ("answer", {})
+    for position, (tensor, array) in enumerate(state.fields.items()):
+        name, batch = call(worker, "loaded", field=position)
+        assert name == "batch" and batch["elements"] == 1, batch
+        assert np.array_equal(worker.read(batch)[tensor], array)
+    assert call(worker, "release") == ("answer", {})
+    assert call(worker, "loaded", field=0)[0] == "failed"
+    assert worker.ask("close")[0] == "closed"
+
+
+def test_a_way_to_save_that_a_system_lacks_is_declined(worker, state, tmp_path):
+    name, said = opened(worker, state, tmp_path, saving="background")
+    assert name == "declined" and "saving background" in said["why"], said
+
+
+def test_another_contract_is_declined_by_name(worker, state, tmp_path):
+    name, said = worker.open(state, tmp_path, {})
+    assert name == "declined" and said["why"] == "the contract `loader`: Plain is a checkpointer", said
+
+
+def test_a_checkpoint_that_is_not_there_is_a_failure_and_the_case_closes(worker, state, tmp_path):
+    opened(worker, state, tmp_path)
+    name, said = call(worker, "load", directory=str(tmp_path / "nothing"))
+    assert name == "failed" and "FileNotFoundError" in said["detail"], said
+    assert worker.ask("close")[0] == "closed"

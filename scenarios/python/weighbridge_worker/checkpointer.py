@@ -1,0 +1,133 @@
+"""What one checkpointer's file implements: it saves a state and loads it, as its users would."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .adapter import Declined, Executed, Place, System
+from .data import Data
+from .exchange import Exchange
+from .pipeline import Array
+from .protocol import Broken, Message
+from .usage import Tree
+
+State = dict[str, Array]
+"""The tensors of a state by name, in memory of this process."""
+
+
+class Checkpoints(ABC):
+    """A state that is saved again and again, and loaded."""
+
+    @abstractmethod
+    def save(self, directory: Path, durable: bool) -> None:
+        """Saves the state in a directory that is not there. Returns when the caller may change the state.
+
+        `durable` says that the file system is flushed after `wait`: who has a way to write for that may take it.
+        """
+
+    def wait(self) -> None:  # noqa: B027 (who saves before `save` returns has nothing to wait for)
+        """Returns when what was saved is complete: a reader finds it."""
+
+    @abstractmethod
+    def load(self, directory: Path) -> None:
+        """Loads what lies in a directory into memory of one's own, and keeps it."""
+
+    @abstractmethod
+    def loaded(self, name: str) -> Array:
+        """A tensor of what was loaded last, as a numpy array."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Lets go what was loaded."""
+
+    def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
+        """Lets everything go."""
+
+
+@dataclass(frozen=True)
+class Saver(System):
+    """A checkpointer. Its file ends with `ADAPTER = Saver(...)`."""
+
+    open: Callable[[State, str, Place], Checkpoints]
+    """Takes the state, and how it is to be saved: `blocking` or `background`."""
+
+    contract = "checkpointer"
+
+
+class Case:
+    """An open checkpointer with its state."""
+
+    def __init__(self, saver: Saver, said: Message) -> None:
+        data = Data(said["data"])
+        if data.elements != 1:
+            raise Broken(f"a state is one element, and there are {data.elements}")
+        start = time.perf_counter_ns()
+        state = {name: array[0] for name, array in data.load().items()}
+        self.names = list(state)
+        self.exchange = Exchange(said["exchange"])
+        place = Place(Path(said["scratch"]), Path(said["converted"]))
+        try:
+            self.checkpoints = saver.open(state, said["state"]["saving"], place)
+        except BaseException:
+            self.exchange.close()
+            raise
+        set_up = time.perf_counter_ns() - start
+        executed = Executed(())
+        tree = Tree()
+        tree.look()
+        self.opened = {
+            "executed": {
+                "transforms": [],
+                "ran_on": executed.ran_on,
+                "synchronised": executed.synchronised,
+                "delivery": executed.delivery,
+                "workers": executed.workers,
+            },
+            "backend": "cpu",
+            "entry_point": saver.entry_point,
+            "order": executed.order,
+            "costs": {"convert": None, "set_up": set_up, "compile": None},
+            "processes": tree.processes,
+            "threads": tree.threads,
+        }
+        tree.close()
+
+    def call(self, name: str, message: Message) -> tuple[str, Message]:
+        match name:
+            case "save":
+                self.checkpoints.save(Path(message["directory"]), message["durable"])
+            case "wait":
+                self.checkpoints.wait()
+            case "load":
+                self.checkpoints.load(Path(message["directory"]))
+            case "loaded":
+                return "batch", self.loaded(self.names[message["field"]])
+            case "release":
+                self.checkpoints.release()
+            case _:
+                raise Broken(f"`{name}` is no call of the contract `checkpointer`")
+        return "answer", {}
+
+    def loaded(self, name: str) -> Message:
+        """Hands over a tensor that was loaded."""
+        array = np.asarray(self.checkpoints.loaded(name))
+        said, _ = self.exchange.put({name: array[np.newaxis]})
+        return said
+
+    def close(self) -> None:
+        try:
+            self.checkpoints.close()
+        finally:
+            self.exchange.close()
+
+
+def blocking_only(saving: str, why: str) -> None:
+    """Declines to save in the background."""
+    if saving != "blocking":
+        raise Declined(f"saving {saving}: {why}")

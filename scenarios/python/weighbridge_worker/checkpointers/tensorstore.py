@@ -1,0 +1,76 @@
+"""TensorStore alone: an array of zarr3 for each tensor, in one OCDBT database, as Orbax lays them out.
+
+All arrays are opened and written at once, and the futures waited for. A write has two: `copy` (the array may be
+changed) and `commit` (it is stored). In the background, `save` waits for the copies and `wait` for the commits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorstore as ts
+
+from ..adapter import Place
+from ..checkpointer import Checkpoints, Saver, State
+from ..pipeline import Array
+
+
+def spec(directory: Path, name: str) -> dict[str, Any]:
+    """Where an array lies."""
+    base = {"driver": "file", "path": f"{directory}/"}
+    return {"driver": "zarr3", "kvstore": {"driver": "ocdbt", "base": base, "path": f"{name}/"}}
+
+
+class TensorStore(Checkpoints):
+    """A database in the directory."""
+
+    def __init__(self, state: State, saving: str) -> None:
+        self.state, self.saving = state, saving
+        self.context = ts.Context()
+        self.held: dict[str, np.ndarray[Any, Any]] = {}
+        self.commits: list[Any] = []
+
+    def save(self, directory: Path, durable: bool) -> None:
+        opening = {
+            name: ts.open(
+                spec(directory, name),
+                create=True,
+                open=False,
+                dtype=array.dtype,
+                shape=array.shape,
+                context=self.context,
+            )
+            for name, array in self.state.items()
+        }
+        writes = [opening[name].result().write(array) for name, array in self.state.items()]
+        for write in writes:
+            write.copy.result()
+        self.commits = [write.commit for write in writes]
+        if self.saving == "blocking":
+            self.wait()
+
+    def wait(self) -> None:
+        for commit in self.commits:
+            commit.result()
+        self.commits = []
+
+    def load(self, directory: Path) -> None:
+        context = ts.Context()  # nothing is in its cache
+        opening = {name: ts.open(spec(directory, name), context=context) for name in self.state}
+        reading = {name: opened.result().read() for name, opened in opening.items()}
+        self.held = {name: read.result() for name, read in reading.items()}
+
+    def loaded(self, name: str) -> Array:
+        return self.held[name]
+
+    def release(self) -> None:
+        self.held = {}
+
+
+def open(state: State, saving: str, place: Place) -> TensorStore:
+    return TensorStore(state, saving)
+
+
+ADAPTER = Saver(framework="TensorStore", distribution="tensorstore", entry_point="tensorstore.open", open=open)

@@ -1,0 +1,47 @@
+"""torch.save: a dictionary of tensors in one file, as its tutorials write it.
+
+The file is one of pickle and storages in an uncompressed archive. Nothing is synced, and a process that is killed
+leaves half a file under the name of a whole one. `torch.load` reads tensors into memory of the process, unless it is
+told to map the file.
+
+Cannot: save in the background. There is no such call.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ..adapter import Place
+from ..checkpointer import Checkpoints, Saver, State, blocking_only
+from ..pipeline import Array
+
+
+class TorchSave(Checkpoints):
+    """A file in the directory."""
+
+    def __init__(self, state: State) -> None:
+        self.state = {name: torch.from_numpy(array) for name, array in state.items()}
+        self.held: dict[str, torch.Tensor] = {}
+
+    def save(self, directory: Path, durable: bool) -> None:
+        directory.mkdir()
+        torch.save(self.state, directory / "state.pt")
+
+    def load(self, directory: Path) -> None:
+        self.held = torch.load(directory / "state.pt", map_location="cpu", weights_only=True)
+
+    def loaded(self, name: str) -> Array:
+        return self.held[name].numpy()
+
+    def release(self) -> None:
+        self.held = {}
+
+
+def open(state: State, saving: str, place: Place) -> TorchSave:
+    blocking_only(saving, "`torch.save` returns when the file is written")
+    return TorchSave(state)
+
+
+ADAPTER = Saver(framework="torch.save", distribution="torch", entry_point="torch.save", open=open)

@@ -1,0 +1,57 @@
+//! Where the tensors of a state lie in its run of bytes, in memory and in files alike.
+
+use serde::{Deserialize, Serialize};
+use weighbridge::FieldKind;
+
+use crate::data::DataSet;
+
+/// Bytes of a page, and the least that a write past the page cache is aligned to.
+pub(super) const PAGE: usize = 4096;
+
+/// The tensors of a state, one after the other, each from the beginning of a page on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Layout {
+    pub(super) tensors: Vec<Tensor>,
+}
+
+/// A tensor and its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tensor {
+    pub(super) kind: FieldKind,
+    pub(super) offset: usize,
+    pub(super) bytes: usize,
+}
+
+impl Layout {
+    /// The layout of a state.
+    pub(super) fn of(data: &DataSet) -> Self {
+        let mut offset = 0;
+        let place = |kind: &FieldKind| {
+            let bytes = kind.shape.iter().product::<usize>() * kind.dtype.size();
+            let tensor = Tensor { kind: kind.clone(), offset, bytes };
+            offset = (offset + bytes).next_multiple_of(PAGE);
+            tensor
+        };
+        Self { tensors: data.kinds().map(place).collect() }
+    }
+
+    /// Bytes of all, with the gaps: a whole number of pages, and at least one.
+    pub(super) fn bytes(&self) -> usize {
+        let end = self.tensors.last().map_or(0, |last| last.offset + last.bytes);
+        end.next_multiple_of(PAGE).max(PAGE)
+    }
+
+    /// How another layout differs, in words; `None` where it does not.
+    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+        let (ours, theirs) = (self.tensors.len(), other.tensors.len());
+        if ours != theirs {
+            return Some(format!("it has {theirs} tensors, and the state has {ours}"));
+        }
+        let differs = |(ours, theirs): &(&Tensor, &Tensor)| ours != theirs;
+        let (ours, theirs) = self.tensors.iter().zip(&other.tensors).find(differs)?;
+        let told = |kind: &FieldKind| format!("`{}`, {} {:?}", kind.name, kind.dtype.name(), kind.shape);
+        Some(format!("it has {} where the state has {}", told(&theirs.kind), told(&ours.kind)))
+    }
+}

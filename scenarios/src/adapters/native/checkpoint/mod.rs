@@ -1,0 +1,11 @@
+//! Checkpointers written in Rust, in this process.
+
+mod layout;
+mod owned;
+mod pieces;
+mod reference_sharded;
+mod safetensors;
+mod shards;
+
+pub use reference_sharded::ReferenceSharded;
+pub use safetensors::Safetensors;

@@ -1,0 +1,248 @@
+//! `Reference (sharded)`: a file for each processor, digests in a manifest, and a name that is given last.
+//!
+//! ```text
+//! <directory>/manifest.json     the layout of the state, and every piece with its digest
+//!             shard-0.bin       runs of the state's bytes
+//! ```
+//!
+//! Everything is written under another name beside it, synced where it is to be durable, and renamed: a directory with its final
+//! name is whole, or its digests say that it is not.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use weighbridge::{Error, Kept, Result, adapter, skip};
+
+use super::layout::Layout;
+use super::owned::Owned;
+use super::pieces::Piece;
+use super::shards;
+use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
+use crate::data::DataSet;
+
+/// The checkpointer that others are verified against.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReferenceSharded;
+
+/// A file for each processor, digests in a manifest, and a name that is given last.
+#[adapter(name = "Reference (sharded)", tier = 0)]
+impl Checkpointer for ReferenceSharded {
+    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+        if saving == Saving::Background {
+            return Err(skip("it saves before it returns: nothing of it goes on in the background"));
+        }
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Box::new(Sharded { state: Owned::copy(data)?, threads, held: None }))
+    }
+}
+
+struct Sharded {
+    state: Owned,
+    threads: usize,
+    held: Option<Owned>,
+}
+
+/// `manifest.json`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    format: u32,
+    layout: Layout,
+    pieces: Vec<Piece>,
+}
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// The manifest's file name.
+const MANIFEST: &str = "manifest.json";
+
+impl Checkpoints for Sharded {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        let partial = partial(directory)?;
+        let saved = self.write(&partial, durable).and_then(|()| put(&partial, directory, durable));
+        if saved.is_err() {
+            let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
+        }
+        saved
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.held = None;
+        let broken = |what: String| Error::new(format!("the checkpoint {} {what}", directory.display()));
+        let manifest = directory.join(MANIFEST);
+        let text = fs::read(&manifest).map_err(|error| broken(format!("has no manifest: {error}")))?;
+        let manifest: Manifest = serde_json::from_slice(&text)
+            .map_err(|error| broken(format!("has a manifest that is damaged: {error}")))?;
+        if manifest.format != FORMAT {
+            return Err(broken(format!("is of format {}, and this reads {FORMAT}", manifest.format)));
+        }
+        let layout = self.state.layout();
+        if let Some(difference) = layout.difference(&manifest.layout) {
+            return Err(broken(format!("is of another state: {difference}")));
+        }
+        let mut room = Owned::room(layout.clone())?;
+        shards::read(directory, &manifest.pieces, room.bytes_mut()).map_err(broken)?;
+        self.held = Some(room);
+        Ok(())
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        let held = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
+        Ok(held.kept(field))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.held = None;
+        Ok(())
+    }
+
+    fn executed(&self) -> Executed {
+        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    }
+}
+
+impl Sharded {
+    /// Writes all files into a directory that is made for them.
+    fn write(&self, directory: &Path, durable: bool) -> Result<()> {
+        let failed = |what: &str, error: io::Error| failed(directory, what, &error);
+        fs::create_dir(directory).map_err(|error| failed("be made", error))?;
+        let pieces = shards::write(directory, self.state.bytes(), self.threads, durable)
+            .map_err(|error| failed("be written", error))?;
+        let manifest = Manifest { format: FORMAT, layout: Layout::clone(self.state.layout()), pieces };
+        let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
+        let mut file =
+            File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
+        file.write_all(&text).map_err(|error| failed("be written", error))?;
+        if durable {
+            file.sync_all().map_err(|error| failed("be synced", error))?;
+            sync(directory).map_err(|error| failed("be synced", error))?;
+        }
+        Ok(())
+    }
+}
+
+/// A name beside the checkpoint's that no other saver takes.
+fn partial(directory: &Path) -> Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = directory.file_name().ok_or_else(|| Error::new("a checkpoint is a directory with a name"))?;
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    Ok(directory.with_file_name(format!(".{}.partial-{process}-{number}", name.to_string_lossy())))
+}
+
+/// Gives a whole directory its name, which nothing has yet.
+fn put(partial: &Path, directory: &Path, durable: bool) -> Result<()> {
+    let failed = |what, error| failed(directory, what, &error);
+    // A directory that is there is replaced where it is empty, and refused where it is not.
+    fs::rename(partial, directory).map_err(|error| failed("be given its name", error))?;
+    if durable {
+        let above = directory.parent().unwrap_or(Path::new("."));
+        sync(above).map_err(|error| failed("be synced", error))?;
+    }
+    Ok(())
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+fn failed(directory: &Path, what: &str, error: &io::Error) -> Error {
+    Error::new(format!("the checkpoint {} could not {what}: {error}", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Cache;
+    use crate::workload::State;
+
+    /// A place, and a state in a checkpointer of so many threads.
+    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, Sharded) {
+        let place = tempfile::tempdir().unwrap();
+        let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
+        let sharded = Sharded { state: Owned::copy(&data).unwrap(), threads, held: None };
+        (place, data, sharded)
+    }
+
+    #[test]
+    fn what_was_saved_is_loaded_bit_by_bit_whether_durable_or_not() {
+        for threads in [1, 2, 3] {
+            let (place, data, mut sharded) = opened(threads);
+            for durable in [false, true] {
+                let directory = place.path().join(format!("saved-{durable}"));
+                sharded.save(&directory, durable).unwrap();
+                sharded.load(&directory).unwrap();
+                for field in 0..data.kinds().count() {
+                    let kept = sharded.loaded(field).unwrap();
+                    assert_eq!(kept.fields[0].bytes, data.rows(field, 0..1));
+                }
+            }
+            let left = fs::read_dir(place.path()).unwrap().count();
+            assert_eq!(left, 3, "the data, two checkpoints and nothing else");
+        }
+    }
+
+    /// What is done to a checkpoint, and what is said of it then.
+    type Damage<'a> = (&'a dyn Fn(&Path), &'a str);
+
+    #[test]
+    fn a_checkpoint_that_is_not_whole_is_refused_with_what_is_wrong() {
+        let flip = |path: &Path| {
+            let mut bytes = fs::read(path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(path, bytes).unwrap();
+        };
+        let damage: [Damage<'_>; 6] = [
+            (&|place| flip(&place.join("shard-1.bin")), "is damaged: "),
+            (&|place| fs::remove_file(place.join("shard-0.bin")).unwrap(), "has no `shard-0.bin`"),
+            (&|place| fs::remove_file(place.join(MANIFEST)).unwrap(), "has no manifest"),
+            (&|place| fs::write(place.join(MANIFEST), "{").unwrap(), "has a manifest that is damaged"),
+            (
+                &|place| {
+                    let file = File::options().write(true).open(place.join("shard-1.bin")).unwrap();
+                    file.set_len(4096).unwrap();
+                },
+                "has no `shard-1.bin` that can be read: ",
+            ),
+            (
+                &|place| {
+                    let [one, other, aside] =
+                        ["shard-0.bin", "shard-1.bin", "x"].map(|name| place.join(name));
+                    fs::rename(&one, &aside).unwrap();
+                    fs::rename(&other, &one).unwrap();
+                    fs::rename(&aside, &other).unwrap();
+                },
+                "is damaged: ",
+            ),
+        ];
+        for (damage, words) in damage {
+            let (place, _data, mut sharded) = opened(2);
+            let directory = place.path().join("saved");
+            sharded.save(&directory, false).unwrap();
+            damage(&directory);
+            let why = sharded.load(&directory).unwrap_err().to_string();
+            assert!(why.contains(words), "{why}");
+            assert!(sharded.loaded(0).is_err(), "nothing of it is handed out");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_state_is_refused_and_a_name_that_is_taken_as_well() {
+        let (place, _data, mut sharded) = opened(2);
+        let directory = place.path().join("saved");
+        sharded.save(&directory, false).unwrap();
+        let why = sharded.save(&directory, false).unwrap_err().to_string();
+        assert!(why.contains("could not be given its name"), "{why}");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2, "nothing is left behind");
+        let other = Arc::new(Cache::at(place.path().join("data")).open(&State::MB_16.data()).unwrap());
+        let mut other = Sharded { state: Owned::copy(&other).unwrap(), threads: 2, held: None };
+        let why = other.load(&directory).unwrap_err().to_string();
+        assert!(why.contains("is of another state: it has 21 tensors, and the state has 30"), "{why}");
+    }
+}

@@ -1,0 +1,96 @@
+//! `safetensors`: the crate of that name, as its documentation writes it. One file: a header of names, types and places, and the
+//! bytes of the tensors behind it.
+//!
+//! `serialize_to_file` writes the file and syncs nothing. The file is read whole into memory: its users mostly map it instead, and
+//! then have the file's pages, and no memory of their own.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype as Type, SafeTensors, serialize_to_file};
+use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip};
+
+use super::owned::Owned;
+use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
+use crate::data::DataSet;
+
+/// The crate `safetensors`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Safetensors;
+
+/// The crate of that name: one file, read into memory.
+#[adapter(name = "safetensors")]
+impl Checkpointer for Safetensors {
+    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+        if saving == Saving::Background {
+            return Err(skip("`serialize_to_file` returns when the file is written"));
+        }
+        Ok(Box::new(File { state: Owned::copy(data)?, held: None }))
+    }
+}
+
+struct File {
+    state: Owned,
+    held: Option<Vec<u8>>,
+}
+
+/// The file of a checkpoint.
+const FILE: &str = "model.safetensors";
+
+impl Checkpoints for File {
+    fn save(&mut self, directory: &Path, _durable: bool) -> Result<()> {
+        fs::create_dir(directory)?;
+        let state = &self.state;
+        let mut views = Vec::new();
+        for (field, tensor) in state.layout().tensors.iter().enumerate() {
+            let kind = &tensor.kind;
+            let view = TensorView::new(named(kind.dtype), kind.shape.clone(), state.tensor(field));
+            views.push((&kind.name, view.map_err(told)?));
+        }
+        serialize_to_file(views, None, &directory.join(FILE)).map_err(told)
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        let read = fs::read(directory.join(FILE))?;
+        SafeTensors::deserialize(&read).map_err(told)?;
+        self.held = Some(read);
+        Ok(())
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        let held = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
+        let tensors = SafeTensors::deserialize(held).map_err(told)?;
+        let kind = &self.state.layout().tensors[field].kind;
+        let tensor = tensors.tensor(&kind.name).map_err(told)?;
+        let dtype = Dtype::ALL.into_iter().find(|dtype| named(*dtype) == tensor.dtype());
+        let dtype =
+            dtype.ok_or_else(|| Error::new(format!("`{}` has the type {:?}", kind.name, tensor.dtype())))?;
+        let (name, shape, bytes) = (kind.name.clone(), tensor.shape().to_vec(), tensor.data().to_vec());
+        Ok(Kept { elements: 1, fields: vec![KeptField { name, dtype, shape, bytes }] })
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.held = None;
+        Ok(())
+    }
+
+    fn executed(&self) -> Executed {
+        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    }
+}
+
+fn named(dtype: Dtype) -> Type {
+    match dtype {
+        Dtype::U8 => Type::U8,
+        Dtype::I32 => Type::I32,
+        Dtype::I64 => Type::I64,
+        Dtype::F32 => Type::F32,
+        Dtype::F64 => Type::F64,
+    }
+}
+
+fn told(error: safetensors::SafeTensorError) -> Error {
+    Error::new(format!("safetensors: {error}"))
+}

@@ -1,0 +1,125 @@
+//! The files of a state: each written and read by a thread of its own, piece by piece, with a digest of each.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
+
+use super::pieces::{Piece, cut, digest};
+
+/// A piece, and its place in memory.
+type Placed<'a> = (&'a Piece, &'a mut [u8]);
+
+fn shard_file(shard: usize) -> String {
+    format!("shard-{shard}.bin")
+}
+
+/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order.
+pub(super) fn write(directory: &Path, bytes: &[u8], threads: usize, durable: bool) -> io::Result<Vec<Piece>> {
+    let written: Vec<io::Result<Vec<Piece>>> = thread::scope(|scope| {
+        let write = |pieces: Vec<Piece>| scope.spawn(|| write_shard(directory, pieces, bytes, durable));
+        let threads: Vec<_> = cut(bytes.len(), threads).into_iter().map(write).collect();
+        let end = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+        };
+        threads.into_iter().map(end).collect()
+    });
+    let mut pieces = Vec::new();
+    for shard in written {
+        pieces.extend(shard?);
+    }
+    Ok(pieces)
+}
+
+/// Writes one file, and gives its pieces with their digests.
+fn write_shard(
+    directory: &Path,
+    mut pieces: Vec<Piece>,
+    bytes: &[u8],
+    durable: bool,
+) -> io::Result<Vec<Piece>> {
+    let Some(first) = pieces.first() else { return Ok(pieces) };
+    let path = directory.join(shard_file(first.shard));
+    let length: usize = pieces.iter().map(|piece| piece.bytes).sum();
+    let file = create(&path, durable)?;
+    // Where room is taken beforehand, a full disk is told before anything is written. Not every file system can.
+    if posix_fallocate(&file, 0, length as i64) == Err(Errno::ENOSPC) {
+        return Err(Errno::ENOSPC.into());
+    }
+    for piece in &mut pieces {
+        let run = &bytes[piece.offset..][..piece.bytes];
+        piece.digest = digest(run);
+        file.write_all_at(run, piece.at)?;
+    }
+    if durable {
+        file.sync_all()?;
+    }
+    Ok(pieces)
+}
+
+/// A new file; past the page cache where it is to be durable and the file system can: what waits for the disk anyway need not be
+/// copied first.
+fn create(path: &Path, durable: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if durable {
+        let direct = options.clone().custom_flags(OFlag::O_DIRECT.bits()).open(path);
+        match direct {
+            Err(error) if error.raw_os_error() == Some(Errno::EINVAL as i32) => {
+                let _ = fs::remove_file(path); // some file systems make it and refuse then
+            }
+            other => return other,
+        }
+    }
+    options.open(path)
+}
+
+/// Reads all pieces to their places, on as many threads as there are files; what is wrong in words.
+pub(super) fn read(directory: &Path, pieces: &[Piece], room: &mut [u8]) -> Result<(), String> {
+    let mut rest = room;
+    let (mut shards, mut next): (Vec<Vec<Placed<'_>>>, usize) = (Vec::new(), 0);
+    for piece in pieces {
+        if piece.offset != next || piece.bytes > rest.len() {
+            return Err("has a manifest whose pieces are not those of its layout".to_owned());
+        }
+        let (place, after) = rest.split_at_mut(piece.bytes);
+        (rest, next) = (after, next + piece.bytes);
+        match shards.last_mut() {
+            Some(shard) if shard[0].0.shard == piece.shard => shard.push((piece, place)),
+            _ => shards.push(vec![(piece, place)]),
+        }
+    }
+    if !rest.is_empty() {
+        return Err("has a manifest whose pieces are not those of its layout".to_owned());
+    }
+    thread::scope(|scope| {
+        let read = |shard| scope.spawn(|| read_shard(directory, shard));
+        let threads: Vec<_> = shards.into_iter().map(read).collect();
+        let end = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err("could not be read: a thread panicked".to_owned()))
+        };
+        threads.into_iter().try_for_each(end)
+    })
+}
+
+fn read_shard(directory: &Path, pieces: Vec<Placed<'_>>) -> Result<(), String> {
+    let Some((first, _)) = pieces.first() else { return Ok(()) };
+    let name = shard_file(first.shard);
+    let told = |error: io::Error| format!("has no `{name}` that can be read: {error}");
+    let file = File::open(directory.join(&name)).map_err(told)?;
+    let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL); // advice
+    for (piece, place) in pieces {
+        file.read_exact_at(place, piece.at).map_err(told)?;
+        if digest(place) != piece.digest {
+            let (from, bytes) = (piece.at, piece.bytes);
+            return Err(format!(
+                "is damaged: {bytes} bytes of `{name}` from {from} on are not those that were saved"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! A state that is open in a worker, as the contract has it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::json;
+use weighbridge::worker::Worker;
+use weighbridge::{Error, FieldKind, Kept, Result};
+
+use super::open::{entry_point, executed};
+use crate::contract::{Checkpoints, Executed, Saving};
+use crate::data::DataSet;
+
+/// What `open` says of a state.
+#[derive(Debug, Serialize)]
+pub(super) struct StateParts {
+    data: Tensors,
+    state: How,
+}
+
+#[derive(Debug, Serialize)]
+struct Tensors {
+    elements: usize,
+    digest: String,
+    fields: Vec<TensorFile>,
+}
+
+#[derive(Debug, Serialize)]
+struct TensorFile {
+    #[serde(flatten)]
+    kind: FieldKind,
+    path: PathBuf,
+    // A state has no constants of `Normalize`.
+    mean: Option<f32>,
+    scale: Option<f32>,
+}
+
+#[derive(Debug, Serialize)]
+struct How {
+    saving: String,
+}
+
+impl StateParts {
+    pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
+        let file = |(field, kind): (usize, &FieldKind)| TensorFile {
+            kind: kind.clone(),
+            path: data.path(field).to_owned(),
+            mean: None,
+            scale: None,
+        };
+        let fields = data.kinds().enumerate().map(file).collect();
+        let data = Tensors { elements: data.elements(), digest: data.digest().to_owned(), fields };
+        Self { data, state: How { saving: saving.to_string() } }
+    }
+}
+
+/// A state in a worker, which is closed with this.
+pub(super) struct OpenState<'a> {
+    worker: &'a mut Worker,
+    executed: Executed,
+    entry_point: String,
+}
+
+impl<'a> OpenState<'a> {
+    pub(super) fn new(worker: &'a mut Worker) -> Result<Self> {
+        let (executed, entry_point) = (executed(worker)?, entry_point(worker)?);
+        Ok(Self { worker, executed, entry_point })
+    }
+
+    fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<()> {
+        self.worker.call(name, parts).map(drop)
+    }
+}
+
+impl Checkpoints for OpenState<'_> {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        self.call("save", &json!({ "directory": text(directory)?, "durable": durable }))
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.call("wait", &json!({}))
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.call("load", &json!({ "directory": text(directory)? }))
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.worker.call_for_batch("loaded", &json!({ "field": field }))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.call("release", &json!({}))
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.worker.processes()
+    }
+
+    fn executed(&self) -> Executed {
+        self.executed.clone()
+    }
+
+    fn entry_point(&self) -> Option<String> {
+        Some(self.entry_point.clone())
+    }
+}
+
+impl Drop for OpenState<'_> {
+    fn drop(&mut self) {
+        // What goes wrong here is met again when the next state is opened.
+        let _ = self.worker.close();
+    }
+}
+
+/// A path as JSON can say it.
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(format!("the directory {} is no UTF-8: a worker cannot be told of it", path.display()))
+    })
+}

@@ -1,0 +1,92 @@
+//! CKPT-1: a state saved, saved for good, and loaded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use super::medium::Medium;
+use super::proof::prove;
+use super::rounds::Rounds;
+use super::watched::Watched;
+use crate::contract::{Checkpointer, Saving};
+use crate::data::Cache;
+use crate::workload::State;
+
+/// A state of `f32` tensors in the shapes of Llama, saved to files and loaded from them.
+///
+/// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until its file system has
+/// been flushed as well and it would survive a power cut, `load` until the state is in memory of the process that is its own. The
+/// block `blocking` is what the caller of a save waits for, `waiting` what goes on in the background after it, `flush` the flush.
+/// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory.
+///
+/// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed: making the state,
+/// removing checkpoints, letting a loaded state go. The page cache is warm. The work report has no transforms; content is the
+/// digests of all tensors. After the rounds every repeat loads the last checkpoint that was measured and compares it with the
+/// state, tensor by tensor; then its files are overwritten where they lie, which may not change what was loaded, and which must
+/// change what is loaded next.
+#[scenario(id = "CKPT-1", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
+    needs = needs, describe = describe)]
+fn round_trip(
+    bencher: &mut Bencher,
+    checkpointer: &mut dyn Checkpointer,
+    #[sweep(
+        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+    )]
+    variant: State,
+    #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
+    operation: Operation,
+    #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
+    #[sweep(implied, Medium::Disk, Medium::Memory)] medium: Medium,
+) -> Result<()> {
+    let state = if bencher.is_smoke() { State::SMALL } else { variant };
+    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let place = medium.place(bencher, 3 * state.bytes())?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
+    super::report(bencher, &*checkpoints, &data);
+    bencher.bytes(state.bytes() as usize);
+    let watched = Watched::begin(checkpoints.processes());
+    let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
+    let saved = match operation {
+        Operation::Save => rounds.save(false)?,
+        Operation::DurableSave => rounds.save(true)?,
+        Operation::Load => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
+    };
+    if let Some(more) = watched.end().more_memory {
+        bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
+    }
+    saved.inventory.tell(bencher);
+    prove(bencher, &mut *checkpoints, &data, &saved.directory)
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Needs {
+    variant.needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &State, operation: &Operation, saving: &Saving, medium: &Medium) -> String {
+    format!("{operation} of {}, {saving}, on {medium}", variant.describe())
+}
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A save, until a reader finds it.
+    Save,
+    /// The same, until its file system was flushed.
+    DurableSave,
+    /// A load.
+    Load,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Save => "save",
+            Self::DurableSave => "durable save",
+            Self::Load => "load",
+        })
+    }
+}

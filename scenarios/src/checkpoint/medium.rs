@@ -1,0 +1,100 @@
+//! Where checkpoints are kept while they are measured.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use nix::sys::statfs::{TMPFS_MAGIC, statfs};
+use weighbridge::{Bencher, Error, Result, skip};
+
+/// What checkpoints are written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// The disk that the run's data directory is on.
+    Disk,
+    /// Memory, as a file system: nothing waits for a disk.
+    Memory,
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+        })
+    }
+}
+
+impl FromStr for Medium {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = [Self::Disk, Self::Memory].into_iter().find(|medium| medium.to_string() == text);
+        found.ok_or_else(|| format!("`{text}` is none of `disk`, `memory`"))
+    }
+}
+
+/// Where a system keeps files in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+impl Medium {
+    /// A directory there, with room for `bytes`. It is removed with what it holds when it is dropped.
+    ///
+    /// # Errors
+    /// A skip where there is no such medium, or not so much room on it.
+    pub(super) fn place(self, bencher: &Bencher, bytes: u64) -> Result<Place> {
+        let scratch = bencher.scratch()?;
+        let directory = match self {
+            Self::Disk if is_in_memory(&scratch)? => {
+                let what = "is in memory: `--data` or WEIGHBRIDGE_DATA names a directory on a disk";
+                return Err(skip(format!("the directory {} {what}", scratch.display())));
+            }
+            Self::Disk => scratch.join("checkpoints"),
+            Self::Memory => {
+                let shared = Path::new(SHARED_MEMORY);
+                if !is_in_memory(shared).unwrap_or(false) {
+                    return Err(skip(format!("there is no file system in memory at {SHARED_MEMORY}")));
+                }
+                shared.join(format!("weighbridge-checkpoints-{}", std::process::id()))
+            }
+        };
+        fs::create_dir_all(&directory)?;
+        let place = Place(directory);
+        let room = statfs(place.path()).map_err(|error| failed(place.path(), error))?;
+        let free = room.blocks_available() * room.block_size() as u64;
+        if free < bytes {
+            let (free, bytes) = (free / 1_000_000, bytes / 1_000_000);
+            return Err(skip(format!(
+                "{} has room for {free} MB, and {bytes} MB are needed at a time",
+                place.path().display()
+            )));
+        }
+        Ok(place)
+    }
+}
+
+/// A directory that goes with what it holds.
+#[derive(Debug)]
+pub(super) struct Place(PathBuf);
+
+impl Place {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // what stays is found and told by the parent
+    }
+}
+
+fn is_in_memory(directory: &Path) -> Result<bool> {
+    let found = statfs(directory).map_err(|error| failed(directory, error))?;
+    Ok(found.filesystem_type() == TMPFS_MAGIC)
+}
+
+fn failed(directory: &Path, error: nix::errno::Errno) -> Error {
+    Error::new(format!("the file system of {} cannot be looked at: {error}", directory.display()))
+}

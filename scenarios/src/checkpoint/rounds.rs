@@ -1,0 +1,192 @@
+//! Saves and loads, again and again: what is timed, and what is looked at between.
+
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use weighbridge::{Bencher, Error, Result};
+
+use super::inventory::Inventory;
+use super::spoil::spoil;
+use crate::contract::Checkpoints;
+
+/// An open state that is saved and loaded below a directory.
+pub(super) struct Rounds<'a> {
+    bencher: &'a Bencher,
+    checkpoints: RefCell<&'a mut dyn Checkpoints>,
+    place: &'a Path,
+    /// What went wrong first. A body cannot return it.
+    failed: RefCell<Option<Error>>,
+    number: Cell<u64>,
+    /// The least that a measured checkpoint had, in bytes.
+    least: Cell<u64>,
+    /// The last two that were saved.
+    last: RefCell<[Option<PathBuf>; 2]>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(bencher: &'a Bencher, checkpoints: &'a mut dyn Checkpoints, place: &'a Path) -> Self {
+        Self {
+            bencher,
+            checkpoints: RefCell::new(checkpoints),
+            place,
+            failed: RefCell::default(),
+            number: Cell::default(),
+            least: Cell::new(u64::MAX),
+            last: RefCell::default(),
+        }
+    }
+
+    /// Measures saves, each in a directory of its own: until a reader finds the checkpoint, and where it is to be `durable`, until
+    /// its file system is flushed. The block `blocking` is what the caller waits for.
+    ///
+    /// # Errors
+    /// What the system says; a checkpoint that is smaller than the last one by a tenth.
+    pub(super) fn save(self, durable: bool) -> Result<Saved> {
+        let file_system = File::open(self.place)?;
+        let body = |directory: PathBuf| {
+            let saved = self.try_to(|checkpoints| {
+                self.bencher.measure("blocking", || checkpoints.save(&directory, durable))?;
+                self.bencher.measure("waiting", || checkpoints.wait())?;
+                if durable {
+                    self.bencher.measure("flush", || flush(&file_system))?;
+                }
+                Ok(())
+            });
+            // Dropped outside the clock.
+            Round { rounds: &self, directory: saved.is_some().then_some(directory) }
+        };
+        self.bencher.batched(|| self.next()).at_once(1).iter(body);
+        self.end()
+    }
+
+    /// Measures loads of one checkpoint, which is saved first. What was loaded is let go before the next one.
+    /// `prepare` comes before each load and `look` after it, both outside the clock.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn load(
+        self,
+        prepare: &dyn Fn(&Path, &dyn Checkpoints) -> Result<()>,
+        look: &dyn Fn() -> Result<()>,
+    ) -> Result<Saved> {
+        for _ in 0..2 {
+            let directory = self.next();
+            let saved = self.try_to(|checkpoints| {
+                checkpoints.save(&directory, true)?;
+                checkpoints.wait()
+            });
+            if saved.is_some() {
+                self.keep(directory);
+            }
+        }
+        let file_system = File::open(self.place)?;
+        self.try_to(|_| flush(&file_system));
+        let last = self.last.borrow()[1].clone();
+        let setup = || {
+            if let Some(last) = &last {
+                self.try_to(|checkpoints| {
+                    checkpoints.release()?;
+                    prepare(last, checkpoints)
+                });
+            }
+        };
+        let body = |()| {
+            if let Some(last) = &last {
+                self.try_to(|checkpoints| checkpoints.load(last));
+            }
+            Looked(&self, look)
+        };
+        self.bencher.batched(setup).at_once(1).iter(body);
+        self.end()
+    }
+
+    /// Runs something unless something before it failed.
+    fn try_to<T>(&self, run: impl FnOnce(&mut dyn Checkpoints) -> Result<T>) -> Option<T> {
+        if self.failed.borrow().is_some() {
+            return None;
+        }
+        match run(&mut **self.checkpoints.borrow_mut()) {
+            Ok(done) => Some(done),
+            Err(error) => {
+                self.failed.borrow_mut().get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    /// A directory that is not there.
+    fn next(&self) -> PathBuf {
+        self.number.set(self.number.get() + 1);
+        self.place.join(format!("step-{}", self.number.get()))
+    }
+
+    /// Keeps a checkpoint that was saved, and removes the one before the one before it.
+    fn keep(&self, directory: PathBuf) {
+        self.try_to(|_| {
+            let bytes = Inventory::of(&directory)?.bytes;
+            self.least.set(self.least.get().min(bytes));
+            let [oldest, before] = std::mem::take(&mut *self.last.borrow_mut());
+            *self.last.borrow_mut() = [before, Some(directory)];
+            oldest.map_or(Ok(()), |oldest| fs::remove_dir_all(oldest).map_err(Error::from))
+        });
+    }
+
+    /// The last checkpoint, on its own: the files of the one before it are overwritten, so that none of them is in both.
+    fn end(self) -> Result<Saved> {
+        if let Some(error) = self.failed.into_inner() {
+            return Err(error);
+        }
+        let [before, last] = self.last.into_inner();
+        let last = last.ok_or_else(|| Error::new("no checkpoint was saved"))?;
+        if let Some(before) = before {
+            spoil(&Inventory::of(&before)?)?;
+            fs::remove_dir_all(before)?;
+        }
+        let inventory = Inventory::of(&last)?;
+        let least = self.least.get();
+        if (least as f64) < 0.9 * inventory.bytes as f64 {
+            let bytes = inventory.bytes;
+            return Err(Error::new(format!(
+                "a measured checkpoint had {least} bytes and the last one {bytes}: the others were not whole"
+            )));
+        }
+        Ok(Saved { directory: last, inventory })
+    }
+}
+
+/// A checkpoint that is left.
+pub(super) struct Saved {
+    pub(super) directory: PathBuf,
+    pub(super) inventory: Inventory,
+}
+
+/// A checkpoint that was just saved: what is looked at comes when it is dropped, outside the clock.
+struct Round<'r, 'a> {
+    rounds: &'r Rounds<'a>,
+    directory: Option<PathBuf>,
+}
+
+impl Drop for Round<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(directory) = self.directory.take() {
+            self.rounds.keep(directory);
+        }
+    }
+}
+
+/// A load that has just ended, likewise.
+struct Looked<'r, 'a>(&'r Rounds<'a>, &'r dyn Fn() -> Result<()>);
+
+impl Drop for Looked<'_, '_> {
+    fn drop(&mut self) {
+        self.0.try_to(|_| (self.1)());
+    }
+}
+
+/// Flushes a file system: what was written to it is on its device.
+fn flush(file_system: &File) -> Result<()> {
+    nix::unistd::syncfs(file_system.as_fd())
+        .map_err(|error| Error::new(format!("the file system could not be flushed: {error}")))
+}
