@@ -80,7 +80,7 @@ fn an_interpreter_that_is_named_is_asked_for_its_frameworks_and_nothing_else_is(
     for peer in weighbridge_scenarios::adapters::python::PEERS {
         let lacks = format!("--python {} has no {};", python.display(), peer.package);
         let found = listing.lines().find(|line| line.trim_start().starts_with(&format!("{}  ", peer.name)));
-        assert_eq!(found.is_some_and(|line| line.contains(&lacks)), peer.short != "torch", "{listing}");
+        assert_eq!(found.is_some_and(|line| line.contains(&lacks)), peer.package != "torch", "{listing}");
     }
     let ran = start(&["--list", "--python", "/nowhere/python"]);
     assert_eq!(ran.code, Some(2), "{}", ran.all());
