@@ -243,7 +243,9 @@ fn no_adapter_names_a_scenario() {
     for file in files(&root().join("scenarios/src/adapters"), "rs") {
         let text = fs::read_to_string(&file).unwrap();
         for (number, line) in code(&text) {
-            for id in ["CV-", "NLP-", "TAB-", "PC-", "IO-", "PR-", "AUG-", "DIST-", "MM-", "NNX-", "XFMR-"] {
+            for id in
+                ["CV-", "NLP-", "TAB-", "PC-", "IO-", "PR-", "AUG-", "DIST-", "MM-", "NNX-", "XFMR-", "CKPT-"]
+            {
                 assert!(!line.contains(&format!("\"{id}")), "{}:{}: {line}", file.display(), number + 1);
             }
         }

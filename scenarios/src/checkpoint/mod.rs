@@ -1,7 +1,7 @@
 //! Checkpoints: what it costs to save a state and to load it, and whether what was loaded is what was saved.
 
 mod ckpt1_round_trip;
-mod ckpt_cold;
+mod ckptcold_page_cache;
 mod inventory;
 mod medium;
 mod proof;
