@@ -68,3 +68,14 @@ def test_a_checkpoint_that_is_not_there_is_a_failure_and_the_case_closes(worker,
     name, said = call(worker, "load", directory=str(tmp_path / "nothing"))
     assert name == "failed" and "FileNotFoundError" in said["detail"], said
     assert worker.ask("close")[0] == "closed"
+
+
+@pytest.mark.parametrize("kind", ["processor", "memory", "interpreter"])
+def test_steps_go_on_beside_a_save_until_it_is_complete(worker, state, tmp_path, kind):
+    opened(worker, state, tmp_path)
+    directory = tmp_path / "saved"
+    name, said = call(worker, "steps", kind=kind, steps=4, directory=str(directory))
+    assert name == "answer" and len(said["idle"]) == 4 and len(said["during"]) >= 1, said
+    assert 0 < said["stall"] <= said["complete"] <= sum(said["during"]), said
+    assert said["during"][0] >= said["stall"] and directory.exists(), said
+    assert call(worker, "steps", kind="nothing", steps=1, directory=str(directory))[0] == "declined"

@@ -188,7 +188,7 @@ class Adapter(System):
     contract = "loader"
 
     def import_own(self) -> None:
-        """Imports its operators and their library; where that is not installed, a pipeline that asks for it finds out."""
+        """Imports its operators and their library: where that is missing, a pipeline that asks for it finds out."""
         if self.own is not None:
             with suppress(ModuleNotFoundError):
                 importlib.import_module(f"weighbridge_worker.own.{self.own}")

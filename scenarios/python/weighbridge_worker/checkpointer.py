@@ -15,6 +15,7 @@ from .data import Data
 from .exchange import Exchange
 from .pipeline import Array
 from .protocol import Broken, Message
+from .steps import beside
 from .usage import Tree
 
 State = dict[str, Array]
@@ -110,6 +111,11 @@ class Case:
                 return "batch", self.loaded(self.names[message["field"]])
             case "release":
                 self.checkpoints.release()
+            case "steps":
+                directory = Path(message["directory"])
+                save, wait = self.checkpoints.save, self.checkpoints.wait
+                said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait)
+                return "answer", said
             case _:
                 raise Broken(f"`{name}` is no call of the contract `checkpointer`")
         return "answer", {}

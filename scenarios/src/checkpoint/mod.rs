@@ -2,6 +2,7 @@
 
 mod ckpt1_round_trip;
 mod ckptcold_page_cache;
+mod ckptstep_training_steps;
 mod inventory;
 mod medium;
 mod proof;

@@ -186,7 +186,7 @@ impl Drop for Looked<'_, '_> {
 }
 
 /// Flushes a file system: what was written to it is on its device.
-fn flush(file_system: &File) -> Result<()> {
+pub(super) fn flush(file_system: &File) -> Result<()> {
     nix::unistd::syncfs(file_system.as_fd())
         .map_err(|error| Error::new(format!("the file system could not be flushed: {error}")))
 }

@@ -188,7 +188,7 @@ fn each_way_to_lie_is_told() {
 
 #[test]
 fn who_cannot_save_in_the_background_declines() {
-    let refused = ReferenceSharded.open(Saving::Background, &state()).map(drop).unwrap_err();
+    let refused = Safetensors.open(Saving::Background, &state()).map(drop).unwrap_err();
     assert!(refused.is_skip(), "{refused}");
 }
 

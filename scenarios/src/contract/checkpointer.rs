@@ -3,11 +3,13 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use weighbridge::{Kept, Result};
 
 use super::Executed;
 use crate::data::DataSet;
+use crate::workload::{StepKind, Stub};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
@@ -55,6 +57,40 @@ pub trait Checkpoints {
         Ok(())
     }
 
+    /// Whether what [`Checkpoints::save`] began is complete, so that [`Checkpoints::wait`] returns at once.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::save`].
+    fn is_complete(&mut self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Runs steps of a stub where the state is: first as many as `steps` says with nothing beside them, then on while the state
+    /// is saved in a directory, until that is complete.
+    ///
+    /// # Errors
+    /// A skip where there is no such stub. As [`Checkpoints::save`].
+    fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
+        let mut stub = Stub::new(kind)?;
+        let idle = (0..steps).map(|_| stub.time()).collect();
+        let begun = Instant::now();
+        self.save(directory, false)?;
+        let stall = begun.elapsed();
+        let mut during = Vec::new();
+        let mut last = Duration::ZERO; // the first step has the stall
+        loop {
+            stub.run();
+            let now = begun.elapsed();
+            during.push(now - last);
+            last = now;
+            if self.is_complete()? {
+                break;
+            }
+        }
+        self.wait()?;
+        Ok(StepTimes { idle, during, stall, complete: begun.elapsed() })
+    }
+
     /// Loads what lies in a directory into memory that is owned and was touched, and keeps it.
     ///
     /// # Errors
@@ -85,4 +121,17 @@ pub trait Checkpoints {
     fn entry_point(&self) -> Option<String> {
         None
     }
+}
+
+/// How long steps took, with nothing beside them and with a save.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepTimes {
+    /// Each step before the save.
+    pub idle: Vec<Duration>,
+    /// Each step from the request for the save on until it was complete. The first has the time in which the caller waited.
+    pub during: Vec<Duration>,
+    /// How long the caller waited before it could go on.
+    pub stall: Duration,
+    /// From the request for the save until it was complete.
+    pub complete: Duration,
 }

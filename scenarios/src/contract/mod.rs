@@ -11,7 +11,7 @@ mod loader;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 
-pub use checkpointer::{Checkpointer, Checkpoints, Saving};
+pub use checkpointer::{Checkpointer, Checkpoints, Saving, StepTimes};
 pub use deliver::deliver;
 pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) use self::light::light;
 
 use anyhow::Result;
-use weighbridge_scenarios::adapters::python::{self, PEERS, Peer};
+use weighbridge_scenarios::adapters::python::{self, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
 use crate::cli::{Peers, PeersAction, Which};
@@ -43,7 +43,12 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
             }
             check::run(&peers, scenario, "all", &home, place)
         }
-        PeersAction::Calibrate { which, rounds } => calibrate::run(&chosen(which)?, *rounds, &home()?, place),
+        PeersAction::Calibrate { which, rounds } => {
+            let mut peers = chosen(which)?;
+            // There is a loop by hand of what feeds batches alone.
+            peers.retain(|peer| !which.all || peer.contract == LOADER);
+            calibrate::run(&peers, *rounds, &home()?, place)
+        }
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
         PeersAction::Lock { names, upgrade } => {
             let named: Vec<String> = names.iter().filter(|name| *name != light::TOOLS).cloned().collect();
@@ -101,7 +106,7 @@ mod tests {
     #[test]
     fn two_peers_of_one_environment_are_installed_once() {
         let all = chosen(&Which { names: Vec::new(), all: true }).expect("all");
-        assert_eq!((all.len(), environments(&all).len()), (17, 16));
+        assert_eq!((all.len(), environments(&all).len()), (22, 17));
         let scan = python::find("datarax_scan").expect("known");
         assert_eq!(environments(&[scan]).iter().map(|peer| peer.short).collect::<Vec<_>>(), ["datarax"]);
     }

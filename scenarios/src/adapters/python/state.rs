@@ -1,15 +1,17 @@
 //! A state that is open in a worker, as the contract has it.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use weighbridge::worker::Worker;
-use weighbridge::{Error, FieldKind, Kept, Result};
+use weighbridge::{Error, ErrorKind, FieldKind, Kept, Result};
 
 use super::open::{entry_point, executed};
-use crate::contract::{Checkpoints, Executed, Saving};
+use crate::contract::{Checkpoints, Executed, Saving, StepTimes};
 use crate::data::DataSet;
+use crate::workload::StepKind;
 
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
@@ -38,6 +40,15 @@ struct TensorFile {
 #[derive(Debug, Serialize)]
 struct How {
     saving: String,
+}
+
+/// The answer to `steps`, in nanoseconds.
+#[derive(Debug, Deserialize)]
+struct SaidSteps {
+    idle: Vec<u64>,
+    during: Vec<u64>,
+    stall: u64,
+    complete: u64,
 }
 
 impl StateParts {
@@ -79,6 +90,32 @@ impl Checkpoints for OpenState<'_> {
 
     fn wait(&mut self) -> Result<()> {
         self.call("wait", &json!({}))
+    }
+
+    fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
+        let begun = Instant::now();
+        let parts = json!({ "kind": kind.to_string(), "steps": steps, "directory": text(directory)? });
+        let answer = self.worker.call("steps", &parts)?;
+        let passed = begun.elapsed();
+        let said: SaidSteps = serde_json::from_value(answer.into()).map_err(|error| {
+            Error::of(ErrorKind::Protocol, format!("the worker's answer to `steps` is none: {error}"))
+        })?;
+        let times = |nanoseconds: Vec<u64>| nanoseconds.into_iter().map(Duration::from_nanos).collect();
+        let [stall, complete] = [said.stall, said.complete].map(Duration::from_nanos);
+        let told = StepTimes { idle: times(said.idle), during: times(said.during), stall, complete };
+        let all: Duration = told.idle.iter().chain(&told.during).sum();
+        if all.max(complete) > passed
+            || stall > complete
+            || told.idle.len() != steps
+            || told.during.is_empty()
+        {
+            let what = format!(
+                "the worker claims {} steps in {all:?}, a stall of {stall:?} and a save of {complete:?}, but {passed:?} passed",
+                told.idle.len() + told.during.len()
+            );
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        Ok(told)
     }
 
     fn load(&mut self, directory: &Path) -> Result<()> {

@@ -41,6 +41,16 @@ impl Owned {
         Ok(owned)
     }
 
+    /// Another copy.
+    ///
+    /// # Errors
+    /// As [`Owned::room`].
+    pub(super) fn again(&self) -> Result<Self> {
+        let mut owned = Self::room(self.layout.clone())?;
+        owned.memory.copy_from_slice(&self.memory);
+        Ok(owned)
+    }
+
     pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }

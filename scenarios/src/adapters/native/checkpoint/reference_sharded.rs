@@ -13,10 +13,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Error, Kept, Result, adapter, skip};
+use weighbridge::{Error, Kept, Result, adapter};
 
 use super::layout::Layout;
 use super::owned::Owned;
@@ -33,17 +33,23 @@ pub struct ReferenceSharded;
 #[adapter(name = "Reference (sharded)", tier = 0)]
 impl Checkpointer for ReferenceSharded {
     fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
-        if saving == Saving::Background {
-            return Err(skip("it saves before it returns: nothing of it goes on in the background"));
-        }
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Box::new(Sharded { state: Owned::copy(data)?, threads, held: None }))
+        Ok(Box::new(Sharded {
+            state: Arc::new(Owned::copy(data)?),
+            saving,
+            threads,
+            under_way: None,
+            held: None,
+        }))
     }
 }
 
 struct Sharded {
-    state: Owned,
+    state: Arc<Owned>,
+    saving: Saving,
     threads: usize,
+    /// A save in the background.
+    under_way: Option<JoinHandle<Result<()>>>,
     held: Option<Owned>,
 }
 
@@ -64,12 +70,26 @@ const MANIFEST: &str = "manifest.json";
 
 impl Checkpoints for Sharded {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
-        let partial = partial(directory)?;
-        let saved = self.write(&partial, durable).and_then(|()| put(&partial, directory, durable));
-        if saved.is_err() {
-            let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
+        self.wait()?;
+        if self.saving == Saving::Blocking {
+            return save(&self.state, self.threads, directory, durable);
         }
-        saved
+        // What is written is a copy: the caller may change the state.
+        let (copy, threads) = (self.state.again()?, self.threads);
+        let directory = directory.to_owned();
+        self.under_way = Some(thread::spawn(move || save(&copy, threads, &directory, durable)));
+        Ok(())
+    }
+
+    fn is_complete(&mut self) -> Result<bool> {
+        Ok(self.under_way.as_ref().is_none_or(JoinHandle::is_finished))
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let Some(under_way) = self.under_way.take() else { return Ok(()) };
+        under_way
+            .join()
+            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")))
     }
 
     fn load(&mut self, directory: &Path) -> Result<()> {
@@ -107,24 +127,31 @@ impl Checkpoints for Sharded {
     }
 }
 
-impl Sharded {
-    /// Writes all files into a directory that is made for them.
-    fn write(&self, directory: &Path, durable: bool) -> Result<()> {
-        let failed = |what: &str, error: io::Error| failed(directory, what, &error);
-        fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-        let pieces = shards::write(directory, self.state.bytes(), self.threads, durable)
-            .map_err(|error| failed("be written", error))?;
-        let manifest = Manifest { format: FORMAT, layout: Layout::clone(self.state.layout()), pieces };
-        let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
-        let mut file =
-            File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
-        file.write_all(&text).map_err(|error| failed("be written", error))?;
-        if durable {
-            file.sync_all().map_err(|error| failed("be synced", error))?;
-            sync(directory).map_err(|error| failed("be synced", error))?;
-        }
-        Ok(())
+/// Saves a state: all of it under its name, or nothing.
+fn save(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+    let partial = partial(directory)?;
+    let saved = write(state, threads, &partial, durable).and_then(|()| put(&partial, directory, durable));
+    if saved.is_err() {
+        let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
     }
+    saved
+}
+
+/// Writes all files into a directory that is made for them.
+fn write(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+    let failed = |what: &str, error: io::Error| failed(directory, what, &error);
+    fs::create_dir(directory).map_err(|error| failed("be made", error))?;
+    let pieces = shards::write(directory, state.bytes(), threads, durable)
+        .map_err(|error| failed("be written", error))?;
+    let manifest = Manifest { format: FORMAT, layout: Layout::clone(state.layout()), pieces };
+    let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
+    let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
+    file.write_all(&text).map_err(|error| failed("be written", error))?;
+    if durable {
+        file.sync_all().map_err(|error| failed("be synced", error))?;
+        sync(directory).map_err(|error| failed("be synced", error))?;
+    }
+    Ok(())
 }
 
 /// A name beside the checkpoint's that no other saver takes.
@@ -165,8 +192,30 @@ mod tests {
     fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, Sharded) {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
-        let sharded = Sharded { state: Owned::copy(&data).unwrap(), threads, held: None };
+        let sharded = sharded_of(&data, threads);
         (place, data, sharded)
+    }
+
+    fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
+        let state = Arc::new(Owned::copy(data).unwrap());
+        Sharded { state, saving: Saving::Blocking, threads, under_way: None, held: None }
+    }
+
+    #[test]
+    fn a_save_in_the_background_is_of_the_state_as_it_was_and_its_failure_is_told_by_wait() {
+        let (place, data, mut sharded) = opened(2);
+        sharded.saving = Saving::Background;
+        let directory = place.path().join("saved");
+        sharded.save(&directory, false).unwrap();
+        // The caller goes on and changes the state.
+        Arc::get_mut(&mut sharded.state).expect("the save has a copy").bytes_mut().fill(7);
+        sharded.wait().unwrap();
+        assert!(sharded.is_complete().unwrap());
+        sharded.load(&directory).unwrap();
+        assert_eq!(sharded.loaded(0).unwrap().fields[0].bytes, data.rows(0, 0..1));
+        sharded.save(&directory, false).unwrap();
+        let why = sharded.wait().unwrap_err().to_string();
+        assert!(why.contains("could not be given its name"), "{why}");
     }
 
     #[test]
@@ -241,7 +290,7 @@ mod tests {
         assert!(why.contains("could not be given its name"), "{why}");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2, "nothing is left behind");
         let other = Arc::new(Cache::at(place.path().join("data")).open(&State::MB_16.data()).unwrap());
-        let mut other = Sharded { state: Owned::copy(&other).unwrap(), threads: 2, held: None };
+        let mut other = sharded_of(&other, 2);
         let why = other.load(&directory).unwrap_err().to_string();
         assert!(why.contains("is of another state: it has 21 tensors, and the state has 30"), "{why}");
     }
