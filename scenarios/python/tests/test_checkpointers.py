@@ -63,10 +63,11 @@ def test_another_contract_is_declined_by_name(worker, state, tmp_path):
     assert name == "declined" and said["why"] == "the contract `loader`: Plain is a checkpointer", said
 
 
-def test_a_checkpoint_that_is_not_there_is_a_failure_and_the_case_closes(worker, state, tmp_path):
+@pytest.mark.parametrize("directory, why", [("nothing", "FileNotFoundError"), ("odd", "a shard is missing")])
+def test_a_checkpoint_that_cannot_be_loaded_is_a_failure_and_the_case_closes(worker, state, tmp_path, directory, why):
     opened(worker, state, tmp_path)
-    name, said = call(worker, "load", directory=str(tmp_path / "nothing"))
-    assert name == "failed" and "FileNotFoundError" in said["detail"], said
+    name, said = call(worker, "load", directory=str(tmp_path / directory))
+    assert name == "failed" and why in said["detail"], said
     assert worker.ask("close")[0] == "closed"
 
 

@@ -187,9 +187,9 @@ class Server:
                 said, reply = answer(message)
             except Declined as why:
                 said, reply = "declined", {"why": str(why)}
-            except (Broken, ConnectionError):
+            except (Broken, ConnectionError, KeyboardInterrupt, SystemExit):
                 raise
-            except Exception:
+            except BaseException:  # what PyTorch's checkpoints raise is no `Exception`
                 said, reply = "failed", {"detail": traceback.format_exc()}
             self.channel.send(said, reply)
 

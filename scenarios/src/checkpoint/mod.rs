@@ -2,7 +2,9 @@
 
 mod ckpt1_round_trip;
 mod ckptcold_page_cache;
+mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
+mod crash;
 mod inventory;
 mod medium;
 mod proof;

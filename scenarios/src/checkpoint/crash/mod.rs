@@ -1,0 +1,9 @@
+//! What is left of a save that is broken off: its changes of files are recorded, and done again up to a point.
+
+mod log;
+mod recorder;
+mod tree;
+
+pub(super) use log::{Change, parse};
+pub(super) use recorder::Recorder;
+pub(super) use tree::{Survives, Tree};
