@@ -187,6 +187,19 @@ fn each_way_to_lie_is_told() {
 }
 
 #[test]
+fn what_the_caller_of_a_save_waits_for_is_told_apart_from_the_rest() {
+    let of = |operation| {
+        let regions = run(&mut ReferenceSharded, operation).unwrap().seen.regions;
+        let mut paths: Vec<String> = regions.into_iter().map(|region| region.path).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    };
+    assert_eq!(of("save"), ["blocking", "waiting"]);
+    assert_eq!(of("durable_save"), ["blocking", "flush", "waiting"]);
+}
+
+#[test]
 fn who_cannot_save_in_the_background_declines() {
     let refused = Safetensors.open(Saving::Background, &state()).map(drop).unwrap_err();
     assert!(refused.is_skip(), "{refused}");
