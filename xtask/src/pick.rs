@@ -16,7 +16,7 @@ pub(crate) struct Picked {
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
-/// suite.
+/// suite. Imported runs are among them where their suite is named.
 pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
     let listing = place.runs().list()?;
     let mut picked = Picked::default();
@@ -32,6 +32,8 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
     }
     match typed {
         None | Some("latest") => {
+            // What another tool has measured is meant where it is named.
+            runs.retain(|run| run.imported.is_none() || suite.is_some());
             for run in runs {
                 if picked.runs.iter().any(|newer| newer.suite == run.suite) {
                     continue;

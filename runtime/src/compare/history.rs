@@ -58,11 +58,12 @@ impl History {
         history
     }
 
-    /// Whether a run shows what noise is to this baseline: the same suite, profile and machine, and the same
-    /// environment variables. A run with another variable (one that slows the reference down, say) is an
+    /// Whether a run shows what noise is to this baseline: measured here, of the same suite, profile and machine, and with the
+    /// same environment variables. A run with another variable (one that slows the reference down, say) is an
     /// experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
-        run.suite == baseline.suite
+        run.imported.is_none()
+            && run.suite == baseline.suite
             && run.profile == baseline.profile
             && run.environment.machine == baseline.environment.machine
             && run.environment.variables == baseline.environment.variables

@@ -250,7 +250,9 @@ fn named_baseline(
 
 /// The last whole run of this suite under this profile; `None` where there is none that can be read.
 fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
-    let same = |manifest: &&RunManifest| manifest.suite == suite && manifest.profile == plan.profile;
+    let same = |manifest: &&RunManifest| {
+        manifest.suite == suite && manifest.profile == plan.profile && manifest.imported.is_none()
+    };
     let listed = runs.list().ok()?.runs;
     let last = listed.iter().filter(same).find(|manifest| manifest.status == RunStatus::Complete)?;
     runs.load(&last.id).ok()
@@ -316,6 +318,7 @@ fn begin(
         status: RunStatus::Running,
         resumed: false,
         undigested: false,
+        imported: None,
         environment,
         load_at_end: None,
     };

@@ -12,6 +12,7 @@ mod clock;
 mod derive;
 mod environment;
 mod estimate;
+mod imported;
 mod process;
 mod run;
 mod schema;
@@ -27,6 +28,7 @@ pub(crate) use check::{JournalEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
+pub use imported::{Imported, ImportedProcess};
 pub use process::{Blocks, Process};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]

@@ -304,13 +304,14 @@ impl Runs {
         Ok(listing)
     }
 
-    /// The newest run of a suite that came to its end.
+    /// The newest run of a suite that was measured here and came to its end.
     ///
     /// # Errors
     /// As [`Runs::list`].
     pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, Error> {
         let runs = self.list()?.runs;
-        Ok(runs.into_iter().find(|run| run.suite == suite && run.status == RunStatus::Complete))
+        let counts = |run: &RunManifest| run.status == RunStatus::Complete && run.imported.is_none();
+        Ok(runs.into_iter().find(|run| run.suite == suite && counts(run)))
     }
 
     /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures

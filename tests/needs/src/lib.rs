@@ -34,11 +34,23 @@ pub enum Need {
     Wandb,
     /// A Python that has `mlflow`, likewise.
     Mlflow,
+    /// The command `hyperfine`: what it exports is imported.
+    Hyperfine,
+    /// A Python that has `pytest_benchmark`, likewise.
+    PytestBenchmark,
+    /// The command `cargo-bench-history`: it reads what is exported for it.
+    CargoBenchHistory,
+    /// A Python that has `calibrax`, likewise.
+    Calibrax,
+    /// The command `otava`: our change points are held against its.
+    Otava,
+    /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
+    JunitXsd,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 15] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -48,6 +60,12 @@ impl Need {
         Self::Tensorboard,
         Self::Wandb,
         Self::Mlflow,
+        Self::Hyperfine,
+        Self::PytestBenchmark,
+        Self::CargoBenchHistory,
+        Self::Calibrax,
+        Self::Otava,
+        Self::JunitXsd,
     ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
@@ -62,6 +80,12 @@ impl Need {
             Self::Tensorboard => "tensorboard",
             Self::Wandb => "wandb",
             Self::Mlflow => "mlflow",
+            Self::Hyperfine => "hyperfine",
+            Self::PytestBenchmark => "pytest_benchmark",
+            Self::CargoBenchHistory => "cargo-bench-history",
+            Self::Calibrax => "calibrax",
+            Self::Otava => "otava",
+            Self::JunitXsd => "junit-xsd",
         }
     }
 
@@ -76,6 +100,12 @@ impl Need {
             Self::Tensorboard => "no Python here has `tensorboard`",
             Self::Wandb => "no Python here has `wandb`",
             Self::Mlflow => "no Python here has `mlflow`",
+            Self::Hyperfine => "there is no `hyperfine`",
+            Self::PytestBenchmark => "no Python here has `pytest_benchmark`",
+            Self::CargoBenchHistory => "there is no `cargo-bench-history`",
+            Self::Calibrax => "no Python here has `calibrax`",
+            Self::Otava => "there is no `otava`",
+            Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
         }
     }
 }

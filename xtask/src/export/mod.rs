@@ -17,7 +17,7 @@ mod tracker;
 #[cfg(test)]
 mod readers;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Component, Path, PathBuf};
 

@@ -42,7 +42,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
     case
 }
 
-pub(super) fn args(format: &str, out: Option<&Path>) -> Export {
+pub(crate) fn args(format: &str, out: Option<&Path>) -> Export {
     Export {
         format: format.into(),
         run: None,
