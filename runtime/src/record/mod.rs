@@ -26,6 +26,8 @@ pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
 pub(crate) use check::{JournalEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
+#[cfg(test)]
+pub(crate) use environment::is_kept;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
 pub use imported::{Imported, ImportedProcess};

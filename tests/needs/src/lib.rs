@@ -142,7 +142,9 @@ pub fn chromium() -> Option<&'static str> {
 #[track_caller]
 #[must_use]
 pub fn command(need: Need) -> bool {
-    succeeds(Command::new(need.name()).arg("--version")) || skipped(need)
+    // Not every command has a version to tell.
+    let answers = |flag| succeeds(Command::new(need.name()).arg(flag));
+    ["--version", "--help"].iter().any(answers) || skipped(need)
 }
 
 /// The variable that names the Python with the modules that tests read exports with.
@@ -159,6 +161,22 @@ pub fn python_with(need: Need) -> Option<String> {
         skipped(need);
     }
     there.then_some(python)
+}
+
+/// The variable that names the schema of `JUnit` files that Jenkins takes, `junit-10.xsd`: it is not ours to hand on.
+pub const JUNIT_XSD: &str = "WEIGHBRIDGE_JUNIT_XSD";
+
+/// The schema that [`JUNIT_XSD`] names, where `xmllint` is there to hold a file against it. `None` if one of the two is not: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn junit_xsd() -> Option<String> {
+    let schema = std::env::var(JUNIT_XSD).ok().filter(|schema| !schema.is_empty());
+    let there = schema.is_some() && succeeds(Command::new("xmllint").arg("--version"));
+    if !there {
+        skipped(Need::JunitXsd);
+    }
+    schema.filter(|_| there)
 }
 
 /// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the
