@@ -76,7 +76,7 @@ fn exported(home: &Home, format: &str) -> String {
 }
 
 fn is_several(format: &str) -> bool {
-    ["criterion", "tensorboard", "wandb", "mlflow"].contains(&format)
+    ["criterion", "tensorboard", "wandb", "mlflow", "calibrax"].contains(&format)
 }
 
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use weighbridge::data::{CaseId, Direction, ImportedProcess, Unit};
 
-use super::{Benchmark, Found, Import, case, json, nanoseconds};
+use super::{Benchmark, FileContent, Import, case, json, nanoseconds};
 
 /// The file that names a benchmark, beside its samples.
 const NAME: &str = "benchmark.json";
@@ -19,7 +19,7 @@ const ESTIMATES: &str = "estimates.json";
 const DEEPEST: usize = 6;
 
 #[derive(Deserialize)]
-struct Named {
+struct CriterionName {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
@@ -27,7 +27,7 @@ struct Named {
 }
 
 #[derive(Deserialize)]
-struct Samples {
+struct CriterionSamples {
     /// Iterations of each sample.
     iters: Vec<f64>,
     /// Nanoseconds of each sample.
@@ -35,20 +35,20 @@ struct Samples {
 }
 
 #[derive(Deserialize)]
-struct Estimates {
-    mean: Estimated,
-    median: Estimated,
-    slope: Option<Estimated>,
+struct CriterionEstimates {
+    mean: PointEstimate,
+    median: PointEstimate,
+    slope: Option<PointEstimate>,
 }
 
 /// Nanoseconds of one iteration.
 #[derive(Deserialize)]
-struct Estimated {
+struct PointEstimate {
     point_estimate: f64,
 }
 
-pub(super) fn read(path: &Path, args: &Import) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn read(path: &Path, args: &Import) -> Result<FileContent> {
+    let mut found = FileContent::default();
     if !path.is_dir() {
         found.benchmarks.push(benchmark(path)?);
         return Ok(found);
@@ -90,12 +90,12 @@ fn collect(folder: &Path, saved: &str, deep: usize, found: &mut Vec<PathBuf>) ->
 
 fn benchmark(file: &Path) -> Result<Benchmark> {
     let named = file.with_file_name(NAME);
-    let named: Named = json(&named, "benchmark of criterion")
+    let named: CriterionName = json(&named, "benchmark of criterion")
         .with_context(|| format!("the name of a benchmark lies in `{NAME}` beside it"))?;
     let id = id(&named)?;
     match file.file_name().and_then(|name| name.to_str()) {
         Some(SAMPLES) => {
-            let samples: Samples = json(file, "list of criterion's samples")?;
+            let samples: CriterionSamples = json(file, "list of criterion's samples")?;
             Ok(Benchmark {
                 id,
                 headline: None,
@@ -110,8 +110,8 @@ fn benchmark(file: &Path) -> Result<Benchmark> {
     }
 }
 
-fn id(named: &Named) -> Result<CaseId> {
-    let Named { group_id, function_id, value_str, .. } = named;
+fn id(named: &CriterionName) -> Result<CaseId> {
+    let CriterionName { group_id, function_id, value_str, .. } = named;
     let name = [Some(group_id), function_id.as_ref()].into_iter().flatten();
     let name: Vec<&str> = name.map(String::as_str).collect();
     let value: Vec<_> = value_str.iter().map(|value| ("value".to_owned(), value.clone())).collect();
@@ -120,8 +120,8 @@ fn id(named: &Named) -> Result<CaseId> {
 
 /// One process with its samples. Those of criterion have growing numbers of iterations: each is told as so many as the longest
 /// has, so that no digit is lost.
-fn process(samples: &Samples, throughput: Option<&Value>) -> Result<ImportedProcess> {
-    let Samples { iters, times } = samples;
+fn process(samples: &CriterionSamples, throughput: Option<&Value>) -> Result<ImportedProcess> {
+    let CriterionSamples { iters, times } = samples;
     ensure!(
         iters.len() == times.len() && !iters.is_empty(),
         "it has {} counts of iterations for {} times",
@@ -140,7 +140,7 @@ fn process(samples: &Samples, throughput: Option<&Value>) -> Result<ImportedProc
     Ok(process)
 }
 
-fn estimated(estimates: &Estimates) -> Result<ImportedProcess> {
+fn estimated(estimates: &CriterionEstimates) -> Result<ImportedProcess> {
     let mut process = ImportedProcess::default();
     let all = [
         ("median", Some(&estimates.median)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use weighbridge::data::{Direction, ImportedProcess, Unit};
 
-use super::{Benchmark, Found, Import, case, text};
+use super::{Benchmark, FileContent, Import, case, text};
 
 /// The columns, in their order, with the figures' names.
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
@@ -14,29 +14,29 @@ const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "
 const LEVEL: usize = 3;
 
 /// A place in the tree, from its root to the row that was read last.
-struct Place {
+struct Branch {
     name: String,
     /// Whether a brother is still to come.
     open: bool,
 }
 
 /// A table that is being read.
-struct Table {
+struct DivanTable {
     program: String,
     /// The letter at which the first figure begins.
     figures: usize,
-    places: Vec<Place>,
+    places: Vec<Branch>,
     /// Whether the last row was of a group, whose benchmarks are still to come.
     empty: bool,
 }
 
-pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
+pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
     let text = text(file)?;
-    let mut found = Found::default();
-    let mut table: Option<Table> = None;
+    let mut found = FileContent::default();
+    let mut table: Option<DivanTable> = None;
     for (number, line) in text.lines().enumerate() {
         let at = || format!("line {}", number + 1);
-        if let Some(next) = Table::at(line) {
+        if let Some(next) = DivanTable::at(line) {
             if let Some(before) = table.replace(next) {
                 before.end().with_context(at)?;
             }
@@ -55,7 +55,7 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
     Ok(found)
 }
 
-impl Table {
+impl DivanTable {
     /// The table that this line is the head of.
     fn at(line: &str) -> Option<Self> {
         if !COLUMNS.iter().all(|column| line.contains(column)) || line.starts_with(['├', '╰', '│']) {
@@ -66,7 +66,7 @@ impl Table {
         Some(Self { program: program.trim().to_owned(), figures, places: Vec::new(), empty: true })
     }
 
-    fn row(&mut self, line: &str, found: &mut Found) -> Result<()> {
+    fn row(&mut self, line: &str, found: &mut FileContent) -> Result<()> {
         let letters: Vec<char> = line.chars().collect();
         let (tree, figures) = letters.split_at(letters.len().min(self.figures));
         let (tree, figures): (String, String) = (tree.iter().collect(), figures.iter().collect());
@@ -87,7 +87,7 @@ impl Table {
             "rows of the tree are missing above it"
         );
         self.places.truncate(depth - 1);
-        self.places.push(Place { name: name.trim().to_owned(), open });
+        self.places.push(Branch { name: name.trim().to_owned(), open });
 
         let path = self.places.iter().map(|place| place.name.as_str());
         let path: Vec<&str> = [self.program.as_str()].into_iter().chain(path).collect();

@@ -6,16 +6,17 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use weighbridge::data::ImportedProcess;
 
-use super::{Benchmark, Found, Import, case, json, nanoseconds};
+use super::{Benchmark, FileContent, Import, case, json, nanoseconds};
 
 #[derive(Deserialize)]
-struct Export {
-    results: Vec<Command>,
+struct HyperfineFile {
+    results: Vec<TimedCommand>,
 }
 
 #[derive(Deserialize)]
-struct Command {
-    command: String,
+struct TimedCommand {
+    #[serde(rename = "command")]
+    line: String,
     /// Seconds.
     times: Vec<f64>,
     /// Null where a process was ended by a signal.
@@ -26,11 +27,11 @@ struct Command {
     memory_usage_byte: Vec<u64>,
 }
 
-pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
-    let export: Export = json(file, "export of hyperfine")?;
-    let mut found = Found::default();
+pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
+    let export: HyperfineFile = json(file, "export of hyperfine")?;
+    let mut found = FileContent::default();
     for command in export.results {
-        ensure!(!command.times.is_empty(), "`{}` has no times: was it exported whole?", command.command);
+        ensure!(!command.times.is_empty(), "`{}` has no times: was it exported whole?", command.line);
         let mut processes = Vec::with_capacity(command.times.len());
         for (at, time) in command.times.iter().enumerate() {
             processes.push(ImportedProcess {
@@ -44,10 +45,10 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
         if failed > 0 {
             let all = command.times.len();
             let why = "ended with another exit code than 0";
-            found.remarks.push(format!("warning: `{}`: {failed} of {all} processes {why}", command.command));
+            found.remarks.push(format!("warning: `{}`: {failed} of {all} processes {why}", command.line));
         }
         // Commands are ranked beside each other, as those of `command` are.
-        let id = case("COMMAND", &[], Some(&command.command))?;
+        let id = case("COMMAND", &[], Some(&command.line))?;
         found.benchmarks.push(Benchmark { id, headline: None, processes });
     }
     Ok(found)

@@ -1,6 +1,6 @@
 //! `import`: what another tool has measured, as a stored run that is marked so.
 //!
-//! A tool is one file with a function from a path to what it [`Found`] there, and a line of [`TOOLS`]. All files are read before
+//! A tool is one file with a function from a path to what it [`FileContent`] there, and a line of [`TOOLS`]. All files are read before
 //! anything is stored.
 
 mod criterion;
@@ -50,7 +50,7 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// Which of its files are read.
     pub(crate) about: &'static str,
-    read: fn(&Path, &Import) -> Result<Found>,
+    read: fn(&Path, &Import) -> Result<FileContent>,
 }
 
 /// Every tool, in the order in which help has them.
@@ -68,7 +68,7 @@ pub(crate) const TOOLS: [Tool; 5] = [
 
 /// What one file says.
 #[derive(Debug, Default)]
-struct Found {
+struct FileContent {
     /// The tool's version, where the file says.
     version: Option<String>,
     /// Facts of the machine, as far as the file has them.
@@ -95,7 +95,7 @@ struct Benchmark {
 pub(crate) fn run(args: &Import, place: &Place) -> Result<Said> {
     let tool = TOOLS.iter().find(|tool| tool.name == args.tool);
     let tool = tool.ok_or_else(|| stop::unknown("tool", &args.tool, TOOLS.iter().map(|tool| tool.name)))?;
-    let mut whole: Option<Found> = None;
+    let mut whole: Option<FileContent> = None;
     let mut before: Vec<(String, Vec<Benchmark>)> = Vec::new();
     for file in &args.files {
         let read = || (tool.read)(file, args);
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Import, place: &Place) -> Result<Said> {
     store::store(found, tool.name, &args.files, place)
 }
 
-impl Found {
+impl FileContent {
     /// Takes in what another process measured.
     fn add(&mut self, other: Self) -> Result<()> {
         for (name, here) in &other.machine {

@@ -7,69 +7,69 @@ use serde::Deserialize;
 use serde_json::Value;
 use weighbridge::data::{Direction, ImportedProcess, Unit};
 
-use super::{Benchmark, Found, Import, case, json};
+use super::{Benchmark, FileContent, Import, case, json};
 
 /// What stands for a state, whichever is there first: kernels alone with a cold cache, one after the other, the host's clock.
 const HEADLINES: [&str; 3] = ["cold/time/gpu/mean", "batch/time/gpu/mean", "cpu_only/time/cpu/mean"];
 
 #[derive(Deserialize)]
-struct Export {
+struct NvbenchFile {
     #[serde(default)]
     meta: Value,
-    devices: Vec<Device>,
-    benchmarks: Vec<Measured>,
+    devices: Vec<NvbenchDevice>,
+    benchmarks: Vec<NvbenchBenchmark>,
 }
 
 #[derive(Deserialize)]
-struct Device {
+struct NvbenchDevice {
     id: u64,
     name: String,
 }
 
 #[derive(Deserialize)]
-struct Measured {
+struct NvbenchBenchmark {
     name: String,
-    states: Vec<State>,
+    states: Vec<NvbenchState>,
 }
 
 #[derive(Deserialize)]
-struct State {
+struct NvbenchState {
     name: String,
     device: Option<u64>,
     /// Null where there is no axis.
-    axis_values: Option<Vec<Named>>,
+    axis_values: Option<Vec<NvbenchValue>>,
     /// Null where it was skipped.
-    summaries: Option<Vec<Summary>>,
+    summaries: Option<Vec<NvbenchSummary>>,
     #[serde(default)]
     is_skipped: bool,
     skip_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Summary {
+struct NvbenchSummary {
     tag: String,
     #[serde(default)]
     hint: Option<String>,
     #[serde(default)]
-    data: Vec<Named>,
+    data: Vec<NvbenchValue>,
 }
 
 /// A value by its name. Numbers are texts, so that none loses a digit; of older versions they are numbers.
 #[derive(Deserialize)]
-struct Named {
+struct NvbenchValue {
     name: String,
     value: Value,
 }
 
-impl Named {
+impl NvbenchValue {
     fn text(&self) -> String {
         self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
     }
 }
 
-pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
-    let export: Export = json(file, "JSON of nvbench from 2022 or later")?;
-    let mut found = Found { on_gpu: !export.devices.is_empty(), ..Found::default() };
+pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
+    let export: NvbenchFile = json(file, "JSON of nvbench from 2022 or later")?;
+    let mut found = FileContent { on_gpu: !export.devices.is_empty(), ..FileContent::default() };
     found.version = export.meta["version"]["nvbench"]["string"].as_str().map(str::to_owned);
     for device in &export.devices {
         found.machine.insert(format!("gpu {}", device.id), device.name.clone());
@@ -90,7 +90,7 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
     Ok(found)
 }
 
-fn read_state(name: &str, state: &State, devices: usize) -> Result<Benchmark> {
+fn read_state(name: &str, state: &NvbenchState, devices: usize) -> Result<Benchmark> {
     let mut values: Vec<(String, String)> =
         state.axis_values.iter().flatten().map(|value| (value.name.clone(), value.text())).collect();
     // The same on several devices is measured once on each.
@@ -99,7 +99,7 @@ fn read_state(name: &str, state: &State, devices: usize) -> Result<Benchmark> {
     let mut process = ImportedProcess::default();
     for summary in state.summaries.iter().flatten() {
         let tag = summary.tag.strip_prefix("nv/").unwrap_or(&summary.tag);
-        let value = summary.data.iter().find(|named| named.name == "value").map(Named::text);
+        let value = summary.data.iter().find(|named| named.name == "value").map(NvbenchValue::text);
         let Some((unit, direction)) = kind(tag, summary.hint.as_deref()) else { continue };
         // What is a text is the name of a file beside it.
         let Some(value) = value.and_then(|value| value.parse::<f64>().ok()) else { continue };

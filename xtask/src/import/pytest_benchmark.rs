@@ -8,30 +8,30 @@ use serde::Deserialize;
 use serde_json::Value;
 use weighbridge::data::{Direction, ImportedProcess, Unit};
 
-use super::{Benchmark, Found, Import, case, json, nanoseconds};
+use super::{Benchmark, FileContent, Import, case, json, nanoseconds};
 
 #[derive(Deserialize)]
-struct Export {
+struct PytestFile {
     machine_info: Value,
     #[serde(default)]
     commit_info: Value,
-    benchmarks: Vec<Test>,
+    benchmarks: Vec<PytestTest>,
     version: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Test {
+struct PytestTest {
     fullname: String,
     #[serde(default)]
     param: Option<String>,
     #[serde(default)]
     params: Option<BTreeMap<String, Value>>,
-    stats: Stats,
+    stats: PytestStats,
 }
 
 /// Seconds of one call.
 #[derive(Deserialize)]
-struct Stats {
+struct PytestStats {
     min: f64,
     max: f64,
     mean: f64,
@@ -43,9 +43,9 @@ struct Stats {
     data: Vec<f64>,
 }
 
-pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
-    let export: Export = json(file, "JSON of pytest-benchmark")?;
-    let mut found = Found { version: export.version, ..Found::default() };
+pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
+    let export: PytestFile = json(file, "JSON of pytest-benchmark")?;
+    let mut found = FileContent { version: export.version, ..FileContent::default() };
     let machine = &export.machine_info;
     for (name, value) in [
         ("cpu model", &machine["cpu"]["brand_raw"]),
@@ -77,7 +77,7 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<Found> {
     Ok(found)
 }
 
-fn process(test: &Test) -> Result<(ImportedProcess, Option<&'static str>)> {
+fn process(test: &PytestTest) -> Result<(ImportedProcess, Option<&'static str>)> {
     let (name, stats) = (&test.fullname, &test.stats);
     ensure!(stats.iterations > 0, "`{name}` has rounds of 0 iterations");
     let mut process = ImportedProcess { iterations: stats.iterations, ..ImportedProcess::default() };

@@ -10,7 +10,7 @@ use weighbridge::data::{
     CaseRecord, Environment, Error, Imported, Limits, Planned, RunId, RunManifest, RunStatus,
 };
 
-use super::{Benchmark, Found};
+use super::{Benchmark, FileContent};
 use crate::place::Place;
 use crate::said::Said;
 
@@ -20,8 +20,8 @@ const ENOUGH: usize = 6;
 /// As often another name is drawn where one is taken.
 const DRAWS: u32 = 16;
 
-pub(super) fn store(found: Found, tool: &str, files: &[PathBuf], place: &Place) -> Result<Said> {
-    let Found { version, machine, software, on_gpu, benchmarks, remarks } = found;
+pub(super) fn store(found: FileContent, tool: &str, files: &[PathBuf], place: &Place) -> Result<Said> {
+    let FileContent { version, machine, software, on_gpu, benchmarks, remarks } = found;
     let (count, fewest) =
         (benchmarks.len(), benchmarks.iter().map(|benchmark| benchmark.processes.len()).min().unwrap_or(0));
     let make = |Benchmark { id, headline, processes }| CaseRecord::imported(id, tool, headline, processes);

@@ -213,7 +213,8 @@ fn what_is_broken_cut_or_of_another_tool_is_refused_by_name_and_nothing_is_store
             ends.filter(|at| *at < last && (*tool != "divan" || *at > 120)).map(|at| text[..at].to_owned()),
         );
         for text in bad {
-            let error = imported(&home, tool, &[text.clone()]).expect_err(&format!("{tool}: {text}"));
+            let error =
+                imported(&home, tool, std::slice::from_ref(&text)).expect_err(&format!("{tool}: {text}"));
             assert_eq!(stop::exit(&error), Exit::Usage, "{tool}: {text}: {error:#}");
             assert!(error.to_string().contains("file-0`"), "{error:#}");
             refused += 1;
