@@ -198,7 +198,7 @@ pub mod data {
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, Files, Keep, Layout, Listing,
-        MachineLock, Pruned, Runs, Stored, Stream, redigest,
+        MachineLock, Pruned, RunLine, RunLines, Runs, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

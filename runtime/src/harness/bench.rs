@@ -254,12 +254,15 @@ fn named_baseline(
 
 /// The last whole run of this suite under this profile; `None` where there is none that can be read.
 fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
-    let same = |manifest: &&RunManifest| {
-        manifest.suite == suite && manifest.profile == plan.profile && manifest.imported.is_none()
-    };
-    let listed = runs.list().ok()?.runs;
-    let last = listed.iter().filter(same).find(|manifest| manifest.status == RunStatus::Complete)?;
-    runs.load(&last.id).ok()
+    let lines = runs.lines().ok()?.runs;
+    let last = lines
+        .iter()
+        .find(|line| line.suite == suite && line.profile == plan.profile && line.is_measured())?;
+    let last = runs.load(&last.id).ok()?;
+    // The index says where to look, and the run what it is.
+    let RunManifest { profile, status, imported, .. } = &last.manifest;
+    let is_meant = *profile == plan.profile && *status == RunStatus::Complete && imported.is_none();
+    (is_meant && last.manifest.suite == suite).then_some(last)
 }
 
 /// Time since the Unix epoch.
