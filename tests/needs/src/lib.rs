@@ -42,7 +42,7 @@ pub enum Need {
     CargoBenchHistory,
     /// A Python that has `calibrax`, likewise.
     Calibrax,
-    /// The command `otava`: our change points are held against its.
+    /// A Python that has `otava`: our change points are held against its.
     Otava,
     /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
     JunitXsd,
@@ -104,7 +104,7 @@ impl Need {
             Self::PytestBenchmark => "no Python here has `pytest_benchmark`",
             Self::CargoBenchHistory => "there is no `cargo-bench-history`",
             Self::Calibrax => "no Python here has `calibrax`",
-            Self::Otava => "there is no `otava`",
+            Self::Otava => "no Python here has `otava`",
             Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
         }
     }
