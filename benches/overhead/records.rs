@@ -115,6 +115,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         status: RunStatus::Complete,
         resumed: false,
         undigested: false,
+        imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

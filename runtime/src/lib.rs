@@ -186,8 +186,9 @@ pub mod data {
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{
         BadMachineId, Baseline, BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind,
-        Difference, Differences, Environment, Estimate, Kind, MachineId, MetricRecord, Planned, Process,
-        Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped, assemble,
+        Difference, Differences, Environment, Estimate, Imported, ImportedProcess, Kind, MachineId,
+        MetricRecord, Planned, Process, Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA,
+        SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{bencher_lines, fake_device, machine, quantity};
@@ -197,7 +198,7 @@ pub mod data {
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, Files, Keep, Layout, Listing,
-        MachineLock, Pruned, Runs, Stored, Stream, redigest,
+        MachineLock, Pruned, RunLine, RunLines, Runs, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

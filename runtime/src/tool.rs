@@ -7,6 +7,9 @@ use std::{env, fs};
 /// The command that anybody can install.
 const ANYWHERE: &str = "cargo weighbridge";
 
+/// The line that installs it.
+pub(crate) const INSTALL: &str = "cargo install weighbridge-xtask --bin cargo-weighbridge";
+
 /// The alias that a workspace may have for it.
 const ALIAS: &str = "cargo xtask";
 

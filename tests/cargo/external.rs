@@ -144,9 +144,14 @@ static XTASK: LazyLock<PathBuf> = LazyLock::new(|| {
     built.expect("it is built").into()
 });
 
+/// The program behind `cargo xtask`.
+pub(crate) fn xtask_program() -> &'static Path {
+    &XTASK
+}
+
 /// `cargo xtask`, wherever it is run.
 pub(crate) fn bare_xtask(args: &[&str]) -> Command {
-    let mut command = Command::new(&*XTASK);
+    let mut command = Command::new(xtask_program());
     clean(command.args(args).stdin(Stdio::null()));
     command
 }

@@ -10,6 +10,7 @@ mod faults;
 mod kill;
 mod nextest;
 mod ordinary;
+mod page;
 mod rebuild;
 mod skipped;
 mod store;

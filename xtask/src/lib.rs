@@ -31,6 +31,7 @@ mod export;
 mod fight;
 mod fresh;
 mod history;
+mod import;
 mod inert;
 mod judge;
 mod lies;
@@ -122,6 +123,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::RealData(args) => data::run(&args),
         Command::Report(args) => report::run(&args, &place),
         Command::Export(args) => export::run(&args, &place),
+        Command::Import(args) => import::run(&args, &place),
         Command::History(args) => history::run(&args, &place),
         Command::Backfill(args) => history::backfill::run(&args, &place),
         Command::Bisect(args) => history::bisect::run(&args, &place),

@@ -1,7 +1,7 @@
 //! The run or the case that was meant.
 
 use anyhow::Result;
-use weighbridge::data::{CaseId, CaseRecord, RunManifest, RunRecord, RunStatus};
+use weighbridge::data::{CaseId, CaseRecord, RunLine, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
 use crate::stop;
@@ -16,9 +16,10 @@ pub(crate) struct Picked {
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
-/// suite.
+/// suite. Imported runs are among them where their suite is named.
 pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
-    let listing = place.runs().list()?;
+    let store = place.runs();
+    let listing = store.lines()?;
     let mut picked = Picked::default();
     for broken in &listing.broken {
         picked.remarks.push(format!("warning: passed over `{}`: {}", broken.name, broken.why));
@@ -32,12 +33,14 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
     }
     match typed {
         None | Some("latest") => {
+            // What another tool has measured is meant where it is named.
+            runs.retain(|run| !run.imported || suite.is_some());
             for run in runs {
                 if picked.runs.iter().any(|newer| newer.suite == run.suite) {
                     continue;
                 }
                 if run.status == RunStatus::Complete {
-                    picked.runs.push(run);
+                    picked.runs.push(store.manifest(&run.id)?);
                 } else {
                     picked.remarks.push(format!(
                         "warning: passed over the newer run {} of {}: {}",
@@ -50,11 +53,11 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
             picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
         }
         Some(start) => {
-            let alike: Vec<&RunManifest> =
+            let alike: Vec<&RunLine> =
                 runs.iter().filter(|run| !start.is_empty() && run.id.as_str().starts_with(start)).collect();
             match alike[..] {
                 [] => return Err(stop::unknown("run", start, runs.iter().map(|run| run.id.as_str()))),
-                [run] => picked.runs.push(run.clone()),
+                [run] => picked.runs.push(store.manifest(&run.id)?),
                 [..] => {
                     let ids: Vec<&str> = alike.iter().rev().map(|run| run.id.as_str()).collect();
                     return Err(stop::usage(format!(

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Keep, Outcome, Purpose, RunManifest, RunRecord, SCHEMA, Tagged, fake_device, quantity,
+    CaseRecord, Keep, Outcome, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
 };
 
 use crate::cli::{Runs, RunsAction};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
 }
 
 fn list(place: &Place) -> Result<Said> {
-    let listing = place.runs().list()?;
+    let listing = place.runs().lines()?;
     let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
     for run in &listing.runs {
         table.row([
@@ -63,13 +63,9 @@ fn list(place: &Place) -> Result<Said> {
             run.suite.clone(),
             format!("{}{}", show::status(run.status), if run.resumed { ", resumed" } else { "" }),
             run.profile.clone(),
-            run.planned.cases.len().to_string(),
+            run.cases.to_string(),
             machine(run),
-            run.environment
-                .software
-                .get("commit")
-                .map_or("-", |commit| &commit[..commit.len().min(12)])
-                .to_owned(),
+            if run.commit.is_empty() { "-" } else { run.commit.get(..12).unwrap_or(&run.commit) }.to_owned(),
         ]);
     }
     let text = if table.is_empty() {
@@ -83,9 +79,9 @@ fn list(place: &Place) -> Result<Said> {
 }
 
 /// Where a run was measured, in a word.
-fn machine(run: &RunManifest) -> String {
-    let fake = run.environment.stand_in().map_or("", |_| ", FAKE DEVICE");
-    format!("{}{fake}", run.environment.machine_id())
+fn machine(run: &RunLine) -> String {
+    let fake = if run.stand_in.is_empty() { "" } else { ", FAKE DEVICE" };
+    format!("{}{fake}", run.machine)
 }
 
 /// A run as one document, repeats and samples and all.

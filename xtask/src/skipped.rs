@@ -9,8 +9,23 @@ use anyhow::{Context, Result};
 /// The variable that names the file to the tests: see the package `tests/needs`, which writes it.
 pub(crate) const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 /// What a test may need.
-pub(crate) const NEEDS: [&str; 9] =
-    ["python3", "nextest", "mount", "chromium", "critcmp", "promtool", "tensorboard", "wandb", "mlflow"];
+pub(crate) const NEEDS: [&str; 15] = [
+    "python3",
+    "nextest",
+    "mount",
+    "chromium",
+    "critcmp",
+    "promtool",
+    "tensorboard",
+    "wandb",
+    "mlflow",
+    "hyperfine",
+    "pytest_benchmark",
+    "cargo-bench-history",
+    "calibrax",
+    "otava",
+    "junit-xsd",
+];
 
 /// A test that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use weighbridge::data::{CaseStatus, RunRecord, fake_device};
+use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device};
 
 use crate::cli::Summary;
 use crate::place::Place;
@@ -59,12 +59,19 @@ pub(crate) fn of(run: &RunRecord) -> String {
             run.cases.iter().any(|case| case.metric(name).is_some_and(|metric| metric.estimate.is_some()))
         })
         .collect();
-    let mut table =
-        Table::new(["scenario", "framework"].into_iter().chain(columns.iter().map(|(_, title)| *title)));
+    // A case may be stood for by a metric that no other has: of a device, of its author, of another tool.
+    let own = |case: &CaseRecord| {
+        case.headline().filter(|headline| !COLUMNS.iter().any(|(name, _)| *name == headline.name)).cloned()
+    };
+    let has_own = run.cases.iter().any(|case| own(case).is_some());
+    let titles = columns.iter().map(|(_, title)| *title).chain(has_own.then_some("its own>"));
+    let mut table = Table::new(["scenario", "framework"].into_iter().chain(titles));
     for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
         let (scenario, framework) = show::scenario_and_framework(&case.id);
         let metrics = columns.iter().map(|(name, _)| show::median(case.metric(name)));
-        table.row([scenario, framework].into_iter().chain(metrics));
+        let figure = |own: MetricRecord| format!("{} {}", own.name, show::median(Some(&own)));
+        let own = has_own.then(|| own(case).map_or_else(|| "-".to_owned(), figure));
+        table.row([scenario, framework].into_iter().chain(metrics).chain(own));
     }
     if !table.is_empty() {
         text.push_str(&table.text());

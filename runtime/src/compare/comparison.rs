@@ -157,6 +157,13 @@ pub enum Refusal {
         /// The baseline's.
         baseline: String,
     },
+    /// One side was measured here, and the other one imported from another tool.
+    Imported {
+        /// The tool.
+        tool: String,
+        /// Whether it is the run that is imported, and not the baseline.
+        candidate: bool,
+    },
     /// The baseline was taken on another machine: what differs, with the run's value here.
     OtherMachine(Vec<Difference>),
     /// No case could be weighed.
@@ -285,6 +292,15 @@ impl fmt::Display for Refusal {
                 f.write_str("the run is the baseline itself: measure again and compare that run")
             }
             Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
+            Self::Imported { tool, candidate } => {
+                let (imported, other) =
+                    if *candidate { ("the run", "the baseline") } else { ("the baseline", "the run") };
+                write!(
+                    f,
+                    "{imported} is imported from {tool} and {other} was measured here: another tool times other things, \
+                     so figures of the two are never held against each other"
+                )
+            }
             Self::OtherMachine(differences) => {
                 f.write_str(
                     "the baseline was taken on another machine (--allow-different-machine compares all the same)",

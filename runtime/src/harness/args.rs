@@ -62,6 +62,7 @@ pub(super) struct Args {
     pub(super) list_metrics: bool,
     pub(super) format: ListFormat,
     pub(super) color: Option<bool>,
+    pub(super) html: bool,
     pub(super) quiet: bool,
     pub(super) verbose: bool,
     pub(super) help: bool,
@@ -234,6 +235,7 @@ impl Args {
                 let value = one_of(flag, &value, &["auto", "always", "never"])?;
                 self.color = (value != "auto").then_some(value == "always");
             }
+            "html" => self.html = true,
             "quiet" => self.quiet = true,
             "verbose" => self.verbose = true,
             "help" => self.help = true,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
-use super::{Context, Error, Exit, resume};
+use super::{Context, Error, Exit, page, resume};
 use crate::bencher::{Budget, INJECT, Phase, draw_epoch};
 use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
@@ -38,7 +38,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
     let before = std::time::Instant::now();
-    let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
+    let Some(machine) = lock(context)? else { return Ok(Exit::Interrupted) };
     let waited = before.elapsed();
     let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
     environment.add_device(&device);
@@ -119,6 +119,10 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
     terminal.answer(&report::summary(&record, exit.code()));
+    if args.html && ending == Ending::Complete {
+        drop(machine); // nothing is measured any more, and the command may have to be built
+        page::write(&id, layout.data(), &suite.workspace(), *terminal);
+    }
     Ok(exit)
 }
 
@@ -250,10 +254,15 @@ fn named_baseline(
 
 /// The last whole run of this suite under this profile; `None` where there is none that can be read.
 fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
-    let same = |manifest: &&RunManifest| manifest.suite == suite && manifest.profile == plan.profile;
-    let listed = runs.list().ok()?.runs;
-    let last = listed.iter().filter(same).find(|manifest| manifest.status == RunStatus::Complete)?;
-    runs.load(&last.id).ok()
+    let lines = runs.lines().ok()?.runs;
+    let last = lines
+        .iter()
+        .find(|line| line.suite == suite && line.profile == plan.profile && line.is_measured())?;
+    let last = runs.load(&last.id).ok()?;
+    // The index says where to look, and the run what it is.
+    let RunManifest { profile, status, imported, .. } = &last.manifest;
+    let is_meant = *profile == plan.profile && *status == RunStatus::Complete && imported.is_none();
+    (is_meant && last.manifest.suite == suite).then_some(last)
 }
 
 /// Time since the Unix epoch.
@@ -316,6 +325,7 @@ fn begin(
         status: RunStatus::Running,
         resumed: false,
         undigested: false,
+        imported: None,
         environment,
         load_at_end: None,
     };

@@ -170,6 +170,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("list-metrics", None, Show, "print every metric with unit and direction"),
     flag("format", Some("terse|pretty|json"), Show, "the form of --list"),
     flag("color", Some("auto|always|never"), Show, "colour in tables"),
+    flag("html", None, Show, "afterwards have the run written as a page with charts"),
     flag(
         "show-output",
         None,
@@ -220,6 +221,15 @@ pub(super) const FLAGS: &[Flag] = &[
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_shown_of_a_run_is_no_part_of_its_environment_and_how_it_is_measured_is() {
+        for flag in FLAGS {
+            let Some(variable) = flag.variable() else { continue };
+            let is_shown = flag.group == Group::Show;
+            assert_eq!(crate::record::is_kept(&variable), !is_shown, "{variable}");
+        }
+    }
 
     #[test]
     fn no_two_flags_share_a_name() {

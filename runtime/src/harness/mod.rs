@@ -8,6 +8,7 @@ mod exit_code;
 mod flags;
 mod help;
 mod list;
+mod page;
 mod python;
 mod request;
 mod resume;
@@ -123,6 +124,8 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     })?;
     match mode {
         Mode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
+            let why = "note: --html shows a stored run, and a duel stores none: no page is written";
+            context.terminal.remark(if context.args.html { why } else { "" });
             duel::duel(&context, &registry, &plan)
         }
         Mode::Bench => bench::bench(&context, &registry, &plan),

@@ -51,6 +51,7 @@ fn of_today(today: &Args, then: Args) -> Args {
         inconclusive_passes: today.inconclusive_passes,
         allow_different_machine: today.allow_different_machine,
         color: today.color,
+        html: today.html,
         quiet: today.quiet,
         show_output: today.show_output,
         verbose: today.verbose,

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::process::short;
-use super::{CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RunId, RunRecord};
+use super::{
+    CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RunId, RunRecord,
+};
 use crate::bencher::Ticket;
 use crate::metric::{Course, Reading};
 use crate::plan::CaseId;
@@ -25,6 +27,9 @@ pub struct Baseline {
     /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undigested: bool,
+    /// The tool that measured it, where it was imported: it is then never held against what was measured here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Where it ran.
     pub environment: Environment,
     /// Its cases.
@@ -71,6 +76,7 @@ impl Baseline {
             profile: manifest.profile.clone(),
             seed: manifest.seed,
             undigested: manifest.undigested,
+            imported: manifest.imported.clone(),
             environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }

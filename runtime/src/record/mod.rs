@@ -12,6 +12,7 @@ mod clock;
 mod derive;
 mod environment;
 mod estimate;
+mod imported;
 mod process;
 mod run;
 mod schema;
@@ -25,8 +26,11 @@ pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
 pub(crate) use check::{JournalEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
+#[cfg(test)]
+pub(crate) use environment::is_kept;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
 pub use estimate::Estimate;
+pub use imported::{Imported, ImportedProcess};
 pub use process::{Blocks, Process};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]

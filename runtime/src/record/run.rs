@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, Environment};
+use super::{CaseRecord, Environment, Imported};
 use crate::bencher::{Budget, Limits};
 use crate::plan::CaseId;
 
@@ -121,6 +121,9 @@ pub struct RunManifest {
     /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undigested: bool,
+    /// The tool that measured it, where it was imported: it is then never held against what was measured here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Where it ran.
     pub environment: Environment,
     /// The load average when it ended.

@@ -51,6 +51,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         status: RunStatus::Running,
         resumed: false,
         undigested: false,
+        imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

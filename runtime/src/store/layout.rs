@@ -54,6 +54,11 @@ impl Layout {
         self.data.join("runs")
     }
 
+    /// The index of all runs, which can be removed at any time.
+    pub fn index(&self) -> PathBuf {
+        self.data.join("runs.index")
+    }
+
     /// All that belongs to a run.
     pub fn run(&self, run: &RunId) -> PathBuf {
         self.runs().join(run.as_str())

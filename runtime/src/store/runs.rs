@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout, RunLock, Stream};
+use super::{Disk, Error, Files, Layout, RunLine, RunLock, Stream};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -304,13 +304,14 @@ impl Runs {
         Ok(listing)
     }
 
-    /// The newest run of a suite that came to its end.
+    /// The newest run of a suite that was measured here and came to its end.
     ///
     /// # Errors
     /// As [`Runs::list`].
     pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, Error> {
-        let runs = self.list()?.runs;
-        Ok(runs.into_iter().find(|run| run.suite == suite && run.status == RunStatus::Complete))
+        let lines = self.lines()?.runs;
+        let mut meant = self.meant(&lines, |line| line.suite == suite && line.is_measured());
+        Ok(meant.find(|run| run.suite == suite && RunLine::of(run).is_measured()))
     }
 
     /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures
@@ -320,11 +321,15 @@ impl Runs {
     /// # Errors
     /// As [`Runs::list`].
     pub fn history(&self, baseline: &Baseline, candidate: &RunId, most: usize) -> Result<History, Error> {
-        let mut like = self.list()?.runs;
-        like.retain(|run| {
+        let lines = self.lines()?.runs;
+        let may_belong = |line: &RunLine| {
+            let alike = line.suite == baseline.suite && line.profile == baseline.profile;
+            alike && line.is_measured() && line.id != *candidate
+        };
+        let belongs = |run: &RunManifest| {
             run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
-        });
-        like.truncate(most);
+        };
+        let like: Vec<RunManifest> = self.meant(&lines, may_belong).filter(belongs).take(most).collect();
         let mut history = History::default();
         for run in like.iter().rev() {
             if run.id == baseline.run {

@@ -34,11 +34,23 @@ pub enum Need {
     Wandb,
     /// A Python that has `mlflow`, likewise.
     Mlflow,
+    /// The command `hyperfine`: what it exports is imported.
+    Hyperfine,
+    /// A Python that has `pytest_benchmark`, likewise.
+    PytestBenchmark,
+    /// The command `cargo-bench-history`: it reads what is exported for it.
+    CargoBenchHistory,
+    /// A Python that has `calibrax`, likewise.
+    Calibrax,
+    /// A Python that has `otava`: our change points are held against its.
+    Otava,
+    /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
+    JunitXsd,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 15] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -48,6 +60,12 @@ impl Need {
         Self::Tensorboard,
         Self::Wandb,
         Self::Mlflow,
+        Self::Hyperfine,
+        Self::PytestBenchmark,
+        Self::CargoBenchHistory,
+        Self::Calibrax,
+        Self::Otava,
+        Self::JunitXsd,
     ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
@@ -62,6 +80,12 @@ impl Need {
             Self::Tensorboard => "tensorboard",
             Self::Wandb => "wandb",
             Self::Mlflow => "mlflow",
+            Self::Hyperfine => "hyperfine",
+            Self::PytestBenchmark => "pytest_benchmark",
+            Self::CargoBenchHistory => "cargo-bench-history",
+            Self::Calibrax => "calibrax",
+            Self::Otava => "otava",
+            Self::JunitXsd => "junit-xsd",
         }
     }
 
@@ -76,6 +100,12 @@ impl Need {
             Self::Tensorboard => "no Python here has `tensorboard`",
             Self::Wandb => "no Python here has `wandb`",
             Self::Mlflow => "no Python here has `mlflow`",
+            Self::Hyperfine => "there is no `hyperfine`",
+            Self::PytestBenchmark => "no Python here has `pytest_benchmark`",
+            Self::CargoBenchHistory => "there is no `cargo-bench-history`",
+            Self::Calibrax => "no Python here has `calibrax`",
+            Self::Otava => "no Python here has `otava`",
+            Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
         }
     }
 }
@@ -112,7 +142,9 @@ pub fn chromium() -> Option<&'static str> {
 #[track_caller]
 #[must_use]
 pub fn command(need: Need) -> bool {
-    succeeds(Command::new(need.name()).arg("--version")) || skipped(need)
+    // Not every command has a version to tell.
+    let answers = |flag| succeeds(Command::new(need.name()).arg(flag));
+    ["--version", "--help"].iter().any(answers) || skipped(need)
 }
 
 /// The variable that names the Python with the modules that tests read exports with.
@@ -129,6 +161,22 @@ pub fn python_with(need: Need) -> Option<String> {
         skipped(need);
     }
     there.then_some(python)
+}
+
+/// The variable that names the schema of `JUnit` files that Jenkins takes, `junit-10.xsd`: it is not ours to hand on.
+pub const JUNIT_XSD: &str = "WEIGHBRIDGE_JUNIT_XSD";
+
+/// The schema that [`JUNIT_XSD`] names, where `xmllint` is there to hold a file against it. `None` if one of the two is not: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn junit_xsd() -> Option<String> {
+    let schema = std::env::var(JUNIT_XSD).ok().filter(|schema| !schema.is_empty());
+    let there = schema.is_some() && succeeds(Command::new("xmllint").arg("--version"));
+    if !there {
+        skipped(Need::JunitXsd);
+    }
+    schema.filter(|_| there)
 }
 
 /// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the

@@ -4,6 +4,7 @@
 
 mod bencher;
 mod bmf;
+mod calibrax;
 mod criterion;
 mod csv;
 mod custom;
@@ -17,7 +18,7 @@ mod tracker;
 #[cfg(test)]
 mod readers;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Component, Path, PathBuf};
 
@@ -71,7 +72,7 @@ pub(crate) struct Format {
 }
 
 /// Every format, in the order in which help has them.
-pub(crate) const FORMATS: [Format; 14] = [
+pub(crate) const FORMATS: [Format; 15] = [
     Format {
         name: "jsonl",
         about: "JSON Lines: a line for each metric of each case",
@@ -125,6 +126,11 @@ pub(crate) const FORMATS: [Format; 14] = [
         name: "mlflow",
         about: "MLflow through its SDK, a store of files: --out DIR",
         write: tracker::mlflow,
+    },
+    Format {
+        name: "calibrax",
+        about: "the store of calibrax: --out DIR, into which several runs go",
+        write: calibrax::write,
     },
 ];
 

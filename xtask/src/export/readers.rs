@@ -50,6 +50,119 @@ fn critcmp_reads_two_runs_beside_each_other() {
 }
 
 #[test]
+fn the_schema_of_jenkins_takes_a_report_with_every_kind_of_ending() {
+    let Some(schema) = needs::junit_xsd() else { return };
+    let (home, out) = exported("junit", "report.xml", "new", None);
+    // Half the speed beside it, so that a failure is in it too.
+    let mut slower = crate::fixtures::plain(2_000, 8.0e6, 12.0e6);
+    home.store(&slower);
+    slower = crate::fixtures::plain(3_000, 4.0e6, 12.0e6);
+    home.store(&slower);
+    let regressed = home.directory.path().join("regressed.xml");
+    run(&args("junit", Some(&regressed)), &home.place).expect("exported");
+    let texts = [&out, &regressed].map(|file| fs::read_to_string(file).expect("written"));
+    assert!(texts[0].contains("<error ") && texts[0].contains("<skipped ") && texts[1].contains("<failure "));
+    for file in [out, regressed] {
+        answer(Command::new("xmllint").args(["--noout", "--schema", &schema]).arg(file));
+    }
+}
+
+/// Opens the store as calibrax does, and says what it finds.
+const CALIBRAX: &str = r#"
+import json, sys
+from calibrax.storage import Store
+store = Store(sys.argv[1])
+run = store.latest()
+trend = store.extract_trend("throughput", "CV-1/small/Reference", {"framework": "Reference"})
+print(json.dumps({
+    "runs": [each.id for each in store.list_runs()],
+    "points": {point.name: point.metrics["throughput"].value for point in run.points if "throughput" in point.metrics},
+    "samples": len(next(point for point in run.points if point.name == "CV-1/small/Reference").metrics["throughput"].samples),
+    "direction": store.metric_defs["throughput"].direction.value,
+    "trend": [point.value for point in trend.points],
+    "year": run.timestamp.year,
+}))
+"#;
+
+#[test]
+fn calibrax_opens_the_store_and_follows_a_case_over_two_runs() {
+    let Some(python) = needs::python_with(Need::Calibrax) else { return };
+    let (home, out) = exported("calibrax", "store", "new", None);
+    let mut later = sample();
+    later.manifest.id = RunId::new(2_000, 7);
+    later.manifest.started = 2_000;
+    home.store(&later);
+    run(&args("calibrax", Some(&out)), &home.place).expect("exported");
+    let text = answer(Command::new(python).args(["-c", CALIBRAX]).arg(&out));
+    let told: serde_json::Value =
+        serde_json::from_str(text.lines().last().expect("an answer")).expect("JSON");
+    assert_eq!(told["runs"].as_array().map(Vec::len), Some(2), "{told}");
+    assert_eq!((&told["direction"], &told["samples"]), (&"higher".into(), &7.into()), "{told}");
+    let near = |value: &serde_json::Value| (value.as_f64().expect("a number") / 8.0e6 - 1.0).abs() < 1e-3;
+    assert!(near(&told["points"]["CV-1/small/Reference"]), "{told}");
+    let trend = told["trend"].as_array().expect("points");
+    assert!(trend.len() == 2 && trend.iter().all(near), "{told}");
+    assert_eq!(told["year"], 1970);
+}
+
+/// A bench target that hands in what we have exported, as if it had been measured by criterion just now.
+const HANDS_IN: &str = r#"
+fn main() {
+    let target = std::env::var("CARGO_TARGET_DIR").expect("set by who starts it");
+    let mut copy = std::process::Command::new("cp");
+    copy.arg("-r").arg(std::env::var("EXPORTED").expect("set by the test")).arg(format!("{target}/criterion"));
+    assert!(copy.status().expect("cp is there").success());
+}
+"#;
+
+#[test]
+fn cargo_bench_history_collects_every_case_that_has_a_time() {
+    if !needs::command(Need::CargoBenchHistory) {
+        return;
+    }
+    let home = home();
+    let mut run = sample();
+    // A name alone, as a scenario without an adapter or an axis has it.
+    let alone = run.cases.last_mut().expect("the sample has cases");
+    (alone.id.adapter, alone.id.point) = (None, weighbridge::data::Point::default());
+    run.manifest.planned.cases = run.cases.iter().map(|case| case.id.clone()).collect();
+    home.store(&run);
+    let out = home.directory.path().join("exported");
+    super::run(&args("criterion", Some(&out)), &home.place).expect("exported");
+
+    let package = home.directory.path().join("toy");
+    fs::create_dir_all(package.join("benches")).expect("writable");
+    fs::create_dir_all(package.join("src")).expect("writable");
+    let manifest = "[package]\nname = \"toy\"\nedition = \"2021\"\n[lib]\nbench = false\n\
+                    [[bench]]\nname = \"hands_in\"\nharness = false\n[workspace]\n";
+    for (file, text) in [("Cargo.toml", manifest), ("src/lib.rs", ""), ("benches/hands_in.rs", HANDS_IN)] {
+        fs::write(package.join(file), text).expect("writable");
+    }
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]).args(words);
+        answer(git.current_dir(&package));
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "first"]);
+    let store = home.directory.path().join("store");
+    let mut collect = Command::new("cargo-bench-history");
+    collect.arg("collect").arg(format!("--local={}", store.display())).env("EXPORTED", &out);
+    collect.env("CARGO_TARGET_DIR", package.join("target")).current_dir(&package);
+    let ran = collect.output().expect("it is there");
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("covering 2 benchmark cases"), "{said}");
+    for (case, nanoseconds) in [("CV-1/Reference/small", "8000"), ("SORT-1", "")] {
+        let mut examine = Command::new("cargo-bench-history");
+        examine.args(["examine", "--benchmark", case, "--metric", "wall_time"]);
+        let told = answer(examine.arg(format!("--local={}", store.display())).current_dir(&package));
+        assert!(told.contains(&format!("Data points for {case} metric wall_time (ns)")), "{told}");
+        assert!(told.contains(nanoseconds) && told.contains("  first"), "{told}");
+    }
+}
+
+#[test]
 fn promtool_finds_nothing_wrong_with_the_metrics() {
     if !needs::command(Need::Promtool) {
         return;

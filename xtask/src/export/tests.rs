@@ -42,7 +42,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
     case
 }
 
-pub(super) fn args(format: &str, out: Option<&Path>) -> Export {
+pub(crate) fn args(format: &str, out: Option<&Path>) -> Export {
     Export {
         format: format.into(),
         run: None,
@@ -76,7 +76,7 @@ fn exported(home: &Home, format: &str) -> String {
 }
 
 fn is_several(format: &str) -> bool {
-    ["criterion", "tensorboard", "wandb", "mlflow"].contains(&format)
+    ["criterion", "tensorboard", "wandb", "mlflow", "calibrax"].contains(&format)
 }
 
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {

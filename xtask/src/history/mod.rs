@@ -4,6 +4,8 @@
 pub(crate) mod accept;
 pub(crate) mod backfill;
 pub(crate) mod bisect;
+#[cfg(test)]
+mod planted;
 mod revisions;
 
 use std::fmt::Write;
@@ -95,7 +97,8 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
         .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
         .collect();
     let meant = |run: &&RunManifest| {
-        run.status == RunStatus::Complete && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
+        let counts = run.status == RunStatus::Complete && run.imported.is_none();
+        counts && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
     };
     let mut runs: Vec<&RunManifest> = listing.runs.iter().filter(meant).collect();
     runs.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));

@@ -93,6 +93,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         status: RunStatus::Complete,
         resumed: false,
         undigested: false,
+        imported: None,
         environment,
         load_at_end: None,
     };

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use fact::Facts;
 pub use machine_id::{BadMachineId, MachineId};
 pub use software::Build;
+pub(crate) use variables::is_kept;
 
 /// Where a run ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,7 +92,11 @@ impl Environment {
         Differences {
             machine: between(&self.machine, &other.machine),
             software: between(&self.software, &other.software),
-            variables: between(&self.variables, &other.variables),
+            // Records of earlier versions have variables that change nothing.
+            variables: between(&self.variables, &other.variables)
+                .into_iter()
+                .filter(|difference| is_kept(&difference.what))
+                .collect(),
         }
     }
 }

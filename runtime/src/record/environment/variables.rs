@@ -39,6 +39,11 @@ const KEPT: &[&str] = &[
 /// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and committed.
 const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW"];
 
+/// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is looked at in another
+/// way is of the same series.
+const SHOWN: &[&str] =
+    &["LIST", "LIST_METRICS", "FORMAT", "COLOR", "HTML", "SHOW_OUTPUT", "QUIET", "VERBOSE"];
+
 /// The variables that are kept, sorted. A value that is no UTF-8 is kept as nearly as it can be written.
 pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
     let text = |(name, value): (OsString, OsString)| {
@@ -51,8 +56,12 @@ pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTree
     kept
 }
 
-fn is_kept(name: &str) -> bool {
+/// Whether a variable may change what is measured.
+pub(crate) fn is_kept(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
+    if name.strip_prefix("WEIGHBRIDGE_").is_some_and(|twin| SHOWN.contains(&twin)) {
+        return false;
+    }
     if SECRET.iter().any(|secret| upper.contains(secret)) {
         return false;
     }

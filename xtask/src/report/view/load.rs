@@ -137,9 +137,10 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
     Ok(found)
 }
 
-/// Whether a run came to its end, and is of the same suite and earlier.
+/// Whether a run came to its end, and is of the same suite and earlier. Imported runs have no order of their own.
 fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
-    run.status == RunStatus::Complete && run.suite == than.suite && run.id < than.id
+    let measured = run.imported.is_none() && than.imported.is_none();
+    measured && run.status == RunStatus::Complete && run.suite == than.suite && run.id < than.id
 }
 
 /// The newest duel of the run's suite that shares a case with it.

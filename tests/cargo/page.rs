@@ -1,0 +1,71 @@
+//! `--html`: the bench binary has the caller's command write the page of its run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::external::{Bench, Ran, xtask_program};
+
+/// A cargo that does this with any subcommand that is not its own, and what cargo does with its own.
+fn cargo(folder: &Path, script: &str) -> PathBuf {
+    let file = folder.join("cargo");
+    let real = env!("CARGO");
+    let script = format!("#!/bin/sh\ncase \"$1\" in metadata) exec '{real}' \"$@\";; esac\n{script}\n");
+    fs::write(&file, script).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+/// A short run of `sorting` with this cargo.
+fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let short = ["SORT-1", "--quick", "--measurement-time", "0.002"];
+    let mut command = bench.command(&[&short, flags].concat());
+    Ran::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
+}
+
+#[test]
+fn a_run_is_followed_by_its_page_and_the_variable_for_it_begins_no_new_series() {
+    let bench = Bench::new("sorting");
+    let folder = tempfile::tempdir().unwrap();
+    let ours = cargo(folder.path(), &format!("shift\nexec '{}' \"$@\"", xtask_program().display()));
+    let ran = run(&bench, &ours, &["--html"], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let page = bench.data().join("report.html");
+    assert!(ran.stderr.contains(&format!("page: {} is written", page.display())), "{}", ran.all());
+    let text = fs::read_to_string(&page).unwrap();
+    let id = bench.runs().remove(0);
+    assert!(text.contains(&id), "it is the page of the run that was just made");
+
+    fs::remove_file(&page).unwrap();
+    let ran = run(&bench, &ours, &[], &[("WEIGHBRIDGE_HTML", "1"), ("WEIGHBRIDGE_VERBOSE", "1")]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let id = bench.runs().remove(1);
+    assert!(fs::read_to_string(&page).unwrap().contains(&id));
+    let manifest = fs::read_to_string(bench.data().join("runs").join(&id).join("run.json")).unwrap();
+    assert!(
+        !manifest.contains("WEIGHBRIDGE_HTML") && !manifest.contains("WEIGHBRIDGE_VERBOSE"),
+        "{manifest}"
+    );
+    assert!(manifest.contains("WEIGHBRIDGE_PEERS"), "what may change figures is kept: {manifest}");
+}
+
+#[test]
+fn where_the_command_is_missing_or_fails_the_run_ends_as_it_would_and_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = "echo 'error: no such command: `weighbridge`' >&2; exit 101";
+    let broken = "echo 'error: disk full' >&2; exit 1";
+    for (script, said) in [
+        (none, "cargo install weighbridge-xtask --bin cargo-weighbridge"),
+        (broken, "failed: error: disk full"),
+    ] {
+        let bench = Bench::new("sorting");
+        let ran = run(&bench, &cargo(folder.path(), script), &["--html"], &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.all());
+        let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("no page: ")).collect();
+        assert!(lines.len() == 1 && lines[0].ends_with(said), "{}", ran.all());
+        assert_eq!(bench.runs().len(), 1);
+    }
+    let bench = Bench::new("sorting");
+    let ran = run(&bench, Path::new("/nowhere/cargo"), &["--html"], &[]);
+    assert!(ran.code == Some(0) && ran.stderr.contains("no page: failed to start cargo"), "{}", ran.all());
+}

@@ -1,0 +1,395 @@
+//! What is read of each tool, what is refused, and what comes of it.
+
+use std::fs;
+
+use weighbridge::data::{CaseRecord, Exit, Reading, RunRecord, Verdict};
+
+use super::*;
+use crate::fixtures::{Home, home, plain};
+
+const DIVAN: &str = "\
+Timer precision: 20 ns
+sorts            fastest       │ slowest       │ median        │ mean          │ samples │ iters
+├─ by_hand       45.74 ns      │ 103.3 ns      │ 46.45 ns      │ 49.38 ns      │ 100     │ 6400
+│                1.2 Gitem/s   │ 2.1 Gitem/s   │ 2.2 Gitem/s   │ 2 Gitem/s     │         │
+╰─ library                     │               │               │               │         │
+   ├─ broken     (ignored)     │               │               │               │         │
+   ├─ 10         1.5 µs        │ 2 ms          │ 1.75 µs       │ 1.8 µs        │ 100     │ 100
+   ╰─ 1000       1 s           │ 1.5 s         │ 1.25 s        │ 1.3 s         │ 20      │ 20
+
+";
+
+const NVBENCH: &str = r#"{"meta": {"version": {"nvbench": {"string": "0.2.0"}}},
+  "devices": [{"id": 0, "name": "Some GPU"}],
+  "benchmarks": [{"name": "copy", "index": 0, "states": [
+    {"name": "Device=0 Bytes=2^20", "device": 0, "is_skipped": false,
+     "axis_values": [{"name": "Bytes", "type": "int64", "value": "1048576"}],
+     "summaries": [
+      {"tag": "nv/cold/sample_size", "hint": "sample_size", "data": [{"name": "value", "type": "int64", "value": "112"}]},
+      {"tag": "nv/cold/time/gpu/mean", "hint": "duration", "data": [{"name": "value", "type": "float64", "value": "2.5e-06"}]},
+      {"tag": "nv/cold/time/gpu/stdev/relative", "hint": "percentage", "data": [{"name": "value", "type": "float64", "value": "inf"}]},
+      {"tag": "nv/cold/bw/global/bytes_per_second", "hint": "byte_rate", "data": [{"name": "value", "type": "float64", "value": "8e11"}]},
+      {"tag": "nv/json/bin:nv/cold/sample_times", "hint": "file/sample_times", "data": [{"name": "filename", "type": "string", "value": "x.bin"}]}]},
+    {"name": "Device=0 Bytes=2^60", "device": 0, "is_skipped": true, "skip_reason": "no such memory",
+     "axis_values": [{"name": "Bytes", "type": "int64", "value": "1152921504606846976"}], "summaries": null}]}]}"#;
+
+fn pytest(times: &[f64], cpu: &str) -> String {
+    let data: Vec<String> = times.iter().map(f64::to_string).collect();
+    format!(
+        r#"{{"machine_info": {{"cpu": {{"brand_raw": "{cpu}", "count": 2}}, "machine": "x86_64", "system": "Linux",
+            "python_implementation": "CPython", "python_version": "3.13.1"}},
+            "commit_info": {{"id": "0123abcd", "dirty": true}}, "version": "5.2.0", "benchmarks": [
+            {{"fullname": "test_x.py::test_sum[10]", "param": "10", "params": {{"n": 10}}, "stats":
+            {{"min": 1e-6, "max": 3e-6, "mean": 2e-6, "median": 2e-6, "iterations": 5, "data": [{}]}}}}]}}"#,
+        data.join(", ")
+    )
+}
+
+fn hyperfine(times: &[f64]) -> String {
+    let times: Vec<String> = times.iter().map(f64::to_string).collect();
+    format!(
+        r#"{{"results": [{{"command": "ls -a", "times": [{}], "exit_codes": [0, 1]}}]}}"#,
+        times.join(", ")
+    )
+}
+
+/// Writes a benchmark as criterion does, with samples of 1, 2 and 3 times 1000 iterations.
+fn criterion(folder: &Path, id: &str, nanoseconds: f64) {
+    let folder = folder.join(id.replace('/', "_")).join("new");
+    fs::create_dir_all(&folder).expect("writable");
+    let named = format!(
+        r#"{{"group_id": "{id}", "function_id": "stable", "value_str": "100", "throughput": {{"Elements": 100}}}}"#
+    );
+    fs::write(folder.join("benchmark.json"), named).expect("writable");
+    let times: Vec<String> = [1_000.0, 2_000.0, 3_000.0].map(|of| (of * nanoseconds).to_string()).into();
+    let samples = format!(
+        r#"{{"sampling_mode": "Linear", "iters": [1000.0, 2000.0, 3000.0], "times": [{}]}}"#,
+        times.join(", ")
+    );
+    fs::write(folder.join("sample.json"), samples).expect("writable");
+    let estimates =
+        r#"{"mean": {"point_estimate": 12.0}, "median": {"point_estimate": 11.0}, "slope": null}"#;
+    fs::write(folder.join("estimates.json"), estimates).expect("writable");
+}
+
+fn args(tool: &str, files: &[&Path]) -> Import {
+    let files = files.iter().map(|file| file.to_path_buf()).collect();
+    Import { tool: tool.to_owned(), files, saved: "new".to_owned() }
+}
+
+/// Imports texts, each as a file.
+fn imported(home: &Home, tool: &str, texts: &[String]) -> Result<Said> {
+    let mut files = Vec::new();
+    for (at, text) in texts.iter().enumerate() {
+        files.push(home.directory.path().join(format!("file-{at}")));
+        fs::write(&files[at], text).expect("writable");
+    }
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    run(&args(tool, &files), &home.place)
+}
+
+/// The run that was stored last.
+fn newest(home: &Home) -> RunRecord {
+    let runs = home.place.runs();
+    let listed = runs.list().expect("readable").runs;
+    runs.load_whole(&listed[0].id).expect("it holds together")
+}
+
+fn value(case: &CaseRecord, metric: &str) -> Vec<f64> {
+    let metric = case.metric(metric).unwrap_or_else(|| panic!("no {metric}: {:?}", case.metrics));
+    metric.values.iter().filter_map(Reading::value).collect()
+}
+
+fn near(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
+    }
+}
+
+#[test]
+fn criterions_folder_is_read_with_names_points_throughput_and_samples_of_any_length() {
+    let home = home();
+    let folder = home.directory.path().join("criterion");
+    criterion(&folder, "sort/numbers", 12.5);
+    criterion(&folder, "sort/words", 0.4);
+    // What criterion keeps besides is no benchmark.
+    fs::create_dir_all(folder.join("report/new")).expect("writable");
+    run(&args("criterion", &[&folder]), &home.place).expect("imported");
+    let stored = newest(&home);
+    assert_eq!(stored.manifest.suite, "imported/criterion");
+    let names: Vec<String> = stored.cases.iter().map(|case| case.id.to_string()).collect();
+    assert_eq!(names, ["sort/numbers/stable/value=100", "sort/words/stable/value=100"]);
+    near(&value(&stored.cases[0], "wall_time"), &[12.5e-9]);
+    near(&value(&stored.cases[1], "wall_time"), &[0.4e-9]);
+    near(&value(&stored.cases[0], "throughput"), &[100.0 / 12.5e-9]);
+
+    let one = folder.join("sort_numbers/new/estimates.json");
+    run(&args("criterion", &[&one]), &home.place).expect("imported");
+    let case = &newest(&home).cases[0];
+    assert_eq!(case.headline, "median");
+    near(&value(case, "median"), &[11e-9]);
+    let other = run(&Import { saved: "main".into(), ..args("criterion", &[&folder]) }, &home.place);
+    assert!(other.expect_err("nothing is saved so").to_string().contains("saved as `main`"));
+}
+
+#[test]
+fn divans_tree_is_read_with_units_groups_and_what_was_left_out() {
+    let home = home();
+    let said = imported(&home, "divan", &[DIVAN.to_owned()]).expect("imported");
+    assert_eq!(said.remarks, ["note: divan left out `sorts/library/broken`"]);
+    let cases = newest(&home).cases;
+    let names: Vec<String> = cases.iter().map(|case| case.id.to_string()).collect();
+    assert_eq!(names, ["sorts/by_hand", "sorts/library/10", "sorts/library/1000"]);
+    near(&value(&cases[0], "fastest"), &[45.74e-9]);
+    near(&value(&cases[1], "slowest"), &[2e-3]);
+    near(&value(&cases[1], "median"), &[1.75e-6]);
+    near(&value(&cases[2], "mean"), &[1.3]);
+    near(&value(&cases[2], "samples"), &[20.0]);
+}
+
+#[test]
+fn every_process_of_hyperfine_is_one_and_failed_ones_are_told() {
+    let home = home();
+    let said = imported(&home, "hyperfine", &[hyperfine(&[0.01, 0.02])]).expect("imported");
+    assert!(said.remarks[0].contains("`ls -a`: 1 of 2 processes ended with another exit code"), "{said:?}");
+    let cases = newest(&home).cases;
+    assert_eq!(cases[0].id.to_string(), "COMMAND/ls -a");
+    near(&value(&cases[0], "wall_time"), &[0.01, 0.02]);
+}
+
+#[test]
+fn pytests_rounds_parameters_machine_and_commit_are_read() {
+    let home = home();
+    imported(&home, "pytest-benchmark", &[pytest(&[2e-6, 4e-6, 3e-6], "Abacus 9")]).expect("imported");
+    let stored = newest(&home);
+    assert_eq!(stored.cases[0].id.to_string(), "test_x.py::test_sum/n=10");
+    near(&value(&stored.cases[0], "wall_time"), &[3e-6]);
+    let environment = &stored.manifest.environment;
+    assert_eq!(environment.machine["cpu model"], "Abacus 9");
+    assert_eq!(
+        (&*environment.software["commit"], &*environment.software["working tree"]),
+        ("0123abcd", "dirty")
+    );
+    assert_eq!(stored.manifest.imported.expect("it is").version.as_deref(), Some("5.2.0"));
+    // Saved without its rounds, it has the figures of them.
+    imported(&home, "pytest-benchmark", &[pytest(&[], "Abacus 9")]).expect("imported");
+    assert_eq!(newest(&home).cases[0].headline, "median");
+}
+
+#[test]
+fn nvbenchs_states_are_read_as_it_states_them_and_skipped_ones_are_told() {
+    let home = home();
+    let said = imported(&home, "nvbench", &[NVBENCH.to_owned()]).expect("imported");
+    assert_eq!(said.remarks, ["note: left out `copy` at Device=0 Bytes=2^60: no such memory"]);
+    let stored = newest(&home);
+    assert_eq!(stored.manifest.active_backend, "gpu");
+    assert_eq!(stored.manifest.environment.machine["gpu 0"], "Some GPU");
+    let case = &stored.cases[0];
+    assert_eq!((&*case.id.to_string(), &*case.headline), ("copy/Bytes=1048576", "cold/time/gpu/mean"));
+    near(&value(case, "cold/time/gpu/mean"), &[2.5e-6]);
+    near(&value(case, "cold/bw/global/bytes_per_second"), &[8e11]);
+    assert!(case.metric("cold/time/gpu/stdev/relative").is_none(), "it is no number");
+}
+
+#[test]
+fn what_is_broken_cut_or_of_another_tool_is_refused_by_name_and_nothing_is_stored() {
+    let home = home();
+    let good = [
+        ("hyperfine", hyperfine(&[0.01, 0.02])),
+        ("pytest-benchmark", pytest(&[2e-6], "x")),
+        ("nvbench", NVBENCH.to_owned()),
+        ("divan", DIVAN.to_owned()),
+    ];
+    let mut refused = 0;
+    for (tool, text) in &good {
+        let mut bad: Vec<String> =
+            good.iter().filter(|(other, _)| other != tool).map(|(_, text)| text.clone()).collect();
+        bad.extend(["", "{}", "[]", "null", "no such thing"].map(str::to_owned));
+        // Cut wherever a line or a field ends. The last line of divan's table is blank.
+        let ends = text.char_indices().filter(|(_, letter)| "\n,}│".contains(*letter)).map(|(at, _)| at);
+        let last = text.trim_end().len() - 1;
+        bad.extend(
+            ends.filter(|at| *at < last && (*tool != "divan" || *at > 120)).map(|at| text[..at].to_owned()),
+        );
+        for text in bad {
+            let error =
+                imported(&home, tool, std::slice::from_ref(&text)).expect_err(&format!("{tool}: {text}"));
+            assert_eq!(stop::exit(&error), Exit::Usage, "{tool}: {text}: {error:#}");
+            assert!(error.to_string().contains("file-0`"), "{error:#}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 60, "{refused}");
+    let numbers = [hyperfine(&[-0.01, 0.02]), hyperfine(&[1e300]), hyperfine(&[])];
+    for text in numbers {
+        imported(&home, "hyperfine", &[text]).expect_err("no times");
+    }
+    let missing = home.directory.path().join("nowhere");
+    for tool in TOOLS {
+        run(&args(tool.name, &[&missing]), &home.place).expect_err("there is no such file");
+        run(&args(tool.name, &[home.directory.path()]), &home.place).expect_err("a folder of something else");
+    }
+    assert!(home.place.runs().list().expect("readable").runs.is_empty(), "nothing is stored");
+}
+
+#[test]
+fn files_of_several_processes_are_one_run_and_copies_and_other_machines_are_none() {
+    let home = home();
+    let texts: Vec<String> = (1..=6).map(|n| pytest(&[f64::from(n) * 1e-6, 2e-6], "Abacus 9")).collect();
+    imported(&home, "pytest-benchmark", &texts).expect("imported");
+    assert_eq!(value(&newest(&home).cases[0], "wall_time").len(), 6);
+    let error =
+        imported(&home, "pytest-benchmark", &[texts[0].clone(), texts[0].clone()]).expect_err("a copy");
+    assert!(error.to_string().contains("hold the same measurement"), "{error}");
+    let elsewhere = pytest(&[5e-6], "Abacus 10");
+    let error = imported(&home, "pytest-benchmark", &[texts[0].clone(), elsewhere]).expect_err("elsewhere");
+    assert!(
+        error.to_string().contains("another machine") && error.to_string().contains("Abacus 10"),
+        "{error}"
+    );
+}
+
+#[test]
+fn names_that_files_cannot_tell_apart_are_numbered() {
+    let home = home();
+    let result = |name: &str| format!(r#"{{"command": "{name}", "times": [0.5]}}"#);
+    let text =
+        format!(r#"{{"results": [{}, {}, {}]}}"#, result("ls a"), result("ls  a"), result("ls\\u001b[31m-a"));
+    imported(&home, "hyperfine", &[text]).expect("imported");
+    let names: Vec<String> = newest(&home).cases.iter().filter_map(|case| case.id.adapter.clone()).collect();
+    assert_eq!(names, ["ls a", "ls  a (2)", "ls[31m-a"], "and no name moves a terminal's cursor");
+}
+
+/// What `compare-baseline` says of the newest run, held against a baseline of this name.
+fn compared(home: &Home, name: &str) -> Said {
+    let run = newest(home).manifest.id.to_string();
+    let args = crate::cli::CompareBaseline {
+        name: Some(name.to_owned()),
+        rebuild: None,
+        program: None,
+        bench_args: Vec::new(),
+        run: Some(run),
+        threshold: None,
+        inconclusive: None,
+        markdown: None,
+        format: crate::cli::Format::Table,
+        suite: None,
+        allow_different_machine: false,
+    };
+    crate::compare_baseline::run(&args, &home.place).expect("compared")
+}
+
+#[test]
+fn six_processes_a_side_are_judged_and_fewer_show_their_difference_without_a_verdict() {
+    let (few, many) = (home(), home());
+    let times = [0.100, 0.101, 0.099, 0.1005, 0.0995, 0.1002];
+    let slower = times.map(|time| time * 1.5);
+    imported(&many, "hyperfine", &[hyperfine(&times)]).expect("imported");
+    many.promote("before", &newest(&many));
+    imported(&many, "hyperfine", &[hyperfine(&slower)]).expect("imported");
+    let said = compared(&many, "before");
+    assert_eq!(said.exit, Exit::Regressed, "{}", said.text);
+
+    imported(&few, "hyperfine", &[hyperfine(&times[..5])]).expect("imported");
+    few.promote("before", &newest(&few));
+    imported(&few, "hyperfine", &[hyperfine(&slower)]).expect("imported");
+    let said = compared(&few, "before");
+    assert_eq!(said.exit, Exit::Inconclusive, "{}", said.text);
+    let row = said.text.lines().find(|line| line.starts_with("COMMAND/ls -a ")).expect("a row");
+    assert!(
+        row.contains("+50.") && row.contains(Verdict::Incomparable(String::new()).name()),
+        "{}",
+        said.text
+    );
+    assert!(said.text.contains("5 against 6 imported processes"), "{}", said.text);
+    assert!(!said.text.contains("--rebuild"), "it cannot be measured in turns: {}", said.text);
+}
+
+#[test]
+fn imported_and_measured_runs_are_never_held_against_each_other_nor_mixed() {
+    let home = home();
+    let measured = plain(1_000, 8.0e6, 12.0e6);
+    home.store(&measured);
+    imported(&home, "hyperfine", &[hyperfine(&[0.1; 3])]).expect("imported");
+    let mut mixed = newest(&home);
+    // Someone gives it the suite and the machine of what was measured.
+    mixed.manifest.suite.clone_from(&measured.manifest.suite);
+    mixed.manifest.environment = measured.manifest.environment.clone();
+    mixed.manifest.profile.clone_from(&measured.manifest.profile);
+    mixed.manifest.id = weighbridge::data::RunId::new(2_000, 1);
+    mixed.manifest.planned.cases = measured.manifest.planned.cases.clone();
+    mixed.cases = measured.cases.clone();
+    home.store(&mixed);
+    let policy = weighbridge::data::Policy::default();
+    let history = weighbridge::data::History::default();
+    for (baseline, run, whose) in
+        [(&measured, &mixed, "the run is imported"), (&mixed, &measured, "the baseline is imported")]
+    {
+        let baseline = weighbridge::data::Baseline::promote("main", baseline);
+        let comparison = weighbridge::data::judge(&baseline, run, &history, &policy);
+        let refused = comparison.refused.expect("refused").to_string();
+        assert!(refused.starts_with(whose) && refused.contains("hyperfine"), "{refused}");
+        assert!(comparison.rows.is_empty());
+    }
+    // It is the newest of its suite, and yet nothing that picks by itself takes it.
+    let latest = home.place.runs().latest("toy/suite").expect("readable").expect("one was measured");
+    assert_eq!(latest.id, measured.manifest.id);
+    let picked = crate::pick::runs(&home.place, None, None).expect("picked");
+    assert!(picked.runs.iter().all(|run| run.imported.is_none()) && picked.runs.len() == 1, "{picked:?}");
+    let named = crate::pick::runs(&home.place, None, Some("imported/hyperfine")).expect("picked");
+    assert_eq!(named.runs.len(), 1, "where its suite is named it is meant");
+    let baseline = weighbridge::data::Baseline::promote("main", &measured);
+    let later = weighbridge::data::RunId::new(9_000, 1);
+    let past = home.place.runs().history(&baseline, &later, 9).expect("readable");
+    let mut expected = weighbridge::data::History::default();
+    expected.add_promoted(&baseline);
+    assert_eq!(past, expected, "it says nothing of how far figures wander");
+    let trend =
+        crate::history::Trend { case: "CV-1/small/Reference".into(), metric: None, suite: None, ascii: true };
+    let said = crate::history::run(&trend, &home.place).expect("followed").text;
+    assert!(said.contains("1 commits"), "{said}");
+}
+
+#[test]
+fn an_imported_run_is_shown_charted_and_exported_like_any_other() {
+    let home = home();
+    let folder = home.directory.path().join("criterion");
+    criterion(&folder, "sort/numbers", 12.5);
+    run(&args("criterion", &[&folder]), &home.place).expect("imported");
+    imported(&home, "divan", &[DIVAN.to_owned()]).expect("imported");
+    for suite in ["imported/criterion", "imported/divan"] {
+        let args = crate::cli::Summary { run: None, suite: Some(suite.to_owned()) };
+        let said = crate::summary::run(&args, &home.place).expect("summed up").text;
+        assert!(said.contains("12.5 ns") || said.contains("median 46.5 ns"), "{said}");
+        let id = crate::pick::runs(&home.place, None, Some(suite)).expect("picked").runs[0].id.to_string();
+        let explain = crate::cli::Explain {
+            case: newest_case(&home, suite),
+            run: Some(id.clone()),
+            suite: None,
+            ascii: true,
+        };
+        crate::explain::run(&explain, &home.place).expect("explained");
+        // divan states no rate.
+        let formats = crate::export::FORMATS;
+        let has_rate = |name: &str| suite == "imported/criterion" || name != "bigger-is-better";
+        for format in formats.into_iter().filter(|format| has_rate(format.name)) {
+            let out = home.directory.path().join(suite).join(format.name);
+            let export = crate::export::Export {
+                run: Some(id.clone()),
+                ..crate::export::tests::args(format.name, Some(&out))
+            };
+            crate::export::run(&export, &home.place).expect(format.name);
+        }
+        let out = home.directory.path().join("page.html");
+        let page = crate::report::html::ReportHtml { runs: vec![id], suite: None, out: Some(out.clone()) };
+        crate::report::html::run(&page, &home.place).expect("written");
+        let page = fs::read_to_string(out).expect("written");
+        assert!(page.contains(suite) && page.contains(&newest_case(&home, suite)), "it names what it shows");
+    }
+}
+
+fn newest_case(home: &Home, suite: &str) -> String {
+    let run = crate::pick::runs(&home.place, None, Some(suite)).expect("picked").runs.remove(0);
+    run.planned.cases[0].to_string()
+}
