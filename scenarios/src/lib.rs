@@ -28,7 +28,9 @@ pub mod vision;
 
 /// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
-    pub use crate::contract::{Batch, Epochs, Executed, Learner, Load, Loader, Steps};
+    pub use crate::contract::{
+        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, Load, Loader, Steps,
+    };
     pub use crate::data::{DataSet, DataSpec};
     pub use crate::workload::Transform::{
         self, Add, AffineRotation, CastToFloat32, CausalMaskGeneration, CheapTransform, Clip, ColorJitter,

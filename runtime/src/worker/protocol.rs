@@ -383,7 +383,7 @@ mod tests {
 
     const ASKS: &[&str] = &[
         "open", "verify", "next", "run", "epoch", "begin", "advance", "step", "fetch", "usage", "save",
-        "restore", "close",
+        "restore", "call", "close",
     ];
 
     #[test]
@@ -416,6 +416,11 @@ mod tests {
             Ask::Usage {},
             Ask::Save {},
             Ask::Restore { state: "...".into() },
+            Ask::Call(Map::from_iter([
+                ("name".to_owned(), "save".into()),
+                ("directory".to_owned(), "/.../checkpoint-3".into()),
+                ("durable".to_owned(), false.into()),
+            ])),
             Ask::Close {},
         ];
         for ask in asks {

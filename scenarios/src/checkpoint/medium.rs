@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use weighbridge::{Bencher, Error, Result, skip};
@@ -44,22 +45,26 @@ impl Medium {
     /// # Errors
     /// A skip where there is no such medium, or not so much room on it.
     pub(super) fn place(self, bencher: &Bencher, bytes: u64) -> Result<Place> {
+        // Several cases may run in one process at a time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("checkpoints-{}-{number}", std::process::id());
         let scratch = bencher.scratch()?;
         let directory = match self {
             Self::Disk if is_in_memory(&scratch)? => {
                 let what = "is in memory: `--data` or WEIGHBRIDGE_DATA names a directory on a disk";
                 return Err(skip(format!("the directory {} {what}", scratch.display())));
             }
-            Self::Disk => scratch.join("checkpoints"),
+            Self::Disk => scratch.join(name),
             Self::Memory => {
                 let shared = Path::new(SHARED_MEMORY);
                 if !is_in_memory(shared).unwrap_or(false) {
                     return Err(skip(format!("there is no file system in memory at {SHARED_MEMORY}")));
                 }
-                shared.join(format!("weighbridge-checkpoints-{}", std::process::id()))
+                shared.join(format!("weighbridge-{name}"))
             }
         };
-        fs::create_dir_all(&directory)?;
+        fs::create_dir(&directory)?;
         let place = Place(directory);
         let room = statfs(place.path()).map_err(|error| failed(place.path(), error))?;
         let free = room.blocks_available() * room.block_size() as u64;

@@ -24,6 +24,10 @@ fn what_a_user_has_installed_changes_no_result() {
             let installed = Installed::new(peer, "1.0".into(), "3.12.1".into(), b"");
             fs::write(peer.installed_file(&home), serde_json::to_string(&installed).unwrap()).unwrap();
         }
+        // A package in the environment of another has its version there.
+        let package = format!("{}-1.0.dist-info", peer.package.replace('-', "_"));
+        let packages = peer.folder(&home).join("venv/lib/python3.12/site-packages");
+        fs::create_dir_all(packages.join(package)).unwrap();
         assert_eq!(peer.missing(&home), None, "{}", peer.name);
     }
     // Among the user's data, and where a variable says.
