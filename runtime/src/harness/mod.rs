@@ -37,6 +37,11 @@ use crate::run::{CHILD_FLAG, serve};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
 pub fn main(suite: Suite) -> ExitCode {
+    ExitCode::from(code(suite))
+}
+
+/// The same, as the number that the shell sees.
+pub fn code(suite: Suite) -> u8 {
     if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
         return serve();
     }
@@ -48,7 +53,7 @@ pub fn main(suite: Suite) -> ExitCode {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()
     });
-    exit.into()
+    exit.code()
 }
 
 /// What every way of running needs.
