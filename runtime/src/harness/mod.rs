@@ -14,6 +14,7 @@ mod resume;
 mod siblings;
 mod smoke;
 mod suite;
+mod targets;
 
 pub use exit_code::Exit;
 pub use suite::Suite;
@@ -115,6 +116,9 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     if mode == Mode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
+    }
+    if let Some(said) = siblings::refused_elsewhere(&context) {
+        context.terminal.remark(&said);
     }
     if let Some(said) = siblings::passed_over(&context, &registry, &plan, mode) {
         context.terminal.remark(&said);
