@@ -7,6 +7,8 @@
 mod adapter;
 mod attr;
 mod dependency;
+#[cfg(feature = "divan")]
+mod divan;
 mod errors;
 mod expansion;
 mod generic;
@@ -251,6 +253,20 @@ pub fn adapter(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Sweep, attributes(sweep))]
 pub fn sweep(item: TokenStream) -> TokenStream {
     shown("Sweep", sweep::derive(item.into()).unwrap_or_else(syn::Error::into_compile_error))
+}
+
+/// Registers a function as a bench in divan's style. Its options are divan's.
+#[cfg(feature = "divan")]
+#[proc_macro_attribute]
+pub fn divan_bench(options: TokenStream, item: TokenStream) -> TokenStream {
+    shown("divan::bench", divan::bench(options.into(), &item.into()))
+}
+
+/// Gives the benches of a module options that they share. They are divan's.
+#[cfg(feature = "divan")]
+#[proc_macro_attribute]
+pub fn divan_bench_group(options: TokenStream, item: TokenStream) -> TokenStream {
+    shown("divan::bench_group", divan::group(options.into(), &item.into()))
 }
 
 /// Prints the expansion for those who ask.

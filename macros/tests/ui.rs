@@ -18,3 +18,8 @@ fn mistakes_with_an_adapter_are_told_where_they_are() {
 fn mistakes_with_an_axis_are_told_where_they_are() {
     trybuild::TestCases::new().compile_fail("tests/ui/sweep/*.rs");
 }
+
+#[test]
+fn mistakes_with_a_bench_in_divans_style_are_told_where_they_are() {
+    trybuild::TestCases::new().compile_fail("tests/ui/divan/*.rs");
+}

@@ -46,6 +46,7 @@
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
 //! | `criterion_compat` | bench files in criterion's style, as they are |
+//! | `divan_compat` | bench files in divan's style, as they are |
 //! | `criterion` | right times of a device for benches that stay with criterion |
 //!
 //! # How it is built
@@ -85,7 +86,7 @@ mod report;
 
 mod harness;
 
-#[cfg(feature = "criterion_compat")]
+#[cfg(any(feature = "criterion_compat", feature = "divan_compat"))]
 mod compat;
 
 /// Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else changes.
@@ -98,6 +99,31 @@ mod compat;
 pub mod criterion_compat {
     pub use crate::compat::criterion::*;
     pub use crate::{criterion_group, criterion_main};
+}
+
+/// Bench files written for divan: `use weighbridge::divan_compat as divan;`, and nothing else changes.
+///
+/// ```
+/// use weighbridge::divan_compat as divan;
+///
+/// fn main() {
+///     divan::main();
+/// }
+///
+/// #[divan::bench(args = [100, 10_000], sample_count = 50)]
+/// fn sort(bencher: divan::Bencher, len: u64) {
+///     let numbers = move || (0..len).rev().collect::<Vec<u64>>();
+///     bencher.counter(len).with_inputs(numbers).bench_refs(|numbers| numbers.sort());
+/// }
+/// ```
+///
+/// A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are such paths or parts of them. Each case is
+/// measured in several processes; `sample_count` is the least number of samples in each, `sample_size` the number of iterations in
+/// each sample, `min_time` and `max_time` the least and the most time that the samples of each process take. What a body gives back
+/// is dropped outside the clock. What is not here does not compile.
+#[cfg(feature = "divan_compat")]
+pub mod divan_compat {
+    pub use crate::compat::divan::*;
 }
 
 #[cfg(feature = "criterion")]

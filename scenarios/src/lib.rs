@@ -55,6 +55,8 @@ mod pages {
     struct FirstScenario;
     #[doc = include_str!("../../docs/guide/from-criterion.md")]
     struct FromCriterion;
+    #[doc = include_str!("../../docs/guide/from-divan.md")]
+    struct FromDivan;
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
     #[doc = include_str!("../../docs/guide/peers.md")]

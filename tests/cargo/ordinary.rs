@@ -160,7 +160,7 @@ fn cargo_in(folder: &Path, args: &[&str]) -> Ran {
     Ran::of(&mut command)
 }
 
-const FEATURES: &str = "features = [\"criterion_compat\", \"tokio\", \"worker\"]"; // as the downstream crate has it built
+const FEATURES: &str = "features = [\"criterion_compat\", \"divan_compat\", \"tokio\", \"worker\"]"; // as the downstream crate has it built
 
 #[test]
 fn a_dependency_may_be_renamed() {
@@ -180,4 +180,29 @@ fn a_bench_target_with_libtests_harness_does_not_compile_and_says_what_to_write(
     let built = cargo_in(folder.path(), &["bench", "--no-run"]);
     assert_eq!(built.code, Some(101), "{}", built.all());
     assert!(built.stderr.contains("write `harness = false` below its `[[bench]]`"), "{}", built.all());
+}
+
+#[test]
+fn a_flag_that_libtest_would_refuse_names_the_targets_that_have_it_and_what_to_write() {
+    let manifest = format!(
+        "[[bin]]\nname = \"tool\"\n[dev-dependencies]\nweighbridge = {{ path = \"RUNTIME\", {FEATURES} }}\n[[bench]]\nname = \
+         \"add\"\nharness = false\n"
+    );
+    let folder = crate_with(&manifest, "", "weighbridge");
+    fs::create_dir_all(folder.path().join("src/bin")).unwrap();
+    fs::write(folder.path().join("src/bin/tool.rs"), "fn main() {}").unwrap();
+    let plain = cargo_in(folder.path(), &["bench", "--", "--dry-run"]);
+    assert!(plain.code != Some(0) && plain.stderr.contains("Unrecognized option"), "{}", plain.all());
+    let note = "`cargo bench -- --dry-run` without `--bench add` ends in libtest, which the binary `tool` of `small` starts too \
+                and which refuses the flag: write `name = \"tool\"` and `bench = false` below `[[bin]]` in Cargo.toml";
+    let alone = cargo_in(folder.path(), &["bench", "--bench", "add", "--", "--dry-run"]);
+    assert!(alone.code == Some(0) && alone.stderr.contains(note), "{}", alone.all());
+    let known = cargo_in(folder.path(), &["bench", "--", "--list"]);
+    assert!(known.code == Some(0) && !known.stderr.contains("libtest"), "{}", known.all());
+
+    let path = folder.path().join("Cargo.toml");
+    let said = fs::read_to_string(&path).unwrap();
+    fs::write(&path, said.replace("name = \"tool\"\n", "name = \"tool\"\nbench = false\n")).unwrap();
+    let mended = cargo_in(folder.path(), &["bench", "--", "--dry-run"]);
+    assert!(mended.code == Some(0) && !mended.stderr.contains("libtest"), "{}", mended.all());
 }

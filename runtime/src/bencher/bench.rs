@@ -140,6 +140,8 @@ pub struct Bencher {
     pub(super) per_iteration: Cell<PerIteration>,
     /// What the scenario has stated of its limits.
     budget: Cell<Budget>,
+    /// How many iterations a sample has, where that is stated and not found.
+    pub(super) iterations_of_a_sample: Cell<Option<u64>>,
     phase: Cell<Option<Phase>>,
     /// When the repeat began.
     pub(super) begun: Duration,
@@ -230,6 +232,7 @@ impl Bencher {
             regions: RefCell::default(),
             per_iteration: Cell::default(),
             budget: Cell::default(),
+            iterations_of_a_sample: Cell::default(),
             phase: Cell::default(),
             begun: now,
             books: Cell::new((Ledger::default(), now)),
@@ -281,6 +284,13 @@ impl Bencher {
     /// States how often the case is measured, each time in a process of its own; the run goes by what the first of them says.
     pub fn repeats(&self, measured: u32) -> &Self {
         self.state_budget(|stated| stated.repeats = Some(measured.max(1)))
+    }
+
+    /// States how many iterations a sample has, instead of as many as fill a block. A smoke run and a duel have their own number.
+    #[cfg(any(test, feature = "divan_compat"))]
+    pub(crate) fn state_iterations_of_a_sample(&self, iterations: u64) -> &Self {
+        self.iterations_of_a_sample.set(Some(iterations.max(1)));
+        self
     }
 
     fn state_budget(&self, change: impl FnOnce(&mut Budget)) -> &Self {

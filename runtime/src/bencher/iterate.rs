@@ -106,7 +106,15 @@ impl Bencher {
         assert!(threads > 0, "iter_threads needs at least one thread");
         self.state_per_iteration(|stated| *stated = stated.times(threads as u64));
         self.run_body(u64::MAX, |windows, clock, iterations| {
-            super::threads::run(threads, iterations, windows, clock, &make)
+            let (took, _) = super::threads::run(threads, windows, clock, |thread, lane| {
+                let mut body = make(thread);
+                lane.timed(|| {
+                    for _ in 0..iterations {
+                        black_box(body());
+                    }
+                });
+            });
+            took
         });
     }
 
@@ -188,13 +196,17 @@ impl Bencher {
         let once = self.settings.purpose == Purpose::Verify;
         let pace = self.pace.borrow_mut().take().filter(|_| first && !once);
         let inject = if once { Inject::default() } else { Inject::new(self.settings.inject) };
+        let bounds = match self.iterations_of_a_sample.get() {
+            Some(stated) => (stated.min(most), stated.min(most)),
+            None => (inject.least().min(most), most),
+        };
         Sampling {
             limits: self.limits(),
             step: if first { Step::First } else { Step::Done },
             once,
             pace,
             ready: false,
-            calibration: Calibrator::new(block, (inject.least().min(most), most)),
+            calibration: Calibrator::new(block, bounds),
             inject,
             most,
             asked: None,
@@ -618,6 +630,19 @@ mod tests {
         bencher.iter_custom(|iterations| Duration::from_micros(10) * iterations as u32);
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.samples[0] / seen.iterations_per_sample, 10_000);
+    }
+
+    #[test]
+    fn a_stated_number_of_iterations_is_that_of_every_sample_whatever_the_body_takes() {
+        for cost in [5, 50_000] {
+            let hand = ManualClock::default();
+            let settings = Settings::new(Purpose::Measure, LIMITS);
+            let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
+            bencher.state_iterations_of_a_sample(70).iter(|| hand.advance(Duration::from_nanos(cost)));
+            let seen = bencher.finish().unwrap().seen;
+            assert_eq!(seen.iterations_per_sample, 70);
+            assert!(seen.samples.iter().all(|sample| *sample == 70 * cost), "{:?}", seen.samples);
+        }
     }
 
     #[test]

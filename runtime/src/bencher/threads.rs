@@ -1,6 +1,5 @@
 //! Bodies on several threads at once: a common start, and times that each thread takes of itself.
 
-use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -11,19 +10,25 @@ use crate::device::{Clock, own_schedule, thread_time};
 /// Looks at the gate that a thread makes before it gives its processor to another one.
 const LOOKS: u32 = 1_000;
 
-/// Where threads meet before they start. Who waits here looks again and again: a thread that sleeps would start late, each by
-/// another time.
+/// Where threads meet before they start, and where they may meet again when they have ended. Who waits here looks again and
+/// again: a thread that sleeps would start late, each by another time.
 #[derive(Debug, Default)]
 struct Gate {
+    threads: usize,
     arrived: AtomicUsize,
+    ended: AtomicUsize,
     open: AtomicBool,
     /// Whether nothing is to run behind it.
     closed: AtomicBool,
 }
 
 impl Gate {
-    fn wait_for(threads: usize, arrived: &AtomicUsize) {
-        Self::look(|| arrived.load(Ordering::Acquire) >= threads);
+    fn wait_for_all(&self, counted: &AtomicUsize) {
+        Self::look(|| counted.load(Ordering::Acquire) >= self.threads);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     fn look(is_due: impl Fn() -> bool) {
@@ -35,16 +40,58 @@ impl Gate {
     }
 }
 
-/// A thread's way to the gate. It arrives when this is dropped: a body that cannot be made does not keep the others waiting.
-struct Arrival<'a>(&'a Gate);
+/// Counts a thread when it is dropped: one that panics does not keep the others waiting.
+#[derive(Debug)]
+struct Counted<'a>(&'a AtomicUsize);
 
-impl Drop for Arrival<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.arrived.fetch_add(1, Ordering::AcqRel);
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// One thread's way through a sample: what it prepares, what is timed of it, what it leaves behind.
+#[derive(Debug)]
+pub(super) struct Lane<'a> {
+    gate: &'a Gate,
+    clock: &'a Clock,
+    arrival: Option<Counted<'a>>,
+    ending: Option<Counted<'a>>,
+    ran: Ran,
+}
+
+impl<'a> Lane<'a> {
+    fn new(gate: &'a Gate, clock: &'a Clock) -> Self {
+        let (arrival, ending) = (Some(Counted(&gate.arrived)), Some(Counted(&gate.ended)));
+        Self { gate, clock, arrival, ending, ran: Ran::default() }
+    }
+
+    /// Runs the block behind the gate, once all threads have come to it. What was done before it is in no figure.
+    pub(super) fn timed(&mut self, block: impl FnOnce()) {
+        self.arrival = None;
+        Gate::look(|| self.gate.open.load(Ordering::Acquire));
+        if self.gate.is_closed() {
+            return;
+        }
+        let (scheduled, cpu, from) = (own_schedule(), thread_time(), self.clock.now());
+        block();
+        let (to, cpu) = (self.clock.now(), thread_time().saturating_sub(cpu));
+        let grown = |before: (u64, u64), after: (u64, u64)| (after.0 - before.0, after.1 - before.1);
+        let scheduled = scheduled.zip(own_schedule()).map(|(before, after)| grown(before, after));
+        self.ran = Ran { from, to, cpu, scheduled };
+        self.ending = None;
+    }
+
+    /// Waits for the other threads to end what is timed: what follows would disturb them.
+    pub(super) fn wait_for_the_others(&self) {
+        if !self.gate.is_closed() {
+            self.gate.wait_for_all(&self.gate.ended);
+        }
     }
 }
 
 /// What one thread says of its iterations.
+#[derive(Debug, Default)]
 struct Ran {
     from: Duration,
     to: Duration,
@@ -61,36 +108,26 @@ impl Ran {
     }
 }
 
-/// Runs as many iterations on each thread, and gives the time from the first one's start to the last one's end: starting the
-/// threads is in no figure. The window that is open meanwhile is narrowed to that time, and to their processor time.
+/// Runs the same work on so many threads, and gives the time from the first one's start to the last one's end, and what each gave:
+/// starting the threads and what they prepare is in no figure. The window that is open meanwhile is narrowed to that time, and to
+/// their processor time.
 ///
 /// # Panics
-/// If a body, or making one, panics: the same. If so many threads cannot be had.
-pub(super) fn run<T, F: FnMut() -> T + Send>(
+/// If the work panics: the same. If so many threads cannot be had.
+pub(super) fn run<R: Send>(
     threads: usize,
-    iterations: u64,
     windows: &mut Windows,
     clock: &Clock,
-    make: impl Fn(usize) -> F + Sync,
-) -> Duration {
-    let gate = Gate::default();
-    let (gate, make) = (&gate, &make);
+    work: impl Fn(usize, &mut Lane<'_>) -> R + Sync,
+) -> (Duration, Vec<R>) {
+    let gate = Gate { threads, ..Gate::default() };
+    let (gate, work) = (&gate, &work);
     let one = move |thread: usize| {
-        let arrival = Arrival(gate);
-        let mut body = make(thread);
-        drop(arrival);
-        Gate::look(|| gate.open.load(Ordering::Acquire));
-        let (scheduled, cpu, from) = (own_schedule(), thread_time(), clock.now());
-        let iterations = if gate.closed.load(Ordering::Relaxed) { 0 } else { iterations };
-        for _ in 0..iterations {
-            black_box(body());
-        }
-        let (to, cpu) = (clock.now(), thread_time().saturating_sub(cpu));
-        let grown = |before: (u64, u64), after: (u64, u64)| (after.0 - before.0, after.1 - before.1);
-        let scheduled = scheduled.zip(own_schedule()).map(|(before, after)| grown(before, after));
-        Ran { from, to, cpu, scheduled }
+        let mut lane = Lane::new(gate, clock);
+        let given = work(thread, &mut lane);
+        (std::mem::take(&mut lane.ran), given)
     };
-    let ran: Vec<Ran> = thread::scope(|scope| {
+    let (ran, given): (Vec<Ran>, Vec<R>) = thread::scope(|scope| {
         let start = |thread| thread::Builder::new().spawn_scoped(scope, move || one(thread));
         let started: Vec<_> = (0..threads).map(start).collect();
         if let Some(error) = started.iter().find_map(|started| started.as_ref().err()) {
@@ -100,13 +137,13 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
             panic!("{threads} threads cannot be had: {error}");
         }
         let started = started.into_iter().flatten();
-        Gate::wait_for(threads, &gate.arrived);
+        gate.wait_for_all(&gate.arrived);
         windows.open();
         gate.open.store(true, Ordering::Release);
         let joined: Vec<_> = started.map(thread::ScopedJoinHandle::join).collect();
         windows.close();
         let panicked = |panic| std::panic::resume_unwind(panic);
-        joined.into_iter().map(|ran| ran.unwrap_or_else(panicked)).collect()
+        joined.into_iter().map(|ran| ran.unwrap_or_else(panicked)).unzip()
     });
     let from = ran.iter().map(|ran| ran.from).min().unwrap_or_default();
     let to = ran.iter().map(|ran| ran.to).max().unwrap_or_default();
@@ -114,5 +151,5 @@ pub(super) fn run<T, F: FnMut() -> T + Send>(
     let scheduled = times.fold((0, 0), |sum, time| (sum.0 + time.0, sum.1 + time.1));
     let delayed = if let [one] = &ran[..] { one.delayed() } else { None };
     windows.narrow(to - from, ran.iter().map(|ran| ran.cpu).sum(), scheduled, delayed);
-    to - from
+    (to - from, given)
 }

@@ -4,3 +4,6 @@
 
 #[cfg(feature = "criterion_compat")]
 pub mod criterion;
+
+#[cfg(feature = "divan_compat")]
+pub mod divan;

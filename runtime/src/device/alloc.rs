@@ -21,6 +21,13 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counting;
 
+impl Counting {
+    /// The same as the name alone.
+    pub const fn system() -> Self {
+        Self
+    }
+}
+
 /// What was allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocated {

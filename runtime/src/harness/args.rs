@@ -15,6 +15,8 @@ use crate::tool::tool;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Args {
     pub(super) filters: Vec<String>,
+    /// The names of flags on the command line itself.
+    pub(super) typed: Vec<&'static str>,
     pub(super) scenarios: Vec<String>,
     pub(super) adapters: Vec<String>,
     pub(super) set: Option<String>,
@@ -135,6 +137,7 @@ impl Args {
                 Arg::Short(name) => (FLAGS.iter().find(|flag| flag.short == Some(name)), format!("-{name}")),
             };
             let flag = flag.ok_or_else(|| unknown(&typed))?;
+            args.typed.push(flag.name);
             let value = match flag.value {
                 Some(_) => Some(text(parser.value().map_err(wrong)?)?),
                 None => None,

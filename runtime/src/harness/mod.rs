@@ -15,6 +15,7 @@ mod resume;
 mod siblings;
 mod smoke;
 mod suite;
+mod targets;
 
 pub use exit_code::Exit;
 pub use suite::Suite;
@@ -38,6 +39,11 @@ use crate::run::{CHILD_FLAG, serve};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
 pub fn main(suite: Suite) -> ExitCode {
+    ExitCode::from(code(suite))
+}
+
+/// The same, as the number that the shell sees.
+pub fn code(suite: Suite) -> u8 {
     if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
         return serve();
     }
@@ -49,7 +55,7 @@ pub fn main(suite: Suite) -> ExitCode {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()
     });
-    exit.into()
+    exit.code()
 }
 
 /// What every way of running needs.
@@ -111,6 +117,9 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     if mode == Mode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
+    }
+    if let Some(said) = siblings::refused_elsewhere(&context) {
+        context.terminal.remark(&said);
     }
     if let Some(said) = siblings::passed_over(&context, &registry, &plan, mode) {
         context.terminal.remark(&said);

@@ -1,33 +1,11 @@
-//! Bench targets beside this one: `cargo bench -- FILTER` runs all of them, and what is asked for may be in another.
+//! Targets beside this one: `cargo bench -- FILTER` runs all of them. What is asked for may be in another, and libtest may be.
 
-use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
-
+use super::targets::{Libtest, Targets};
 use super::{Context, Mode};
-use crate::json;
 use crate::plan::{Plan, nearest};
 use crate::registry::Registry;
-
-/// What of a `Cargo.toml` says which bench targets there are.
-#[derive(Debug, Deserialize)]
-struct Manifest {
-    package: Option<Package>,
-    #[serde(default)]
-    bench: Vec<Target>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Package {
-    autobenches: Option<bool>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Target {
-    name: String,
-}
 
 /// What is said where filters take no case of this bench target, and the package has others that may have it; `None` where
 /// that is an error, or where something is to be run. In a gate nothing is passed over.
@@ -44,7 +22,8 @@ pub(super) fn passed_over(
         return None;
     }
     let package = Path::new(context.suite.directory);
-    let others = benches(package).into_iter().filter(|name| *name != context.suite.target).count();
+    let others =
+        Targets::of(package).benches.into_iter().filter(|name| *name != context.suite.target).count();
     if others == 0 {
         return None;
     }
@@ -59,43 +38,51 @@ pub(super) fn passed_over(
     ))
 }
 
-/// The names of a package's bench targets; none where its manifest cannot be read.
-fn benches(package: &Path) -> BTreeSet<String> {
-    let Ok(text) = fs::read_to_string(package.join("Cargo.toml")) else { return BTreeSet::new() };
-    let Ok(manifest) = json::from_toml::<Manifest>(&text) else { return BTreeSet::new() };
-    let mut names: BTreeSet<String> = manifest.bench.into_iter().map(|target| target.name).collect();
-    if manifest.package.and_then(|package| package.autobenches).unwrap_or(true) {
-        // As cargo finds them: `benches/NAME.rs` and `benches/NAME/main.rs`.
-        let entries = fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
-        let found = entries
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file());
-        names.extend(found.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())));
-    }
-    names
-}
+/// Flags that libtest takes as well: whoever passes them sees no refusal.
+const OF_LIBTEST: [&str; 18] = [
+    "bench",
+    "color",
+    "exact",
+    "format",
+    "help",
+    "ignored",
+    "include-ignored",
+    "list",
+    "logfile",
+    "no-capture",
+    "nocapture",
+    "quiet",
+    "report-time",
+    "show-output",
+    "shuffle",
+    "shuffle-seed",
+    "skip",
+    "test",
+];
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bench_targets_are_those_that_the_manifest_names_and_those_that_cargo_finds() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::create_dir_all(at("benches/large")).unwrap();
-        for file in ["benches/small.rs", "benches/large/main.rs", "benches/notes.md", "benches/large/part.rs"]
-        {
-            fs::write(at(file), "").unwrap();
-        }
-        let names = |manifest: &str| {
-            fs::write(at("Cargo.toml"), manifest).unwrap();
-            benches(folder.path()).into_iter().collect::<Vec<_>>()
-        };
-        let named =
-            "[package]\nname = \"p\"\n[[bench]]\nname = \"other\"\npath = \"x.rs\"\nharness = false\n";
-        assert_eq!(names(named), ["large", "other", "small"]);
-        assert_eq!(names("[package]\nname = \"p\"\nautobenches = false\n"), [""; 0]);
-        assert_eq!(names("[package"), [""; 0], "what cannot be read has no others");
-    }
+/// What is said where cargo hands a flag of ours to libtest as well, which refuses it: under plain `cargo bench -- FLAGS`, where a
+/// library or a binary of the package is a bench target too.
+pub(super) fn refused_elsewhere(context: &Context<'_>) -> Option<String> {
+    let args = &context.args;
+    let flag = args.typed.iter().find(|name| !OF_LIBTEST.contains(name)).filter(|_| args.bench)?;
+    let of_libtest = Targets::of(Path::new(context.suite.directory)).of_libtest();
+    let words = |target: &Libtest| match target {
+        Libtest::Library => ("the library".to_owned(), "`bench = false` below `[lib]`".to_owned()),
+        Libtest::Binary(name) => (
+            format!("the binary `{name}`"),
+            format!("`name = \"{name}\"` and `bench = false` below `[[bin]]`"),
+        ),
+    };
+    let (targets, lines): (Vec<String>, Vec<String>) = of_libtest.iter().map(words).unzip();
+    (!of_libtest.is_empty()).then(|| {
+        format!(
+            "note: `cargo bench -- --{flag}` without `--bench {}` ends in libtest, which {} of `{}` {} too and which refuses the \
+             flag: write {} in Cargo.toml",
+            context.suite.target,
+            targets.join(" and "),
+            context.suite.package,
+            if targets.len() == 1 { "starts" } else { "start" },
+            lines.join(", and ")
+        )
+    })
 }

@@ -260,7 +260,7 @@ impl<T: 'static> Typed for TypedAxis<T> {
 /// What a value of an axis looks like: `one of `small`, `large``, or `a `usize`, such as `7``.
 fn form(labels: &[Option<&str>], parsed: bool, type_name: &str, first: impl FnOnce() -> String) -> String {
     let quoted: Vec<String> = labels.iter().flatten().map(|label| format!("`{label}`")).collect();
-    let type_name = short(type_name);
+    let type_name = without_modules(type_name);
     match (quoted.is_empty(), parsed) {
         (true, true) => format!("a `{type_name}`, such as `{}`", first()),
         (true, false) => "only the values that its author wrote".to_owned(),
@@ -270,7 +270,7 @@ fn form(labels: &[Option<&str>], parsed: bool, type_name: &str, first: impl FnOn
 }
 
 /// The name of a type without the modules it lives in.
-fn short(type_name: &str) -> String {
+pub fn without_modules(type_name: &str) -> String {
     let mut short = String::new();
     for piece in type_name.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
         short.push_str(piece.rsplit("::").next().unwrap_or(piece));
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn the_name_of_a_type_is_told_without_its_modules() {
-        assert_eq!(short("core::option::Option<alloc::string::String>"), "Option<String>");
-        assert_eq!(short("&str"), "&str");
+        assert_eq!(without_modules("core::option::Option<alloc::string::String>"), "Option<String>");
+        assert_eq!(without_modules("&str"), "&str");
     }
 }

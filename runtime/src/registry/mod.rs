@@ -14,6 +14,8 @@ mod sweep;
 
 pub use adapter::{AdapterEntry, Availability, Contract, Made};
 pub use added::{Added, add};
+#[cfg(feature = "divan_compat")]
+pub(crate) use axis::without_modules;
 pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
 pub use collect::{Error, Registry, find_adapter, find_scenario};
 pub use id::slug;

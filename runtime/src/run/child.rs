@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
 
@@ -21,16 +20,16 @@ use crate::worker::Place;
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
-pub fn serve() -> ExitCode {
+pub fn serve() -> u8 {
     match try_serve() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             // The parent has gone, and the guard may not come to its end before this process does.
             clean_up();
             // The parent reads stderr; this is a child's only way to say it.
             let _ =
                 io::Write::write_all(&mut io::stderr(), format!("weighbridge child: {error}\n").as_bytes());
-            ExitCode::FAILURE
+            1
         }
     }
 }

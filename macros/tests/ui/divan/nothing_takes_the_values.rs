@@ -1,0 +1,6 @@
+use weighbridge::divan_compat as divan;
+
+#[divan::bench(args = [1], types = [u8], consts = [2])]
+fn wrong() {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use weighbridge::divan_compat as divan;
+
+#[divan::bench(sample_cuont = 3)]
+fn wrong() {}
+
+fn main() {}

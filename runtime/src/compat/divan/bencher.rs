@@ -1,0 +1,312 @@
+//! What a bench measures with, by divan's names.
+
+use std::fmt;
+use std::mem::needs_drop;
+
+use super::counter::{AsCountUInt, Counter, IntoCounter, Kind, Sealed};
+use super::counts::Counts;
+use super::inputs::{CountInputs, Counted, NotCounted, Number};
+use crate::bencher::{self, Batched, Error, skip};
+
+/// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
+const MOST: usize = 1024;
+
+/// What one run of a bench is asked for, and what came of it.
+#[derive(Debug)]
+pub(super) struct Context<'b> {
+    pub(super) bencher: &'b bencher::Bencher,
+    pub(super) threads: usize,
+    pub(super) sample_size: Option<u32>,
+    pub(super) counts: Counts,
+    /// Why nothing was measured.
+    pub(super) refused: Option<Error>,
+}
+
+impl<'b> Context<'b> {
+    /// The bencher, with all that is stated; `None` where nothing can be measured as it is asked for.
+    fn begin(&mut self, threads: Threads, by_input: &[Kind]) -> Option<&'b bencher::Bencher> {
+        if threads == Threads::ThisOne && self.threads > 1 {
+            let why = format!(
+                "it runs on one thread, as `bench_local` and its like do: of {} threads there is nothing to measure",
+                self.threads
+            );
+            self.refused = Some(skip(why));
+            return None;
+        }
+        if let Err(error) = self.counts.state(self.bencher, by_input) {
+            self.refused = Some(error);
+            return None;
+        }
+        if let Some(size) = self.sample_size {
+            self.bencher.state_iterations_of_a_sample(size.into());
+        }
+        Some(self.bencher)
+    }
+
+    fn at_once(&self) -> usize {
+        self.sample_size.map_or(MOST, |size| MOST.max(size as usize))
+    }
+}
+
+/// On which threads a body may run.
+#[derive(Clone, Copy, PartialEq)]
+enum Threads {
+    ThisOne,
+    Any,
+}
+
+/// What a bench measures with: by value, and once.
+#[must_use = "a bencher measures when one of its `bench` methods is called"]
+pub struct Bencher<'a, 'b, C = NoInputs> {
+    context: &'a mut Context<'b>,
+    config: C,
+}
+
+impl<C> fmt::Debug for Bencher<'_, '_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bencher").finish_non_exhaustive()
+    }
+}
+
+/// A bencher's body takes no inputs.
+#[derive(Debug)]
+pub struct NoInputs(());
+
+/// A bencher's body takes inputs that a function makes, and `K` counts what they hold.
+#[derive(Debug)]
+pub struct Inputs<G, K = NotCounted> {
+    make: G,
+    counters: K,
+}
+
+impl<'a, 'b> Bencher<'a, 'b> {
+    pub(super) fn new(context: &'a mut Context<'b>) -> Self {
+        Self { context, config: NoInputs(()) }
+    }
+
+    /// Times a body, on as many threads as the bench asks for. What it gives back is dropped outside the clock.
+    pub fn bench<O, B: Fn() -> O + Sync>(self, benched: B) {
+        let (threads, at_once) = (self.context.threads, self.context.at_once());
+        let Some(bencher) = self.context.begin(Threads::Any, &[]) else { return };
+        let benched = &benched;
+        match (threads, needs_drop::<O>()) {
+            (1, false) => bencher.iter(benched),
+            (1, true) => bencher.batched(|| ()).at_once(at_once).iter(|()| benched()),
+            (_, false) => bencher.iter_threads(threads, |_| benched),
+            (_, true) => {
+                let none = || -> () {};
+                bencher.batched(none).at_once(at_once).iter_threads(threads, |()| benched());
+            }
+        }
+    }
+
+    /// Times a body on this thread. What it gives back is dropped outside the clock.
+    pub fn bench_local<O, B: FnMut() -> O>(self, mut benched: B) {
+        let at_once = self.context.at_once();
+        let Some(bencher) = self.context.begin(Threads::ThisOne, &[]) else { return };
+        match needs_drop::<O>() {
+            false => bencher.iter(benched),
+            true => bencher.batched(|| ()).at_once(at_once).iter(|()| benched()),
+        }
+    }
+
+    /// Makes an input for each iteration, outside the clock.
+    pub fn with_inputs<G>(self, gen_input: G) -> Bencher<'a, 'b, Inputs<G>> {
+        // No bound yet: it would make a function of the closure that no second thread may call.
+        Bencher { context: self.context, config: Inputs { make: gen_input, counters: NotCounted } }
+    }
+}
+
+impl<C> Bencher<'_, '_, C> {
+    /// States what one iteration processes.
+    pub fn counter<N: IntoCounter>(self, counter: N) -> Self {
+        self.context.counts.set(counter);
+        self
+    }
+}
+
+impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>> {
+    /// States what an iteration processes by its input, outside the clock.
+    pub fn input_counter<N, F>(self, make_counter: F) -> Bencher<'a, 'b, Inputs<G, Counted<K, F, N>>>
+    where
+        F: Fn(&I) -> N + Sync + 'static,
+        N: IntoCounter,
+    {
+        self.context.counts.forget(N::Counter::KIND);
+        let Inputs { make, counters } = self.config;
+        Bencher { context: self.context, config: Inputs { make, counters: counters.and(make_counter) } }
+    }
+
+    /// States that the input is the number of what an iteration processes.
+    pub fn count_inputs_as<N: Counter>(self) -> Bencher<'a, 'b, Inputs<G, Number<K, I, N>>>
+    where
+        I: AsCountUInt,
+    {
+        self.context.counts.forget(N::KIND);
+        let Inputs { make, counters } = self.config;
+        let count: fn(&I) -> N = |input| N::of(input.as_count());
+        Bencher { context: self.context, config: Inputs { make, counters: counters.and(count) } }
+    }
+
+    /// Times a body that takes its input, on as many threads as the bench asks for.
+    pub fn bench_values<O, B: Fn(I) -> O + Sync>(self, benched: B)
+    where
+        G: Fn() -> I + Sync,
+    {
+        let threads = self.context.threads;
+        match (self.begin(Threads::Any), threads) {
+            (None, _) => {}
+            (Some(batched), 1) => batched.iter(benched),
+            (Some(batched), _) => batched.iter_threads(threads, benched),
+        }
+    }
+
+    /// Times a body that takes its input, on this thread.
+    pub fn bench_local_values<O, B: FnMut(I) -> O>(self, benched: B) {
+        if let Some(batched) = self.begin(Threads::ThisOne) {
+            batched.iter(benched);
+        }
+    }
+
+    /// Times a body that changes its input in place, on as many threads as the bench asks for.
+    pub fn bench_refs<O, B: Fn(&mut I) -> O + Sync>(self, benched: B)
+    where
+        G: Fn() -> I + Sync,
+    {
+        let threads = self.context.threads;
+        match (self.begin(Threads::Any), threads) {
+            (None, _) => {}
+            (Some(batched), 1) => batched.iter_ref(benched),
+            (Some(batched), _) => batched.iter_ref_threads(threads, benched),
+        }
+    }
+
+    /// Times a body that changes its input in place, on this thread.
+    pub fn bench_local_refs<O, B: FnMut(&mut I) -> O>(self, benched: B) {
+        if let Some(batched) = self.begin(Threads::ThisOne) {
+            batched.iter_ref(benched);
+        }
+    }
+
+    /// `'c`: the inputs may hold what lives no longer than this call.
+    fn begin<'c>(self, threads: Threads) -> Option<Batched<'c, I, G>>
+    where
+        'b: 'c,
+        I: 'c,
+        K: 'c,
+    {
+        let Inputs { make, counters } = self.config;
+        let counters = counters.counters();
+        let kinds: Vec<Kind> = counters.iter().map(|(kind, _)| *kind).collect();
+        let mut batched = self.context.begin(threads, &kinds)?.batched(make).at_once(self.context.at_once());
+        for (kind, count) in counters {
+            let count = move |input: &I| count(input) as usize;
+            batched = match kind {
+                Kind::Bytes => batched.bytes_of(count),
+                Kind::Chars | Kind::Cycles | Kind::Items => batched.elements_of(count),
+            };
+        }
+        Some(batched)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::counter::{BytesCount, ItemsCount};
+    use super::*;
+    use crate::bencher::{Limits, Purpose, Settings, Yield};
+    use crate::device::ManualClock;
+
+    const LIMITS: Limits =
+        Limits { warmup: 1, batches: 2, min_time: Duration::from_millis(2), max_time: None };
+
+    /// What a bench gives that is run on so many threads, by a clock that it advances.
+    fn measured(
+        threads: usize,
+        sample_size: Option<u32>,
+        bench: impl FnOnce(Bencher<'_, '_>, &ManualClock),
+    ) -> Result<Yield, Error> {
+        let hand = ManualClock::default();
+        let bencher = bencher::Bencher::new(Settings {
+            clock: hand.clock(),
+            ..Settings::new(Purpose::Measure, LIMITS)
+        });
+        let mut context =
+            Context { bencher: &bencher, threads, sample_size, counts: Counts::default(), refused: None };
+        bench(Bencher::new(&mut context), &hand);
+        match context.refused {
+            Some(refused) => Err(refused),
+            None => bencher.finish(),
+        }
+    }
+
+    #[test]
+    fn results_are_dropped_outside_the_clock_whatever_form_the_body_has() {
+        struct Slow(ManualClock);
+        impl Drop for Slow {
+            fn drop(&mut self) {
+                self.0.advance(Duration::from_millis(3));
+            }
+        }
+        fn work(hand: &ManualClock) -> Slow {
+            hand.advance(Duration::from_micros(100));
+            Slow(hand.clone())
+        }
+        let check = |bench: fn(Bencher<'_, '_>, &ManualClock)| {
+            let seen = measured(1, Some(2), bench).unwrap().seen;
+            assert!(seen.samples.iter().all(|sample| *sample == 200_000), "{:?}", seen.samples);
+        };
+        check(|bencher, hand| bencher.bench(|| work(hand)));
+        check(|bencher, hand| bencher.bench_local(|| work(hand)));
+        check(|bencher, hand| bencher.with_inputs(|| ()).bench_values(|()| work(hand)));
+        check(|bencher, hand| bencher.with_inputs(|| ()).bench_refs(|()| work(hand)));
+        check(|bencher, hand| bencher.with_inputs(|| ()).bench_local_values(|()| work(hand)));
+        check(|bencher, hand| bencher.with_inputs(|| ()).bench_local_refs(|()| work(hand)));
+        check(|bencher, hand| {
+            let slow = || Slow(hand.clone());
+            bencher.with_inputs(slow).bench_local_refs(|slow| slow.0.advance(Duration::from_micros(100)));
+        });
+    }
+
+    #[test]
+    fn every_body_that_may_runs_on_all_threads() {
+        let check = |bench: fn(Bencher<'_, '_>, &ManualClock)| {
+            let seen = measured(3, Some(1), bench).unwrap().seen;
+            assert_eq!(seen.elements, 3 * seen.iterations(), "one of each thread");
+        };
+        check(|bencher, hand| bencher.counter(1_u64).bench(|| hand.advance(Duration::from_micros(900))));
+        check(|bencher, hand| {
+            bencher.counter(1_u64).bench(|| {
+                hand.advance(Duration::from_micros(900));
+                vec![1]
+            });
+        });
+        check(|bencher, hand| {
+            let one = bencher.with_inputs(|| 1_u64).count_inputs_as::<ItemsCount>();
+            one.bench_values(|_| hand.advance(Duration::from_micros(900)));
+        });
+        check(|bencher, hand| {
+            let one = bencher.counter(9_u64).with_inputs(|| 1_u64).input_counter(|one| *one);
+            one.bench_refs(|_| hand.advance(Duration::from_micros(900)));
+        });
+    }
+
+    #[test]
+    fn a_local_body_is_skipped_with_its_reason_on_several_threads() {
+        let skipped = measured(2, None, |bencher, _| bencher.bench_local(|| ())).unwrap_err().to_string();
+        assert!(skipped.contains("of 2 threads there is nothing to measure"), "{skipped}");
+    }
+
+    #[test]
+    fn what_an_input_counts_stands_instead_of_what_was_stated_of_its_kind() {
+        let seen = measured(1, Some(4), |bencher, hand| {
+            let texts = bencher.counter(7_u64).counter(BytesCount::new(100_u64)).with_inputs(|| "ab");
+            let texts = texts.input_counter(|text: &&str| BytesCount::of_str(text));
+            texts.bench_values(|_| hand.advance(Duration::from_micros(500)));
+        });
+        let seen = seen.unwrap().seen;
+        assert_eq!((seen.bytes, seen.elements), (2 * seen.iterations(), 7 * seen.iterations()));
+    }
+}

@@ -1,0 +1,252 @@
+//! What `#[divan::bench]` and `#[divan::bench_group]` register, and the scenarios that are made of it.
+
+use super::args::{Arg, Body};
+use super::bencher::{Bencher, Context};
+use super::main::overall;
+use super::options::Options;
+use crate::bencher::{self, Budget, Error};
+use crate::harness::Suite;
+use crate::registry::{
+    Axes, Axis, Keep, Location, Point, Run, ScenarioEntry, Traits, TypedAxis, Written, without_modules,
+};
+
+/// One bench: constants and functions.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "written by the attribute alone")]
+pub struct Bench {
+    pub name: &'static str,
+    pub location: Location,
+    pub description: &'static str,
+    pub suite: Suite,
+    pub options: fn() -> Options,
+    /// Every choice of its generic parameters; one without any where it has none.
+    pub instances: &'static [Instance],
+}
+
+/// A bench with one choice of its generic parameters.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "written by the attribute alone")]
+pub struct Instance {
+    pub type_name: Option<fn() -> &'static str>,
+    pub constant: Option<fn() -> String>,
+    /// Whether there is such a one: of a list of constants that is elsewhere, more are written than it has.
+    pub exists: bool,
+    pub body: Body,
+}
+
+/// A module whose benches share options.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "written by the attribute alone")]
+pub struct Group {
+    /// Its path, with the crate's name.
+    pub module: &'static str,
+    pub name: &'static str,
+    pub options: fn() -> Options,
+}
+
+/// A bench, with what the stages call.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "written by the attribute alone")]
+pub struct RegisteredBench {
+    pub bench: &'static Bench,
+    pub axes: fn() -> Vec<Axis>,
+    pub keep: fn(&Point) -> Keep,
+    pub run: Run,
+}
+
+/// A group that is registered.
+#[derive(Debug)]
+pub struct RegisteredGroup(pub Group);
+
+inventory::collect!(RegisteredBench);
+inventory::collect!(RegisteredGroup);
+
+/// All benches of the program.
+pub(super) fn benches() -> impl Iterator<Item = &'static RegisteredBench> {
+    inventory::iter::<RegisteredBench>.into_iter()
+}
+
+/// The names of axes; no two parts of a bench's path can be called alike.
+const TYPE: &str = "type";
+const CONST: &str = "const";
+const ARG: &str = "arg";
+const THREADS: &str = "threads";
+
+impl RegisteredBench {
+    /// The scenario that it becomes. `is_planned`: whether its budget is looked at, which a child's is not.
+    pub(super) fn scenario(&self, is_planned: bool) -> ScenarioEntry {
+        let budget = if is_planned { self.bench.all_options().budget() } else { Budget::NONE };
+        ScenarioEntry {
+            id: self.bench.path().leak(),
+            category: "divan",
+            description: self.bench.description,
+            sets: &[],
+            equivalence: None,
+            equivalence_by: None,
+            contract: None,
+            location: self.bench.location,
+            axes: Axes::Written(self.axes),
+            keep: self.keep,
+            needs: None,
+            describe: None,
+            group: None,
+            budget,
+            run: self.run,
+        }
+    }
+}
+
+impl Bench {
+    /// The groups that it is in, from the outermost.
+    fn groups(&self) -> impl Iterator<Item = (usize, &'static Group)> {
+        let modules: Vec<&str> = self.location.module.split("::").collect();
+        (1..=modules.len()).filter_map(move |depth| {
+            let path = modules[..depth].join("::");
+            let mut all = inventory::iter::<RegisteredGroup>.into_iter();
+            all.find(|group| group.0.module == path).map(|group| (depth - 1, &group.0))
+        })
+    }
+
+    /// `module::bench`, without the crate, and with the names that groups have.
+    fn path(&self) -> String {
+        let mut parts: Vec<&str> = self.location.module.split("::").map(plain).collect();
+        for (at, group) in self.groups() {
+            parts[at] = plain(group.name);
+        }
+        parts.push(plain(self.name));
+        parts[1..].join("::")
+    }
+
+    /// What holds for it: the program's, its own, those of its groups from the innermost.
+    fn all_options(&self) -> Options {
+        let groups: Vec<_> = self.groups().collect();
+        let own = overall().or((self.options)());
+        groups.iter().rev().fold(own, |options, (_, group)| options.or((group.options)()))
+    }
+
+    fn instances(&self) -> impl Iterator<Item = &'static Instance> + use<> {
+        self.instances.iter().filter(|instance| instance.exists)
+    }
+}
+
+impl Instance {
+    fn constant(&self) -> Option<String> {
+        self.constant.map(|text| text())
+    }
+
+    fn type_name(&self) -> Option<String> {
+        self.type_name.map(|name| without_modules(name()))
+    }
+
+    fn args(&self) -> Vec<Arg> {
+        match self.body {
+            Body::Args(make) => make(),
+            Body::Plain(_) => Vec::new(),
+        }
+    }
+}
+
+/// A name without the mark of a raw identifier.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
+}
+
+/// The axes of a bench: its types, its constants, its arguments, and its numbers of threads where there are several.
+pub fn axes(bench: &'static Bench) -> Vec<Axis> {
+    let mut axes = Vec::new();
+    let mut add = |name, texts: Vec<String>| {
+        if !texts.is_empty() {
+            axes.push(axis(name, texts));
+        }
+    };
+    // One type for all constants, and the other way round.
+    let once = |texts: Vec<String>| {
+        let mut kept: Vec<String> = Vec::new();
+        for text in texts {
+            if !kept.contains(&text) {
+                kept.push(text);
+            }
+        }
+        kept
+    };
+    let has_both = |instance: &Instance| instance.type_name.is_some() && instance.constant.is_some();
+    let is_product = bench.instances().next().is_some_and(has_both);
+    let texts = |of: fn(&Instance) -> Option<String>| {
+        let texts = bench.instances().filter_map(of).collect();
+        if is_product { once(texts) } else { texts }
+    };
+    add(TYPE, texts(Instance::type_name));
+    add(CONST, texts(Instance::constant));
+    if let Some(first) = bench.instances().next() {
+        add(ARG, first.args().into_iter().map(|arg| arg.text).collect());
+    }
+    let threads = bench.all_options().threads();
+    if threads.len() > 1 {
+        add(THREADS, threads.iter().map(thread_text).collect());
+    }
+    axes
+}
+
+fn thread_text(count: &usize) -> String {
+    format!("t={count}")
+}
+
+/// An axis of which all run, each under its text. What is there twice stays so, for the registry to refuse.
+fn axis(name: &'static str, texts: Vec<String>) -> Axis {
+    let labels: Vec<Option<&'static str>> = texts.into_iter().map(|text| Some(&*text.leak())).collect();
+    let traits = Traits { parse: None, display: None, debug: None };
+    TypedAxis { name, all: true, implied: false, labels: labels.leak(), make: Written, traits }.erase()
+}
+
+/// Whether a point of a bench is run.
+pub fn keep(bench: &'static Bench) -> Keep {
+    bench.all_options().refusal().map_or(Keep::Yes, |why| Keep::Skip(why.to_owned()))
+}
+
+/// Runs a bench at a point.
+///
+/// # Errors
+/// When the point is none of the bench's any more, and when what the bench asks for cannot be measured.
+pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Result<(), Error> {
+    let options = bench.all_options();
+    let at = |axis: &str| point.get(axis).map(|value| value.text.clone());
+    let gone = || Error::new(format!("there was `{point}` of `{}`, and now there is none", bench.path()));
+    let mut instances = bench.instances();
+    let instance = instances
+        .find(|instance| instance.type_name() == at(TYPE) && instance.constant() == at(CONST))
+        .ok_or_else(gone)?;
+    let mut threads = options.threads().into_iter();
+    let threads = match at(THREADS) {
+        Some(text) => threads.find(|count| thread_text(count) == text),
+        None => threads.next(),
+    };
+    let mut context = Context {
+        bencher: lent,
+        threads: threads.ok_or_else(gone)?,
+        sample_size: options.sample_size,
+        counts: options.counters,
+        refused: None,
+    };
+    state_budget(lent, options.budget());
+    match instance.body {
+        Body::Plain(body) => body(Bencher::new(&mut context)),
+        Body::Args(make) => {
+            let wanted = at(ARG);
+            let arg = make().into_iter().find(|arg| Some(&arg.text) == wanted.as_ref()).ok_or_else(gone)?;
+            (arg.run)(Bencher::new(&mut context));
+        }
+    }
+    context.refused.map_or(Ok(()), Err)
+}
+
+fn state_budget(bencher: &bencher::Bencher, budget: Budget) {
+    if let Some(samples) = budget.samples {
+        bencher.samples(samples as usize);
+    }
+    if let Some(least) = budget.min_time {
+        bencher.min_time(least);
+    }
+    if let Some(most) = budget.max_time {
+        bencher.max_time(most);
+    }
+}

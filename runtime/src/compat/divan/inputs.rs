@@ -1,0 +1,61 @@
+//! What inputs hold, by the functions that count it. Each is a type of its own: inputs may borrow from the bench.
+
+use std::marker::PhantomData;
+
+use super::counter::{IntoCounter, Kind, Sealed};
+
+/// Nothing of the inputs is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct NotCounted;
+
+/// What `K` counts, and what `F` does, which makes counters of type `N`.
+#[derive(Debug)]
+pub struct Counted<K, F, N> {
+    others: K,
+    count: F,
+    counter: PhantomData<fn() -> N>,
+}
+
+/// What `K` counts, and inputs that are themselves the number of what a counter of type `N` counts.
+pub type Number<K, I, N> = Counted<K, fn(&I) -> N, N>;
+
+/// Counts an input.
+pub(super) type CountOf<'a, I> = Box<dyn Fn(&I) -> u64 + Sync + 'a>;
+
+/// What counts inputs of type `I`.
+pub trait CountInputs<I>: Sized {
+    /// Counts this as well, instead of what else is of its kind.
+    fn and<F: Fn(&I) -> N + Sync, N: IntoCounter>(self, count: F) -> Counted<Self, F, N> {
+        Counted { others: self, count, counter: PhantomData }
+    }
+
+    /// One function for each kind.
+    #[doc(hidden)]
+    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    where
+        Self: 'a,
+        I: 'a;
+}
+
+impl<I> CountInputs<I> for NotCounted {
+    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    where
+        I: 'a,
+    {
+        Vec::new()
+    }
+}
+
+impl<I, K: CountInputs<I>, F: Fn(&I) -> N + Sync, N: IntoCounter> CountInputs<I> for Counted<K, F, N> {
+    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    where
+        Self: 'a,
+        I: 'a,
+    {
+        let (kind, count) = (N::Counter::KIND, self.count);
+        let mut counters = self.others.counters();
+        counters.retain(|(earlier, _)| *earlier != kind);
+        counters.push((kind, Box::new(move |input| count(input).into_counter().count())));
+        counters
+    }
+}
