@@ -52,6 +52,16 @@ fn six_processes_a_side_are_judged_and_fewer_show_their_difference_without_a_ver
 }
 
 #[test]
+fn nobody_is_accused_by_evidence_that_no_other_tool_takes() {
+    let home = home();
+    imported(&home, "hyperfine", &[hyperfine(&[0.1; 6])]).expect("imported");
+    let id = newest(&home).manifest.id.to_string();
+    let error = crate::judge::run(&id, true, &home.place).expect_err("there is none");
+    assert!(error.to_string().ends_with("it was measured by hyperfine"), "{error}");
+    assert!(newest(&home).cases.iter().all(|case| !case.has_failed()));
+}
+
+#[test]
 fn imported_and_measured_runs_are_never_held_against_each_other_nor_mixed() {
     let home = home();
     let measured = plain(1_000, 8.0e6, 12.0e6);
