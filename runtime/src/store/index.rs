@@ -62,14 +62,14 @@ pub struct RunLines {
 
 /// By what a file is known that was not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileMark {
     size: u64,
     inode: u64,
     written: i128,
     changed: i128,
 }
 
-impl Stamp {
+impl FileMark {
     /// The stamp of a file; `None` for what is no file of its own: what a link leads to may change behind it.
     fn of(found: &Metadata) -> Option<Self> {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
@@ -110,7 +110,7 @@ impl RunLine {
     }
 
     /// The line of the file; `None` where a text would break its form, so that the run is read each time.
-    fn line(&self, stamp: Stamp) -> Option<String> {
+    fn line(&self, stamp: FileMark) -> Option<String> {
         let texts = [&self.machine, &self.stand_in, &self.commit, &self.profile, &self.suite];
         if texts.iter().any(|text| text.contains(['\t', '\n', '\r'])) {
             return None;
@@ -120,7 +120,7 @@ impl RunLine {
             RunStatus::Complete => 'c',
             RunStatus::Interrupted => 'i',
         };
-        let Stamp { size, inode, written, changed } = stamp;
+        let FileMark { size, inode, written, changed } = stamp;
         let (resumed, imported) = (u8::from(self.resumed), u8::from(self.imported));
         let [machine, stand_in, commit, profile, suite] = texts;
         Some(format!(
@@ -130,10 +130,10 @@ impl RunLine {
         ))
     }
 
-    fn read(line: &str) -> Option<(Stamp, Self)> {
+    fn read(line: &str) -> Option<(FileMark, Self)> {
         let mut parts = line.split('\t');
         let id = parts.next()?.parse().ok()?;
-        let stamp = Stamp {
+        let stamp = FileMark {
             size: number(parts.next()?)?,
             inode: number(parts.next()?)?,
             written: number(parts.next()?)?,
@@ -172,14 +172,14 @@ impl Runs {
         let known = read(&*self.files, &self.layout.index());
         let count = known.len();
         let mut known = known.into_iter().peekable();
-        let mut settled: Vec<(Stamp, RunLine)> = Vec::with_capacity(count);
-        let mut unknown: Vec<(String, Option<Stamp>)> = Vec::new();
+        let mut settled: Vec<(FileMark, RunLine)> = Vec::with_capacity(count);
+        let mut unknown: Vec<(String, Option<FileMark>)> = Vec::new();
         for name in names {
             // Both are sorted by name: what the index knows and is not there is passed over.
             while known.next_if(|(_, line)| *line.id.as_str() < *name).is_some() {}
             let found = known.next_if(|(_, line)| *line.id.as_str() == *name);
             let manifest = manifest_in(&folder.join(&name));
-            let stamp = self.files.metadata(&manifest).ok().as_ref().and_then(Stamp::of);
+            let stamp = self.files.metadata(&manifest).ok().as_ref().and_then(FileMark::of);
             match found {
                 Some((then, line)) if Some(then) == stamp => settled.push((then, line)),
                 _ => unknown.push((name, stamp)),
@@ -191,7 +191,7 @@ impl Runs {
             self.manifest(&run).map(|run| RunLine::of(&run)).map_err(|error| error.to_string())
         });
         let mut lines = RunLines::default();
-        let mut all: Vec<(Option<Stamp>, RunLine)> =
+        let mut all: Vec<(Option<FileMark>, RunLine)> =
             settled.into_iter().map(|(stamp, line)| (Some(stamp), line)).collect();
         for ((name, stamp), line) in unknown.into_iter().zip(read) {
             match line {
@@ -222,8 +222,8 @@ impl Runs {
 
 /// What the index knows, sorted by name, of files that were settled when it was written. Nothing where it is missing, broken or of
 /// another version.
-fn read(files: &dyn Files, path: &Path) -> Vec<(Stamp, RunLine)> {
-    let content = files.metadata(path).ok().as_ref().and_then(Stamp::of).zip(files.read(path).ok());
+fn read(files: &dyn Files, path: &Path) -> Vec<(FileMark, RunLine)> {
+    let content = files.metadata(path).ok().as_ref().and_then(FileMark::of).zip(files.read(path).ok());
     let Some((stamp, content)) = content else { return Vec::new() };
     let lines = String::from_utf8(content).ok();
     let lines = lines.as_deref().and_then(|text| {
@@ -240,7 +240,7 @@ fn read(files: &dyn Files, path: &Path) -> Vec<(Stamp, RunLine)> {
 }
 
 /// Writes the index where that can be done: without it a listing takes longer, and that is all.
-fn write(files: &dyn Files, path: &Path, lines: &[(Option<Stamp>, RunLine)]) {
+fn write(files: &dyn Files, path: &Path, lines: &[(Option<FileMark>, RunLine)]) {
     let known = lines.iter().filter_map(|(stamp, line)| line.line((*stamp)?));
     let lines: String = known.collect();
     let content = format!("{}\n{lines}", head(&lines));
@@ -253,182 +253,4 @@ fn head(lines: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::{Duration, SystemTime};
-
-    use super::*;
-    use crate::store::fixtures::manifest;
-    use crate::store::{Disk, Layout};
-
-    /// The disk, counting the manifests that are read.
-    #[derive(Debug, Default)]
-    struct CountingDisk(AtomicUsize);
-
-    impl Files for CountingDisk {
-        fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-            self.0.fetch_add(usize::from(path.ends_with("run.json")), Ordering::Relaxed);
-            Disk.read(path)
-        }
-        fn write_new(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
-            Disk.write_new(path, content)
-        }
-        fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
-            Disk.rename(from, to)
-        }
-        fn sync(&self, directory: &Path) -> std::io::Result<()> {
-            Disk.sync(directory)
-        }
-        fn make_dirs(&self, path: &Path) -> std::io::Result<()> {
-            Disk.make_dirs(path)
-        }
-        fn names(&self, path: &Path) -> std::io::Result<Vec<String>> {
-            Disk.names(path)
-        }
-        fn metadata(&self, path: &Path) -> std::io::Result<Metadata> {
-            Disk.metadata(path)
-        }
-        fn remove(&self, path: &Path) -> std::io::Result<()> {
-            Disk.remove(path)
-        }
-    }
-
-    struct IndexedHome {
-        _home: tempfile::TempDir,
-        files: Arc<CountingDisk>,
-        runs: Runs,
-    }
-
-    fn place(count: u64) -> IndexedHome {
-        let home = tempfile::tempdir().unwrap();
-        let files = Arc::new(CountingDisk::default());
-        let runs = Runs::on(files.clone(), Layout::new(home.path()));
-        for second in 0..count {
-            runs.create(&manifest(1_000 + second, 1)).unwrap();
-        }
-        IndexedHome { _home: home, files, runs }
-    }
-
-    impl IndexedHome {
-        /// What is listed, and how many manifests were read for it.
-        fn listed(&self) -> (RunLines, usize) {
-            self.files.0.store(0, Ordering::Relaxed);
-            let lines = self.runs.lines().unwrap();
-            (lines, self.files.0.load(Ordering::Relaxed))
-        }
-
-        /// As if the index had been written some time after the runs were.
-        fn settle(&self) {
-            let index = fs::File::options().append(true).open(self.runs.layout.index()).unwrap();
-            index.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
-        }
-
-        /// What a listing by the files alone says.
-        fn by_the_files(&self) -> Vec<RunLine> {
-            self.runs.list().unwrap().runs.iter().map(RunLine::of).collect()
-        }
-    }
-
-    #[test]
-    fn what_is_settled_is_listed_without_reading_a_manifest_and_as_the_files_have_it() {
-        let place = place(5);
-        let (first, read) = place.listed();
-        assert_eq!((first.runs.len(), read), (5, 5));
-        assert_eq!(first.runs, place.by_the_files());
-        assert_eq!(
-            place.listed().1,
-            5,
-            "written in the same moment as the index, they may have changed unseen"
-        );
-        place.settle();
-        assert_eq!(place.listed(), (first, 0));
-    }
-
-    #[test]
-    fn what_was_changed_added_or_removed_by_hand_is_seen() {
-        let place = place(5);
-        place.listed();
-        place.settle();
-        let layout = place.runs.layout().clone();
-        let ids: Vec<RunId> = place.by_the_files().into_iter().map(|line| line.id).collect();
-        // The same length, and the time of writing put back: the time of change gives it away.
-        let file = layout.manifest(&ids[1]);
-        let (text, then) =
-            (fs::read_to_string(&file).unwrap(), fs::metadata(&file).unwrap().modified().unwrap());
-        let edited = text.replace("toy/suite", "toy/sweet");
-        assert_eq!(edited.len(), text.len());
-        fs::write(&file, crate::record::fitting(&edited)).unwrap();
-        fs::File::options().append(true).open(&file).unwrap().set_modified(then).unwrap();
-        fs::remove_dir_all(layout.run(&ids[3])).unwrap();
-        place.runs.create(&manifest(5_000, 2)).unwrap();
-        fs::write(layout.manifest(&ids[4]), "{").unwrap();
-        let (lines, read) = place.listed();
-        assert_eq!(lines.runs, place.by_the_files());
-        assert_eq!((lines.runs.len(), lines.broken.len(), read), (4, 1, 3));
-        assert!(lines.runs.iter().any(|line| line.suite == "toy/sweet"));
-        assert_eq!(lines.broken[0].name, ids[4].as_str());
-    }
-
-    #[test]
-    fn a_manifest_that_is_a_link_is_read_each_time() {
-        let place = place(1);
-        let file = place.runs.layout().manifest(&place.by_the_files()[0].id);
-        let other = file.with_file_name("elsewhere");
-        fs::rename(&file, &other).unwrap();
-        std::os::unix::fs::symlink(&other, &file).unwrap();
-        place.listed();
-        place.settle();
-        assert_eq!(place.listed().1, 1, "what it leads to may change behind it");
-    }
-
-    #[test]
-    fn an_index_that_is_broken_cut_forged_or_of_another_version_is_thrown_away() {
-        let place = place(3);
-        place.listed();
-        place.settle();
-        let index = place.runs.layout().index();
-        let good = fs::read_to_string(&index).unwrap();
-        let expected = place.by_the_files();
-        let (head, lines) = good.split_once('\n').unwrap();
-        let sealed = |lines: &str| format!("{}\n{lines}", super::head(lines));
-        let twice = format!("{lines}{lines}");
-        let mut bad = vec![
-            String::new(),
-            "\u{0}".into(),
-            good[..good.len() / 2].to_owned(),
-            good.replace(FORM, "weighbridge-index-0"),
-            good.replace("toy/suite", "toy/other"),
-            format!("{head}\n"),
-            sealed(&twice),
-            sealed(&lines.replace('\t', " ")),
-            sealed(&lines.replace("\tr00\t", "\tz00\t")),
-        ];
-        bad.extend((0..good.len()).step_by(37).map(|at| good[..at].to_owned()));
-        for text in bad {
-            fs::write(&index, &text).unwrap();
-            place.settle();
-            assert_eq!(
-                place.listed(),
-                (RunLines { runs: expected.clone(), broken: Vec::new() }, 3),
-                "{text}"
-            );
-        }
-        fs::remove_file(&index).unwrap();
-        fs::create_dir(&index).unwrap();
-        assert_eq!(place.listed().0.runs, expected, "where it cannot be written it is done without");
-    }
-
-    #[test]
-    fn a_run_with_a_text_that_breaks_a_line_is_read_each_time_and_spoils_the_index_of_no_other() {
-        let place = place(3);
-        let mut odd = manifest(9_000, 1);
-        odd.profile = "x\n19700101-001641-000000\t1\t1\t1\t1\tc00\t1\tm\t\t\tp\ts".into();
-        place.runs.create(&odd).unwrap();
-        place.listed();
-        place.settle();
-        let (lines, read) = place.listed();
-        assert_eq!((lines.runs, read), (place.by_the_files(), 1));
-    }
-}
+mod tests;

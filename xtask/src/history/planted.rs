@@ -22,7 +22,7 @@ const FLOOR: f64 = 0.96;
 
 /// What values wander by around their level.
 #[derive(Clone, Copy, Debug)]
-enum Noise {
+enum Wander {
     /// Normal, 1 %.
     Normal,
     /// Student's t with three degrees of freedom: rare values lie far off.
@@ -37,13 +37,13 @@ enum Noise {
     Bursts,
 }
 
-const KINDS: [(Noise, &str); 6] = [
-    (Noise::Normal, "normal, 1 %"),
-    (Noise::Heavy, "heavy tails"),
-    (Noise::Spikes, "spikes"),
-    (Noise::TwoModes, "two modes"),
-    (Noise::Wandering, "wandering"),
-    (Noise::Bursts, "bursts"),
+const KINDS: [(Wander, &str); 6] = [
+    (Wander::Normal, "normal, 1 %"),
+    (Wander::Heavy, "heavy tails"),
+    (Wander::Spikes, "spikes"),
+    (Wander::TwoModes, "two modes"),
+    (Wander::Wandering, "wandering"),
+    (Wander::Bursts, "bursts"),
 ];
 
 struct Planted {
@@ -54,9 +54,9 @@ struct Planted {
 }
 
 /// Numbers by chance, the same from the same seed.
-struct Dice(u64);
+struct DrawnNumbers(u64);
 
-impl Dice {
+impl DrawnNumbers {
     /// Below 1.
     fn share(&mut self) -> f64 {
         // The mixing of SplitMix64 (Steele, Lea and Flood, 2014).
@@ -80,7 +80,7 @@ impl Dice {
 
 /// A history of 40 to 80 commits with none to three changes of 5 % to 20 %, at least eight commits apart.
 fn planted(kind: usize, number: usize) -> Planted {
-    let mut dice = Dice((kind * 1_000 + number) as u64);
+    let mut dice = DrawnNumbers((kind * 1_000 + number) as u64);
     let length = 40 + dice.below(41);
     let mut changes: Vec<usize> = Vec::new();
     while changes.len() < number % 4 {
@@ -99,18 +99,18 @@ fn planted(kind: usize, number: usize) -> Planted {
             level *= if dice.share() < 0.5 { size } else { 1.0 / size };
         }
         off = match KINDS[kind].0 {
-            Noise::Normal => 0.01 * dice.normal(),
-            Noise::Heavy => {
+            Wander::Normal => 0.01 * dice.normal(),
+            Wander::Heavy => {
                 let squares: f64 = (0..3).map(|_| dice.normal().powi(2)).sum();
                 0.007 * dice.normal() / (squares / 3.0).sqrt()
             }
-            Noise::Spikes => {
+            Wander::Spikes => {
                 let spike = if dice.share() < 0.05 { 0.1 + 0.4 * dice.share() } else { 0.0 };
                 0.01 * dice.normal() + spike
             }
-            Noise::TwoModes => 0.005 * dice.normal() + if dice.share() < 0.5 { 0.02 } else { -0.02 },
-            Noise::Wandering => 0.5 * off + 0.01 * dice.normal(),
-            Noise::Bursts => {
+            Wander::TwoModes => 0.005 * dice.normal() + if dice.share() < 0.5 { 0.02 } else { -0.02 },
+            Wander::Wandering => 0.5 * off + 0.01 * dice.normal(),
+            Wander::Bursts => {
                 if burst == 0 && dice.share() < 0.04 {
                     burst = 4 + dice.below(4);
                 }
@@ -126,13 +126,13 @@ fn planted(kind: usize, number: usize) -> Planted {
 
 /// Changes that were found, told where there is none, and missed.
 #[derive(Clone, Copy, Default)]
-struct Score {
+struct Tally {
     found: usize,
     told: usize,
     missed: usize,
 }
 
-impl Score {
+impl Tally {
     /// Each change is found by one of those told at most.
     fn add(&mut self, planted: &[usize], told: &[usize]) {
         let mut left = told.to_vec();
@@ -155,9 +155,9 @@ impl Score {
 }
 
 /// The scores of what was told of each history: by kind, and last of all.
-fn scores(histories: &[Planted], told: &[Vec<usize>]) -> Vec<Score> {
+fn scores(histories: &[Planted], told: &[Vec<usize>]) -> Vec<Tally> {
     assert_eq!(histories.len(), told.len());
-    let mut scores = vec![Score::default(); KINDS.len() + 1];
+    let mut scores = vec![Tally::default(); KINDS.len() + 1];
     for (history, told) in histories.iter().zip(told) {
         scores[history.kind].add(&history.changes, told);
         scores[KINDS.len()].add(&history.changes, told);
@@ -214,7 +214,7 @@ fn changes_planted_into_noise_of_six_kinds_are_found_no_worse_than_by_otava() {
     let mut table = String::from("noise         ours   otava  found/told wrongly/missed by ours, by otava\n");
     let names = KINDS.iter().map(|(_, name)| *name).chain(["all"]);
     for (at, name) in names.enumerate() {
-        let counts = |score: &Score| format!("{}/{}/{}", score.found, score.told, score.missed);
+        let counts = |score: &Tally| format!("{}/{}/{}", score.found, score.told, score.missed);
         let theirs = rival.as_ref().map(|scores| scores[at]);
         let (f1, count) = theirs.map_or(("-".to_owned(), String::new()), |score| {
             (format!("{:.3}", score.f1()), format!(", {}", counts(&score)))

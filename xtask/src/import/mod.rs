@@ -11,6 +11,8 @@ mod pytest_benchmark;
 mod store;
 
 #[cfg(test)]
+mod apart;
+#[cfg(test)]
 mod readers;
 #[cfg(test)]
 mod tests;
