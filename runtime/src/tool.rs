@@ -14,6 +14,11 @@ pub(crate) const INSTALL: &str = "cargo install weighbridge-xtask --bin cargo-we
 const ALIAS: &str = "cargo xtask";
 
 /// `cargo xtask` in a workspace that has this alias, else `cargo weighbridge`.
+///
+/// ```
+/// let advice = format!("{} runs list", weighbridge::tool());
+/// assert!(advice.starts_with("cargo "));
+/// ```
 pub fn tool() -> &'static str {
     static TOOL: OnceLock<&str> = OnceLock::new();
     TOOL.get_or_init(|| {

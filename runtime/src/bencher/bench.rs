@@ -18,6 +18,23 @@ use crate::metric::{
 };
 
 /// What one repeat is asked to do.
+///
+/// ```
+/// use weighbridge::prelude::*;
+/// use weighbridge::{Limits, Purpose, Settings};
+///
+/// #[scenario(id = "HALVES-1")]
+/// fn halves(bencher: &mut Bencher) {
+///     bencher.elements(8).iter(|| [7_u8; 8].map(|byte| byte / 2));
+/// }
+///
+/// // A test of the scenario, without a process of its own.
+/// let mut bencher = Bencher::new(Settings { seed: 7, ..Settings::new(Purpose::Smoke, Limits::SMOKE) });
+/// halves(&mut bencher);
+/// let seen = bencher.finish()?.seen;
+/// assert_eq!(seen.elements, 8 * seen.iterations());
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub struct Settings {
     /// The id of the scenario that is run.
     pub scenario: String,
@@ -207,6 +224,17 @@ pub(super) struct State {
 }
 
 /// What one repeat gave.
+///
+/// ```
+/// use weighbridge::{Bencher, Limits, Purpose, Settings, Ticket};
+///
+/// let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+/// bencher.work(Ticket { ran_on: "cpu".to_owned(), ..Ticket::default() });
+/// bencher.iter(|| 1 + 1);
+/// let given = bencher.finish()?;
+/// assert_eq!(given.work.unwrap().ticket.ran_on, "cpu");
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Yield {
     /// The raw observation.

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::Limits;
 
 /// The part of a scenario's [`Limits`] and repeats that somebody states; the rest is left to the next one.
+///
+/// ```
+/// use std::time::Duration;
+/// use weighbridge::Budget;
+///
+/// let of_the_author = Budget { samples: Some(100), max_time: Some(Duration::from_secs(2)), ..Budget::NONE };
+/// let typed = Budget { samples: Some(10), ..Budget::NONE };
+/// assert_eq!(typed.or(of_the_author), Budget { samples: Some(10), ..of_the_author });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {

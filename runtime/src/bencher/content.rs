@@ -12,6 +12,13 @@ use super::traits::{self, Traits};
 use super::{Error, ErrorKind, Result};
 
 /// Type of the numbers in a field.
+///
+/// ```
+/// use weighbridge::Dtype;
+///
+/// assert_eq!(Dtype::ALL.map(Dtype::size), [1, 4, 8, 4, 8]);
+/// assert_eq!(Dtype::F32.name(), "f32");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are the types")]
@@ -49,6 +56,20 @@ impl Dtype {
 }
 
 /// A copy of one item, field by field.
+///
+/// ```
+/// use weighbridge::{Content, Dtype, Kept, KeptField};
+///
+/// let batch = |order: [u8; 4]| {
+///     let bytes = order.to_vec();
+///     Kept { elements: 2, fields: vec![KeptField { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes }] }
+/// };
+/// let (mut one, mut other) = (Content::default(), Content::default());
+/// one.add(&batch([1, 2, 3, 4]))?;
+/// other.add(&batch([3, 4, 1, 2]))?;
+/// assert_eq!(one, other, "the order of elements is free");
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kept {
     /// Elements in the item.
@@ -71,6 +92,14 @@ pub struct KeptField {
 }
 
 /// Name, type and element shape of a field.
+///
+/// ```
+/// use weighbridge::{Dtype, FieldKind};
+///
+/// let image = FieldKind { name: "image".to_owned(), dtype: Dtype::U8, shape: vec![32, 32, 3] };
+/// let bytes = image.shape.iter().product::<usize>() * image.dtype.size();
+/// assert_eq!(bytes, 3_072, "of one element");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FieldKind {
     /// The field's name.

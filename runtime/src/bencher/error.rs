@@ -9,6 +9,15 @@ use crate::device::DeviceError;
 ///
 /// Any `std::error::Error` becomes one through `?`. It does not implement `std::error::Error` itself,
 /// which is what makes that conversion possible.
+///
+/// ```
+/// fn width(text: &str) -> weighbridge::Result<u32> {
+///     Ok(text.parse()?) // any error of the standard library becomes one
+/// }
+/// let error = width("wide").unwrap_err();
+/// assert_eq!(error.to_string(), "invalid digit found in string");
+/// assert!(!error.is_skip());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     message: String,
@@ -16,6 +25,13 @@ pub struct Error {
 }
 
 /// What kind of end an error is.
+///
+/// ```
+/// use weighbridge::{ErrorKind, fail, skip};
+///
+/// assert_eq!(fail("the index is broken").kind(), &ErrorKind::Failure);
+/// assert_eq!(skip("no index here").kind(), &ErrorKind::Skip);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Something failed.
@@ -40,6 +56,18 @@ pub enum ErrorKind {
 }
 
 /// `Result` with the error of scenarios and adapters.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// /// Parse a number.
+/// #[scenario(id = "PARSE-1")]
+/// fn parse(bencher: &mut Bencher) -> Result<()> {
+///     let text = String::from_utf8(vec![b'7'; 9])?;
+///     bencher.iter(|| text.parse::<u64>());
+///     Ok(())
+/// }
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A recorded skip, not a failure: return it as the error of a scenario, a filter or `new`.

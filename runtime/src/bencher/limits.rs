@@ -8,6 +8,15 @@ use super::Unstopped;
 use crate::metric::Entry;
 
 /// What a repeat is for.
+///
+/// ```
+/// use weighbridge::{Bencher, Limits, Purpose, Settings};
+///
+/// let bencher = Bencher::new(Settings::new(Purpose::Verify, Limits::SMOKE));
+/// let calls = std::cell::Cell::new(0);
+/// bencher.iter(|| calls.set(calls.get() + 1));
+/// assert_eq!(calls.get(), 1, "what is verified is gone through once");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
@@ -20,6 +29,17 @@ pub enum Purpose {
 }
 
 /// How much a repeat measures.
+///
+/// ```
+/// use std::time::Duration;
+/// use weighbridge::{Bencher, Limits, Purpose, Settings};
+///
+/// let limits = Limits { warmup: 1, batches: 5, min_time: Duration::from_nanos(1), max_time: None };
+/// let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+/// bencher.iter(|| std::hint::black_box(7_u64).pow(3));
+/// assert_eq!(bencher.finish()?.seen.samples.len(), 5);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Batches (streamed items, or blocks of iterations) left out at the start of each pass.

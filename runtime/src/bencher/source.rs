@@ -6,6 +6,11 @@ use super::content::{check_bytes, row_bytes};
 use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
 
 /// What one item held. Real elements only, never padding.
+///
+/// ```
+/// let batch = weighbridge::Count { elements: 64, bytes: 64 * 32 * 32 * 3 };
+/// assert_eq!(batch.bytes / batch.elements, 3_072);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Elements (records, rows, images) in the item.
@@ -18,6 +23,45 @@ pub struct Count {
 ///
 /// The harness times from each call of [`Source::next`] until it has looked at the item that [`Source::look`] shows;
 /// everything else is outside the clock.
+///
+/// ```
+/// use weighbridge::{Dtype, Field, FieldKind, Item, ItemBytes, Result, See, Source};
+///
+/// /// Batches of four bytes, each the number of its batch.
+/// struct Batches {
+///     kind: FieldKind,
+///     current: u8,
+///     batch: [u8; 4],
+/// }
+///
+/// impl Source for Batches {
+///     fn rewind(&mut self) -> Result<()> {
+///         self.current = 0;
+///         Ok(())
+///     }
+///
+///     fn next(&mut self) -> Result<bool> {
+///         self.current += 1;
+///         self.batch.fill(self.current);
+///         Ok(self.current <= 3)
+///     }
+///
+///     fn look(&mut self, see: &mut See<'_>) -> Result<()> {
+///         let fields = [Field { kind: &self.kind, bytes: &self.batch }];
+///         see(&Item { elements: 4, bytes: ItemBytes::Here(&fields) });
+///         Ok(())
+///     }
+/// }
+///
+/// let kind = FieldKind { name: "byte".to_owned(), dtype: Dtype::U8, shape: vec![] };
+/// let mut batches = Batches { kind, current: 0, batch: [0; 4] };
+/// let mut elements = 0;
+/// while batches.next()? {
+///     batches.look(&mut |item| elements += item.elements)?;
+/// }
+/// assert_eq!(elements, 12);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 pub trait Source {
     /// Goes back to before the first item of the same epoch: the items that follow are the same again.
     ///

@@ -5,6 +5,20 @@ use serde::{Deserialize, Serialize};
 use super::{Content, visible_in_line};
 
 /// What the subject says of its work.
+///
+/// ```
+/// use weighbridge::{Delivery, Operator, Ticket};
+///
+/// let ticket = Ticket {
+///     transforms: vec!["decode".to_owned(), "resize".to_owned()],
+///     operators: vec![Operator::Native, Operator::Ours],
+///     ran_on: "cpu".to_owned(),
+///     synchronised: "returns when ready".to_owned(),
+///     workers: 4,
+///     ..Ticket::default()
+/// };
+/// assert_eq!(ticket.delivery, Delivery::Owned);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     /// Digest of the input data set. Must agree with the reference's always.
@@ -49,6 +63,12 @@ impl Ticket {
 }
 
 /// Whose code does a transform. Systems that call one shared function differ in how they feed it, and in nothing else.
+///
+/// ```
+/// use weighbridge::Operator;
+///
+/// assert_eq!(Operator::ALL.map(Operator::name), ["native", "shared numpy", "ours"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operator {
     /// The system's own, or that of a library which its users take beside it.
@@ -77,6 +97,12 @@ impl Operator {
 }
 
 /// What the consumer of a batch gets.
+///
+/// ```
+/// use weighbridge::Delivery;
+///
+/// assert_eq!((Delivery::View.place(), Delivery::Device.place()), ("the host", "the device"));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Delivery {

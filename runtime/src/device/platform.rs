@@ -9,6 +9,13 @@ use super::host::Host;
 use super::{Device, DeviceInfo};
 
 /// What a run is asked to run on.
+///
+/// ```
+/// use weighbridge::Platform;
+///
+/// assert_eq!(Platform::named("gpu"), Some(Platform::Gpu));
+/// assert_eq!(Platform::default().to_string(), "cpu");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Platform {

@@ -119,6 +119,20 @@ pub struct Region {
 }
 
 /// What a `measure` block collects beside its wall time.
+///
+/// ```
+/// use weighbridge::prelude::*;
+/// use weighbridge::Collector;
+///
+/// /// Sum a vector, and say what allocating it costs of the processor.
+/// #[scenario(id = "SUM-2")]
+/// fn sum(bencher: &mut Bencher) {
+///     bencher.iter(|| {
+///         let numbers = bencher.measure_with("allocate", &[Collector::Usage], || vec![1_u64; 1 << 16]);
+///         numbers.iter().sum::<u64>()
+///     });
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collector {
     /// CPU time, faults, switches, bytes read and written.

@@ -8,6 +8,13 @@ use super::{Doubt, Reading};
 use crate::device::{DeviceInfo, DeviceMemory, Numbers, Telemetry};
 
 /// How a body is timed on a device.
+///
+/// ```
+/// use weighbridge::Mode;
+///
+/// assert_eq!(Mode::named("hot"), Some(Mode::Hot));
+/// assert_eq!(Mode::default().name(), "sync");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

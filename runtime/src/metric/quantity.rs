@@ -6,6 +6,19 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Which way a metric is better.
+///
+/// ```
+/// use weighbridge::prelude::*;
+///
+/// /// Pack a text, and say how small it gets.
+/// #[scenario(id = "PACK-1")]
+/// fn pack(bencher: &mut Bencher) {
+///     let text = "aaaa".repeat(100);
+///     let pack = || (text.as_bytes()[0], text.len());
+///     bencher.metric("packed size", size_of_val(&pack()) as f64, Unit::BYTES, Direction::Lower);
+///     bencher.iter(pack);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -18,6 +31,13 @@ pub enum Direction {
 }
 
 /// The unit of a value: a short text, base units only (seconds, bytes), scaled when shown.
+///
+/// ```
+/// use weighbridge::Unit;
+///
+/// assert_eq!(Unit::BYTES_PER_SECOND.to_string(), "B/s");
+/// assert_eq!(Unit::other("img/s").symbol(), "img/s");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unit(Cow<'static, str>);
@@ -58,6 +78,13 @@ impl fmt::Display for Unit {
 }
 
 /// A value with its unit.
+///
+/// ```
+/// use weighbridge::{Quantity, Unit};
+///
+/// let read = Quantity { value: 4096.0, unit: Unit::BYTES };
+/// assert_eq!(format!("{} {}", read.value, read.unit), "4096 B");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
     /// The value, in base units.
@@ -67,6 +94,14 @@ pub struct Quantity {
 }
 
 /// What reading a metric gave: a value, a bound, or the reason why there is none. Never a made-up zero.
+///
+/// ```
+/// use weighbridge::Reading;
+///
+/// assert_eq!(Reading::Value(0.5).value(), Some(0.5));
+/// assert_eq!(Reading::Below(1e-9).value(), None, "a bound is no value");
+/// assert_eq!(Reading::absent("no counter here").why(), Some("no counter here"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {

@@ -46,6 +46,16 @@ impl AdapterEntry {
 }
 
 /// Whether an adapter can be used here.
+///
+/// ```
+/// use weighbridge::Availability;
+///
+/// let missing = Availability::Missing {
+///     reason: "radix is not installed".to_owned(),
+///     install: "cargo install radix".to_owned(),
+/// };
+/// assert_eq!(missing.to_string(), "radix is not installed; install it with `cargo install radix`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// It can.

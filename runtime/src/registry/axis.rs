@@ -93,6 +93,20 @@ impl Display for AxisValue {
 }
 
 /// One value for each axis, in the order in which the scenario declares them; none where the axis implies it.
+///
+/// ```
+/// use weighbridge::{AxisValue, Point};
+///
+/// let value = |axis: &str, text: &str, labelled| AxisValue {
+///     axis: axis.to_owned(),
+///     text: text.to_owned(),
+///     labelled,
+///     debug: None,
+/// };
+/// let point: Point = [value("variant", "small", true), value("threads", "2", false)].into_iter().collect();
+/// assert_eq!(point.to_string(), "small/threads=2");
+/// assert_eq!(point.get("threads").map(|value| &*value.text), Some("2"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Point(pub Vec<AxisValue>);

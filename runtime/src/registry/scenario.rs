@@ -49,6 +49,22 @@ pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), benc
 inventory::collect!(ScenarioEntry);
 
 /// What one point of a scenario needs of the machine: a planned skip where there is not enough.
+///
+/// ```
+/// use weighbridge::Needs;
+/// use weighbridge::prelude::*;
+///
+/// fn needs(rows: &usize) -> Needs {
+///     Needs { memory: 8 * *rows as u64, batch: *rows as u64 }
+/// }
+///
+/// /// Sum rows.
+/// #[scenario(id = "ROWS-1", needs = needs)]
+/// fn rows(bencher: &mut Bencher, #[sweep(1_000, 1_000_000)] rows: usize) {
+///     let numbers = vec![1_u64; rows];
+///     bencher.iter(|| numbers.iter().sum::<u64>());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Memory of the process, in bytes: data, buffers, prefetched batches.
@@ -96,6 +112,27 @@ impl ScenarioEntry {
 }
 
 /// What must agree between two adapters that did the same work.
+///
+/// ```
+/// use weighbridge::Equivalence;
+/// use weighbridge::prelude::*;
+///
+/// trait Blur {
+///     fn blur(&mut self, image: &mut [f32]);
+/// }
+///
+/// /// What is blurred by nothing is the same, bit by bit.
+/// fn agreement(radius: &usize) -> Equivalence {
+///     if *radius == 0 { Equivalence::Exact } else { Equivalence::Approx(1e-5) }
+/// }
+///
+/// /// Blur an image.
+/// #[scenario(id = "BLUR-1", equivalence = by(agreement))]
+/// fn blur(bencher: &mut Bencher, system: &mut dyn Blur, #[sweep(0, 3)] radius: usize) {
+///     bencher.iter_batched_ref(|| vec![radius as f32; 64], |image| system.blur(image));
+/// }
+/// assert_eq!(Equivalence::Approx(0.5).to_string(), "approx(0.5)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Equivalence {
@@ -143,6 +180,13 @@ impl Display for Location {
 }
 
 /// Whether a point is run.
+///
+/// ```
+/// use weighbridge::{Keep, Point};
+///
+/// assert_eq!(Keep::always(&Point::default()), Keep::Yes);
+/// assert_eq!(Keep::Yes.and(|| Keep::Skip("no disk".to_owned())), Keep::Skip("no disk".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// It is.

@@ -5,6 +5,21 @@ use crate::bencher;
 
 /// A struct whose fields are axes: a scenario takes it as one parameter. Derive it with
 /// [`#[derive(Sweep)]`](macro@crate::Sweep).
+///
+/// ```
+/// use weighbridge::Sweep;
+///
+/// #[derive(Sweep)]
+/// struct Options {
+///     #[sweep(0, 2)]
+///     workers: usize,
+/// }
+///
+/// assert_eq!(Options::axes()[0].name, "workers");
+/// let two = Options::axes()[0].parse("2").unwrap();
+/// assert_eq!(Options::take(&[two].into_iter().collect())?.workers, 2);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an axis nor an options struct",
     label = "no `#[sweep(...)]` stands before this parameter, and `{Self}` does not derive `Sweep`",

@@ -124,7 +124,7 @@ fn isolation(isolation: Isolation) -> &'static str {
 }
 
 /// `1 point`, `2 points`.
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 

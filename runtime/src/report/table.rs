@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::columns::Columns;
 use super::machine::fake_device;
+use super::plan::counted;
 use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::metric::Direction;
@@ -198,7 +199,12 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     let ratio = cost(metric, median) / cost(best_metric, best.median);
     let own = metric.estimate.and_then(|estimate| estimate.interval);
     let tie = own.zip(best.interval).is_some_and(|(own, best)| own.0 <= best.1 && best.0 <= own.1);
-    if tie { format!("tie ({ratio:.2}x)") } else { format!("{ratio:.2}x slower") }
+    if tie { format!("tie ({ratio:.2}x)") } else { times_the_best(ratio) }
+}
+
+/// A ratio of costs to the best one, in words that hold whichever is less.
+fn times_the_best(ratio: f64) -> String {
+    if ratio < 1.0 { format!("{:.2}x faster", 1.0 / ratio) } else { format!("{ratio:.2}x slower") }
 }
 
 /// What is said of a group of scenarios whose work is the same.
@@ -335,8 +341,8 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     if !hidden.is_empty() {
         writeln!(
             text,
-            "caveats of {} kinds more ({}): --verbose shows them",
-            hidden.len(),
+            "caveats of {} more ({}): --verbose shows them",
+            counted(hidden.len(), "kind"),
             hidden.join(", ")
         )
         .expect(FITS);
@@ -484,6 +490,12 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
     }
 
     #[test]
+    fn a_ratio_below_one_is_called_faster() {
+        assert_eq!(times_the_best(2.0), "2.00x slower");
+        assert_eq!(times_the_best(0.5), "2.00x faster");
+    }
+
+    #[test]
     fn what_did_other_work_stands_apart_and_is_never_ranked() {
         let mut run = run(&[("plain", FAST.map(|value| value * 2.0)), ("wrong", FAST)]);
         run.cases[1].agreement = Agreement::Differs(vec!["elements: 2, the reference has 3".into()]);
@@ -593,7 +605,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             "{shown}"
         );
         assert!(caveats[1].ends_with(": rerun"), "{shown}");
-        assert_eq!(caveats[3], "caveats of 1 kinds more (few-repeats): --verbose shows them");
+        assert_eq!(caveats[3], "caveats of 1 kind more (few-repeats): --verbose shows them");
         assert!(metrics(&run).contains("caveat sampled-memory: "), "which shows all: {}", metrics(&run));
     }
 }
