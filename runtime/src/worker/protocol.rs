@@ -1,6 +1,7 @@
 //! What harness and worker say to each other: version 2 of `docs/worker-protocol.md`, which is written for whoever
 //! writes a worker. Both are to be read side by side.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ pub(super) enum Say {
     Used(Usage),
     Saved(Saved),
     Restored(Nothing),
-    Answer(Map<String, Value>),
+    Answer(Answer),
     Closed(Closed),
 }
 
@@ -104,6 +105,14 @@ impl Say {
             Self::Closed(_) => "closed",
         }
     }
+}
+
+/// The answer to a call that hands nothing over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Answer {
+    /// Times in nanoseconds, by the names that the contract has for them.
+    #[serde(default)]
+    pub(super) times: BTreeMap<String, Vec<u64>>,
 }
 
 /// A message without content.

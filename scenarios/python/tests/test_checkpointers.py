@@ -76,7 +76,10 @@ def test_steps_go_on_beside_a_save_until_it_is_complete(worker, state, tmp_path,
     opened(worker, state, tmp_path)
     directory = tmp_path / "saved"
     name, said = call(worker, "steps", kind=kind, steps=4, directory=str(directory))
-    assert name == "answer" and len(said["idle"]) == 4 and len(said["during"]) >= 1, said
-    assert 0 < said["stall"] <= said["complete"] <= sum(said["during"]), said
-    assert said["during"][0] >= said["stall"] and directory.exists(), said
+    assert name == "answer", said
+    times = said["times"]
+    (stall,), (complete,) = times["stall"], times["complete"]
+    assert len(times["idle"]) == 4 and len(times["during"]) >= 1, times
+    assert 0 < stall <= complete <= sum(times["during"]), times
+    assert times["during"][0] >= stall and directory.exists(), times
     assert call(worker, "steps", kind="nothing", steps=1, directory=str(directory))[0] == "declined"

@@ -107,4 +107,4 @@ def beside(kind: str, steps: int, save: Callable[[], None], wait: Callable[[], N
     waiter.join()
     if failed:
         raise failed[0]
-    return {"idle": idle, "during": during, "stall": stall, "complete": complete[0]}
+    return {"times": {"idle": idle, "during": during, "stall": [stall], "complete": complete}}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Kept, Result};
@@ -40,15 +40,6 @@ struct TensorFile {
 #[derive(Debug, Serialize)]
 struct How {
     saving: String,
-}
-
-/// The answer to `steps`, in nanoseconds.
-#[derive(Debug, Deserialize)]
-struct SaidSteps {
-    idle: Vec<u64>,
-    during: Vec<u64>,
-    stall: u64,
-    complete: u64,
 }
 
 impl StateParts {
@@ -95,14 +86,13 @@ impl Checkpoints for OpenState<'_> {
     fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
         let begun = Instant::now();
         let parts = json!({ "kind": kind.to_string(), "steps": steps, "directory": text(directory)? });
-        let answer = self.worker.call("steps", &parts)?;
+        let mut said = self.worker.call("steps", &parts)?;
         let passed = begun.elapsed();
-        let said: SaidSteps = serde_json::from_value(answer.into()).map_err(|error| {
-            Error::of(ErrorKind::Protocol, format!("the worker's answer to `steps` is none: {error}"))
-        })?;
-        let times = |nanoseconds: Vec<u64>| nanoseconds.into_iter().map(Duration::from_nanos).collect();
-        let [stall, complete] = [said.stall, said.complete].map(Duration::from_nanos);
-        let told = StepTimes { idle: times(said.idle), during: times(said.during), stall, complete };
+        let mut times = |name| -> Vec<Duration> {
+            said.remove(name).unwrap_or_default().into_iter().map(Duration::from_nanos).collect()
+        };
+        let [stall, complete] = ["stall", "complete"].map(|name| times(name).iter().sum());
+        let told = StepTimes { idle: times("idle"), during: times("during"), stall, complete };
         let all: Duration = told.idle.iter().chain(&told.during).sum();
         if all.max(complete) > passed
             || stall > complete
