@@ -35,6 +35,7 @@ mod inert;
 mod judge;
 mod lies;
 mod lock;
+mod originals;
 mod peers;
 mod pick;
 mod place;
@@ -129,6 +130,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),
+        Command::Originals(args) => originals::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
         Command::Shell(_) => unreachable!("answered above"),
     }
