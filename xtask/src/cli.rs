@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Peers(Peers),
     /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
     Lies(Lies),
+    /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan themselves.
+    Originals(crate::originals::Originals),
     /// Do what continuous integration does.
     Ci(Ci),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.

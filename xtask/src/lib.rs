@@ -36,6 +36,7 @@ mod inert;
 mod judge;
 mod lies;
 mod lock;
+mod originals;
 mod peers;
 mod pick;
 mod place;
@@ -131,6 +132,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),
+        Command::Originals(args) => originals::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
         Command::Shell(_) => unreachable!("answered above"),
     }

@@ -22,6 +22,15 @@ pub(crate) struct Program {
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
 pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
+    let found = build_all(root, target, arguments)?;
+    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
+}
+
+/// The same with those that are built on anything else.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_all(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
     let mut command = cargo(root, target);
     command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -29,8 +38,7 @@ pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> R
     if !built.status.success() {
         bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
     }
-    let found = executables(&String::from_utf8_lossy(&built.stdout));
-    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
+    Ok(executables(&String::from_utf8_lossy(&built.stdout)))
 }
 
 /// Cargo in the directory of a workspace or of a package, with a target directory of its own if one is named.

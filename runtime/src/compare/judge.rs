@@ -163,6 +163,9 @@ fn row(
         CaseStatus::Incomplete => return incomparable("incomplete in the baseline".into()),
         CaseStatus::Measured => {}
     }
+    if let Some(verdict) = of_nothing(before, after) {
+        return bare(verdict);
+    }
     match unlike(before, after) {
         Some(why) => incomparable(why),
         None => {
@@ -171,6 +174,29 @@ fn row(
             let past = history.past(&after.id).map(|past| past.since(since));
             Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
         }
+    }
+}
+
+/// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an empty loop.
+fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
+    let named =
+        |metrics: &'_ [MetricRecord]| metrics.iter().find(|metric| metric.name == after.headline).cloned();
+    let (old, new) = (named(&before.metrics)?, named(&after.metrics)?);
+    let time = |seconds: f64| format!("{:.2} ns", seconds * 1e9);
+    let took = |metric: &MetricRecord| metric.estimate.map(|estimate| time(estimate.median));
+    match (old.below(), new.below()) {
+        (None, None) => None,
+        (Some(_), Some(_)) => Some(Verdict::Unchanged),
+        (None, Some(bound)) => Some(Verdict::Incomparable(format!(
+            "it took {} and is below {} now, as fast as an empty loop: was the body optimised away?",
+            took(&old)?,
+            time(bound)
+        ))),
+        (Some(bound), None) => Some(Verdict::Incomparable(format!(
+            "it was below {}, as fast as an empty loop, and takes {} now: promote a run that has a figure",
+            time(bound),
+            took(&new)?
+        ))),
     }
 }
 

@@ -595,6 +595,7 @@ impl Bencher<'_> {
 #[macro_export]
 macro_rules! criterion_group {
     (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)?) => {
+        #[allow(missing_docs)]
         pub fn $name() {
             let mut criterion: $crate::criterion_compat::Criterion = $config;
             $($target(&mut criterion);)+

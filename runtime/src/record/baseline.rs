@@ -45,7 +45,7 @@ pub struct BaselineCase {
     pub status: CaseStatus,
     /// The metric that stands for it.
     pub headline: String,
-    /// Its metrics that have a value: one per repeat, with five digits.
+    /// Its metrics that have a value or a bound: one per repeat, with five digits.
     #[serde(with = "metrics")]
     pub metrics: Vec<MetricRecord>,
     /// What each measured repeat was, condensed: in the order of the values of metrics.
@@ -99,10 +99,14 @@ impl From<&CaseRecord> for BaselineCase {
     }
 }
 
-/// What is kept of a metric: nothing where it has no value, so that a committed baseline stays small.
+/// What is kept of a metric: nothing where it has neither a value nor a bound, so that a committed baseline stays small.
 fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
-    metric.estimate?;
     let mut kept = metric.clone();
+    if let Some(bound) = metric.below() {
+        kept.values.fill(Reading::Below(short(bound)));
+        return Some(kept);
+    }
+    metric.estimate?;
     for reading in &mut kept.values {
         if let Reading::Value(value) = reading {
             *value = short(*value);
@@ -127,6 +131,9 @@ mod metrics {
         direction: Direction,
         /// Null where a repeat had none.
         values: Vec<Option<f64>>,
+        /// What all repeats were below, where there is a bound instead of values.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        below: Option<f64>,
     }
 
     pub(super) fn serialize<S: Serializer>(metrics: &[MetricRecord], to: S) -> Result<S::Ok, S::Error> {
@@ -137,6 +144,7 @@ mod metrics {
                 unit: metric.unit.clone(),
                 direction: metric.direction,
                 values: metric.values.iter().map(Reading::value).collect(),
+                below: metric.below(),
             });
         }
         kept.serialize(to)
@@ -148,7 +156,8 @@ mod metrics {
             let mut values = Vec::with_capacity(kept.values.len());
             for value in kept.values {
                 let absent = || Reading::absent("a baseline does not keep why");
-                values.push(value.map_or_else(absent, Reading::Value));
+                let without = || kept.below.map_or_else(absent, Reading::Below);
+                values.push(value.map_or_else(without, Reading::Value));
             }
             let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
             let Kept { name, unit, direction, .. } = kept;

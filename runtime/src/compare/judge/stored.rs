@@ -101,6 +101,28 @@ fn the_time_of_a_body_is_the_cpu_time_of_its_clean_blocks() {
 }
 
 #[test]
+fn a_body_that_is_below_its_bound_is_judged_in_words_that_say_so() {
+    let nothing = |first| {
+        let mut case = measured(BODY, 7, first);
+        let wall = case.metrics.iter_mut().find(|metric| metric.name == "wall_time").unwrap();
+        (wall.values, wall.estimate) = (vec![Reading::Below(3e-10); 7], None);
+        case
+    };
+    let verdict = |before, after| judged(before, after, &History::default(), &Policy::default()).verdict;
+    assert_eq!(verdict(nothing(1), nothing(2)), Verdict::Unchanged);
+    let baseline = Baseline::promote("main", &run(1, vec![nothing(1)]));
+    let file = serde_json::to_string(&baseline).unwrap();
+    assert_eq!(serde_json::from_str::<Baseline>(&file).unwrap(), baseline, "its file has the bound");
+    let gone = verdict(measured(BODY, 7, 1), nothing(2));
+    assert!(gone.why().unwrap().contains("is below 0.30 ns now, as fast as an empty loop"), "{gone}");
+    let back = verdict(nothing(1), measured(BODY, 7, 2));
+    assert!(
+        back.why().unwrap().starts_with("it was below 0.30 ns, as fast as an empty loop, and takes 1"),
+        "{back}"
+    );
+}
+
+#[test]
 fn a_body_that_waits_is_judged_by_the_wall_clock() {
     // The same CPU time, and a tenth of the time asleep.
     let row = plain(BODY, Body { waits: 1.3, ..BODY });

@@ -8,8 +8,9 @@ use super::counts::Counts;
 use super::inputs::{CountInputs, Counted, NotCounted, Number};
 use crate::bencher::{self, Batched, Error, skip};
 
-/// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
-const MOST: usize = 1024;
+/// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more. Divan takes as many as
+/// fill some microseconds, and what lives at once decides which caches a body finds its memory in.
+const MOST: usize = 128;
 
 /// What one run of a bench is asked for, and what came of it.
 #[derive(Debug)]

@@ -1,0 +1,5 @@
+//! Bodies in criterion's style, measured by what stands for criterion here: `cargo xtask originals`.
+
+use weighbridge::criterion_compat as criterion;
+
+include!("criterion_style.rs");

@@ -1,0 +1,5 @@
+//! Bodies in divan's style, measured by divan: `cargo xtask originals`.
+
+use ::divan; // so that modules find it where they find what stands for it
+
+include!("divan_style.rs");

@@ -1,0 +1,71 @@
+//! `originals`: bench files in criterion's and divan's style give the figures that criterion and divan give.
+//!
+//! The same bodies are built with each of them and with what stands for it here. A try starts three fresh processes: the original,
+//! the compatible one, the original again. So each try holds the compatible median against the original's, and the original's
+//! against itself, which tells how far apart two processes are on this machine whoever measures.
+
+mod judge;
+mod side;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use weighbridge::data::Exit;
+
+use crate::place::Place;
+use crate::programs::build_all;
+use crate::said::Said;
+use judge::{Case, page};
+use side::{Side, Style};
+
+/// Arguments of `originals`.
+#[derive(Debug, Args)]
+pub(crate) struct Originals {
+    /// Cases whose names hold one of these, as `divan/grouped::sort` [default: all].
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// How often each case is tried.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    tries: u32,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a bench target does not build, and when what a process measured cannot be read.
+pub(crate) fn run(args: &Originals, place: &Place) -> Result<Said> {
+    let arguments = ["--package", "weighbridge-suite", "--features", "originals"];
+    let targets = Style::ALL.iter().flat_map(|style| [style.target("original"), style.target("compat")]);
+    let targets: Vec<String> = targets.flat_map(|target| ["--bench".to_owned(), target]).collect();
+    let arguments: Vec<&str> = arguments.into_iter().chain(targets.iter().map(String::as_str)).collect();
+    let programs = build_all(&place.root, None, &arguments)?;
+    let mut cases = Vec::new();
+    for style in Style::ALL {
+        let program = |side: &str| {
+            let suite = format!("weighbridge-suite/{}", style.target(side));
+            let found = programs.iter().find(|program| program.suite == suite);
+            found.map(|program| program.path.clone()).with_context(|| format!("cargo built no `{suite}`"))
+        };
+        let sides = (Side::original(style, program("original")?), Side::compatible(program("compat")?));
+        for body in style.bodies() {
+            let name = format!("{}/{body}", style.name());
+            if args.filters.is_empty() || args.filters.iter().any(|filter| name.contains(filter)) {
+                cases.push((name, *body, sides.clone()));
+            }
+        }
+    }
+    anyhow::ensure!(!cases.is_empty(), "no case is called so: `originals` without a filter runs all");
+    let folder = place.target.join("tmp").join(format!("originals-{}", std::process::id()));
+    let mut seen: Vec<Case> = cases.iter().map(|(name, ..)| Case::new(name)).collect();
+    for number in 1..=args.tries {
+        // All cases once, then all again: a neighbour that is busy for a while falls on one try of each.
+        for ((_, body, (original, compatible)), case) in cases.iter().zip(&mut seen) {
+            let before = original.median(body, &folder)?;
+            let between = compatible.median(body, &folder)?;
+            case.add(before, between, original.median(body, &folder)?);
+        }
+        eprintln!("try {number} of {}", args.tries);
+    }
+    drop(std::fs::remove_dir_all(&folder));
+    let exit = if seen.iter().all(Case::holds) { Exit::Fine } else { Exit::Failed };
+    Ok(Said { exit, ..Said::fine(page(&seen)) })
+}
