@@ -23,7 +23,7 @@ use crate::workload::{State, StepKind};
 ///
 /// - `time lost to a save`: all time from its request until it was complete, less what as many steps take alone;
 /// - `stall`: how long the loop waited before it could go on;
-/// - `median step beside a save` and `p99 step beside a save`: over those of steps alone;
+/// - `median step beside a save` (without the stall) and `p99 step beside a save` (with it): over those of steps alone;
 /// - `safe after`: from the request until its file system was flushed, so that it would survive a power cut.
 ///
 /// Each repeat saves four times, the first of which does not count. Timed: the steps, by the clock of the process that they run
@@ -88,7 +88,12 @@ fn tell(bencher: &Bencher, times: &StepTimes, safe: f64) {
     let lower = |name, value, unit| bencher.metric(name, value, unit, Direction::Lower);
     lower("time lost to a save", lost.max(0.0), Unit::SECONDS);
     lower("stall", times.stall.as_secs_f64(), Unit::SECONDS);
-    lower("median step beside a save", rank(&during, 0.5) / alone, Unit::RATIO);
+    // The stall stands beside: the median is of steps that went on.
+    let mut beside = times.during.clone();
+    if let Some(first) = beside.first_mut() {
+        *first = first.saturating_sub(times.stall);
+    }
+    lower("median step beside a save", rank(&seconds(&beside), 0.5) / alone, Unit::RATIO);
     lower("p99 step beside a save", rank(&during, 0.99) / rank(&idle, 0.99), Unit::RATIO);
     lower("complete after", times.complete.as_secs_f64(), Unit::SECONDS);
     lower("safe after", safe, Unit::SECONDS);
