@@ -36,6 +36,7 @@ fn refuse_other_flags() -> Result<(), Error> {
 /// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged and shown.
 fn of_today(today: &Args, then: Args) -> Args {
     Args {
+        typed: today.typed.clone(),
         resume: today.resume.clone(),
         data: today.data.clone(),
         data_root: today.data_root.clone().or(then.data_root.clone()),
