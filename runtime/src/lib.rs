@@ -103,7 +103,7 @@ pub mod criterion_compat {
 
 /// Bench files written for divan: `use weighbridge::divan_compat as divan;`, and nothing else changes.
 ///
-/// ```
+/// ```standalone_crate
 /// use weighbridge::divan_compat as divan;
 ///
 /// fn main() {
