@@ -29,7 +29,7 @@ fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_
     );
     let ran = bench.run(&["SUM-1", "WORDS-1", "--param", "T=deque", "--quick"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
-    for row in ["deque/N=10 ", "deque/N=1000 ", "none of 2 repeats", "none of 3 repeats", "MiB/s"] {
+    for row in ["deque/N=10 ", "deque/N=1000 ", "none of 2 repeats", "none of 3 repeats", "iB/s"] {
         assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
     }
     let repeats = fs::read_dir(bench.only_run().join("repeats")).unwrap().count();
