@@ -170,6 +170,13 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         epoch(case, 300);
         case.evidence.unstopped.as_mut().unwrap().faults = 140_000;
     });
+    // Of an epoch whose thread was on its processor all the time nothing was waited for, whatever other threads waited.
+    let beside = |case: &mut super::fixture::Case| {
+        epoch(case, 300);
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        (epoch.wait, epoch.cpu) = (Some(25_000_000), Some(epoch.wall));
+    };
+    fails(honest(), beside, "unstopped", "takes 3.0 times as long");
     // But they excuse no more than three quarters: whoever waits all the time is not excused.
     fails(
         honest(),

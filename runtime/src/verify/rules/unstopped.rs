@@ -77,11 +77,13 @@ pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
     let tail =
         epoch.wall.saturating_sub(epoch.begin).saturating_sub(epoch.first).saturating_sub(epoch.copied);
     // Waiting for a processor is the machine's time, and faults of memory that is touched for the first time are no batch's.
-    let wait = epoch.wait.unwrap_or(0).min(tail / 4 * 3);
+    // Threads that have nothing to do with batches wait as well: whoever was on a processor all the time waited for none.
+    let off = epoch.cpu.map_or(epoch.wall, |cpu| epoch.wall.saturating_sub(cpu));
+    let wait = epoch.wait.unwrap_or(0).min(off).min(tail / 4 * 3);
     let faults = epoch.faults.saturating_mul(FAULT).min((tail - wait) / 2);
     let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
     let found = Ratio { ratio: tail / elements / each, hidden: tail - elements * each };
-    let waited = wait as f64 > epoch.wall as f64 * WAITED;
+    let waited = epoch.wait.unwrap_or(0) as f64 > epoch.wall as f64 * WAITED;
     let by_processor = || {
         let ran = one.seen.around.ran.filter(|_| one.evidence.account.is_some());
         let measured = ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64) as f64 / one.seen.elements as f64;
