@@ -37,7 +37,9 @@ def run(place: Path, module: str, code: str | None = None) -> subprocess.Complet
 
 
 def test_every_framework_that_is_installed_by_a_requirement_file_has_a_script():
-    wanted = {path.stem for path in (HOME / "requirements").glob("*.in")} - {"tools"}
+    # A checkpointer has no epochs to go through.
+    savers = {path.stem for path in (HOME / "weighbridge_worker" / "checkpointers").glob("*.py")}
+    wanted = {path.stem for path in (HOME / "requirements").glob("*.in")} - savers - {"tools"}
     assert wanted <= set(frameworks())
 
 
