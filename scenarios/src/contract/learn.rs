@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Error, Result, See, Source, Ticket};
+use weighbridge::{Bencher, Error, Result, See, Source};
 
 use super::load::show;
-use super::{Executed, Learner, Steps, open_data};
+use super::{Learner, Steps, open_data};
 use crate::data::DataSet;
 use crate::workload::{Lesson, Parameters};
 
@@ -37,20 +37,7 @@ pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<Da
 impl Learn for Bencher {
     fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
         let mut steps = self.open(|| learner.open(lesson, data))?;
-        let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
-            steps.executed();
-        self.work(Ticket {
-            input: Some(data.digest().to_owned()),
-            transforms,
-            operators,
-            library,
-            ran_on,
-            synchronised,
-            delivery,
-            workers,
-            entry_point: None,
-            unequal: None,
-        });
+        self.work(steps.executed().ticket(data, None));
         let start = Parameters::start(lesson.channels());
         self.stream(&mut Stream { steps: &mut *steps, start })
     }

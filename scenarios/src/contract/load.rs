@@ -6,12 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-use weighbridge::{
-    Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Ticket, Unit, skip,
-};
+use weighbridge::{Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Unit, skip};
 
 use super::deliver::{check_platform, deliver};
-use super::{Batch, Epochs, Executed, Loader};
+use super::{Batch, Epochs, Loader};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Destination, PipelineSpec, cut};
 
@@ -80,20 +78,7 @@ pub fn load_epochs(
     spec: &PipelineSpec,
     data: &DataSet,
 ) -> Result<()> {
-    let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
-        epochs.executed();
-    bencher.work(Ticket {
-        input: Some(data.digest().to_owned()),
-        transforms,
-        operators,
-        library,
-        ran_on,
-        synchronised,
-        delivery,
-        workers,
-        entry_point: epochs.entry_point(),
-        unequal: None,
-    });
+    bencher.work(epochs.executed().ticket(data, epochs.entry_point()));
     // Epoch 0 begins with an empty cache, and no other epoch does.
     let epoch = if spec.structure.cache { 0 } else { bencher.epoch() };
     if let Some(remote) = epochs.remote()? {
@@ -275,6 +260,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::native::Reference;
+    use crate::contract::Executed;
     use crate::contract::changed::bencher;
     use crate::data::DataSpec;
 

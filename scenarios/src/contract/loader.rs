@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, skip};
+use weighbridge::{
+    Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Ticket, Used, skip,
+};
 
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
@@ -239,6 +241,23 @@ pub struct Executed {
 }
 
 impl Executed {
+    /// The work ticket: this over a data set, done by what `entry_point` names where that is not the adapter itself.
+    pub fn ticket(self, data: &DataSet, entry_point: Option<String>) -> Ticket {
+        let Self { transforms, operators, library, ran_on, synchronised, delivery, workers } = self;
+        Ticket {
+            input: Some(data.digest().to_owned()),
+            transforms,
+            operators,
+            library,
+            ran_on,
+            synchronised,
+            delivery,
+            workers,
+            entry_point,
+            unequal: None,
+        }
+    }
+
     /// What a system of this crate does itself, on the processor: complete when a call returns.
     pub fn ours(transforms: Vec<String>, delivery: Delivery, workers: u64) -> Self {
         Self {

@@ -9,7 +9,7 @@ use super::crew::{Band, Crew};
 use super::mesh::Mesh;
 use super::proof::judge;
 use crate::adapters::native::Reference;
-use crate::contract::{Executed, Loader, for_each_batch, open_data};
+use crate::contract::{Loader, for_each_batch, open_data};
 use crate::workload::PipelineSpec;
 
 /// Runs a pipeline over a mesh.
@@ -25,9 +25,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
             "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
         )));
     }
-    let Executed { transforms, operators, library, ran_on, synchronised, delivery, workers } =
-        pipelines[0].executed();
-    let entry_point = pipelines[0].entry_point();
+    let ticket = pipelines[0].executed().ticket(&data, pipelines[0].entry_point());
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
     let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
     let pipelines = pipelines.into_iter().zip(bands).collect();
@@ -47,16 +45,9 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     })?;
     let found = judge(mesh, &spec, &shifts, &alone, in_order)?;
     bencher.work(Ticket {
-        input: Some(data.digest().to_owned()),
-        transforms,
-        operators,
-        library,
-        ran_on: format!("{ran_on}, mesh {mesh}"),
-        synchronised,
-        delivery,
-        workers: found.workers as u64 * workers.max(1),
-        entry_point,
-        unequal: None,
+        ran_on: format!("{}, mesh {mesh}", ticket.ran_on),
+        workers: found.workers as u64 * ticket.workers.max(1),
+        ..ticket
     });
     let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);
     say("workers at work", found.workers);
