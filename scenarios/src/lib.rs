@@ -12,6 +12,7 @@
 pub mod adapters;
 pub mod contract;
 pub mod data;
+pub(crate) mod network;
 pub mod workload;
 
 pub mod augmentation;
@@ -24,6 +25,7 @@ pub mod nlp;
 pub mod pipeline;
 pub mod production;
 pub mod tabular;
+pub mod training;
 pub mod vision;
 
 /// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.

@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Bisect(crate::history::bisect::Bisect),
     /// Take a change of a case for good, with the reason.
     Accept(crate::history::accept::Accept),
+    /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
+    Flops(crate::flops::Args),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
@@ -341,6 +343,8 @@ pub(crate) struct Report {
 pub(crate) enum ReportKind {
     /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
     Comparison(ReportComparison),
+    /// Write the training steps of a run: throughput mode by mode, where a step goes, operations and peaks. Markdown.
+    Training(ReportTraining),
     /// Write a run as one page that needs nothing else: tables, charts, the run beside earlier ones.
     Html(crate::report::html::ReportHtml),
     /// Write the comment of a pull request: the verdict, what changed, the rest folded.
@@ -363,6 +367,19 @@ pub(crate) struct ReportComparison {
     /// Compare it with these alone (repeat for more) [default: for a framework all other frameworks].
     #[arg(long, value_name = "NAME")]
     pub(crate) rival: Vec<String>,
+    /// Write it to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `report training`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportTraining {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
     /// Write it to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -29,6 +29,7 @@ mod duels;
 mod explain;
 mod export;
 mod fight;
+mod flops;
 mod fresh;
 mod history;
 mod import;
@@ -129,6 +130,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Backfill(args) => history::backfill::run(&args, &place),
         Command::Bisect(args) => history::bisect::run(&args, &place),
         Command::Accept(args) => history::accept::run(&args, &place),
+        Command::Flops(args) => flops::run(&args),
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),

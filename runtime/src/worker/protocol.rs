@@ -178,6 +178,9 @@ pub struct Opened {
     /// How many batches it makes at a time, where a pass over a few of them would cost nothing.
     #[serde(default)]
     pub lump: u64,
+    /// What it has really set, read back from its own objects, by the keys that the contract has for them.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
 }
 
 fn host() -> String {

@@ -11,17 +11,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
-from . import PROTOCOL, checkpointer, loop
-from .adapter import Adapter, Declined, Loader, Place, System, load
+from . import PROTOCOL, checkpointer, loop, trainer
+from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
 from .data import Data
 from .device import HOST
 from .exchange import Exchange
-from .pipeline import Array, Batch, Pipeline
+from .pipeline import Batch, Pipeline
 from .protocol import Broken, Channel, Message
-from .spots import Held
+from .streaming import Streaming
 from .usage import Tree
 
 now = time.perf_counter_ns
@@ -51,7 +49,7 @@ def hello(channel: Channel, heart: Heart, name: str) -> System | None:
     return adapter
 
 
-class Case:
+class Case(Streaming):
     """An open pipeline."""
 
     def __init__(self, adapter: Adapter, said: Message) -> None:
@@ -61,50 +59,21 @@ class Case:
         if self.pipeline.decodes and self.pipeline.operators != "own":
             raise Declined("encoded images: they are decoded by decoders of one's own alone")
         self.data = Data(said["data"])
-        self.exchange = Exchange(said["exchange"])
-        self.iterator: Iterator[Batch] | None = None
-        self.stepped: Batch | None = None
-        self.band: list[Array] = []
-        self.tree: Tree | None = None
+        exchange = Exchange(said["exchange"])
         rank = said.get("rank")
         place = Place(Path(said["scratch"]), Path(said["converted"]), rank["of"] if rank else 1)
         start = now()
         try:
-            self.loader: Loader = adapter.open(self.pipeline, self.data, place)
+            super().__init__(adapter.open(self.pipeline, self.data, place), exchange)
         except BaseException:
-            self.exchange.close()
+            exchange.close()
             raise
         if rank and (why := self.out_of_step()):
             self.close()
             raise Declined(why)
         set_up = now() - start - (place.convert or 0) - (place.compile or 0)
-        executed, device = self.loader.executed(), self.loader.device
-        ran_on = executed.ran_on
-        if device is not HOST and ran_on != device.name:
-            ran_on = f"{ran_on}, delivered to {device.name}"
-        tree = Tree()
-        tree.look()
-        self.opened = {
-            "executed": {
-                "transforms": list(executed.transforms),
-                "operators": [executed.operators] * len(executed.transforms),
-                "library": executed.library,
-                "ran_on": ran_on,
-                "synchronised": executed.synchronised,
-                "delivery": executed.delivery if device is HOST else "device",
-                "workers": executed.workers,
-            },
-            "backend": device.backend,
-            "entry_point": adapter.entry_point,
-            "order": executed.order,
-            "costs": {"convert": place.convert, "set_up": max(set_up, 0), "compile": place.compile},
-            "processes": tree.processes,
-            "threads": tree.threads,
-            "can_save": self.loader.can_save,
-            "whole_pass": self.loader.whole_pass,
-            "lump": self.loader.lump,
-        }
-        tree.close()
+        costs = {"convert": place.convert, "set_up": max(set_up, 0), "compile": place.compile}
+        self.opened = self.told(adapter.entry_point, self.loader.executed(), costs)
 
     def out_of_step(self) -> str | None:
         """Why its batches cannot be made one by one in step with others."""
@@ -114,59 +83,21 @@ class Case:
             return f"ranks in step: on {self.loader.device.name} nothing shows yet that a step's batch is complete"
         return None
 
-    def step(self, index: int, of: int) -> tuple[int, int] | None:
-        """The next batch, and its band where that is not the whole: elements and bytes of the band."""
-        if self.iterator is None:
-            raise Broken("no epoch is begun")
-        batch = next(self.iterator, None)
-        if batch is None:
-            return None
-        elements, size = self.loader.device.weigh(batch)
-        self.stepped = batch
-        if of > 1:
-            self.cut(batch, index, of)
-        return elements, size // of
-
-    def cut(self, batch: Batch, index: int, of: int) -> None:
-        """Copies an equal run of each element's bytes, where the one before lay."""
-        parts = []
-        for array in batch.values():
-            whole = np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8)
-            length = whole.shape[1] // of
-            parts.append(whole[:, index * length : (index + 1) * length])
-        if [band.shape for band in self.band] != [part.shape for part in parts]:
-            self.band = [np.empty(part.shape, np.uint8) for part in parts]
-        for band, part in zip(self.band, parts, strict=True):
-            np.copyto(band, part)
-
-    def hand_over(self, held: list[Held]) -> list[Message]:
-        """Writes copies to the exchange, one after the other: what is said of each."""
-        said, offset = [], 0
-        for one in held:
-            batch, offset = self.exchange.put(one.batch, offset)
-            said.append({"pass": one.number, "at": one.place, "first": one.first, "of": one.of, **batch})
-        return said
-
-    def call(self, name: str, message: Message) -> tuple[str, Message]:
-        raise Broken(f"`{name}` is no call of the contract `loader`")
-
     def close(self) -> None:
-        self.iterator = self.stepped = None
-        if self.tree is not None:
-            self.tree.close()
         try:
-            self.loader.close()
+            super().close()
         finally:
             self.data.close()
-            self.exchange.close()
 
 
-def opened(adapter: System, message: Message) -> Case | checkpointer.Case:
+def opened(adapter: System, message: Message) -> Streaming | checkpointer.Case:
     """A case of the contract that the adapter has."""
     if isinstance(adapter, Adapter):
         return Case(adapter, message)
     if isinstance(adapter, checkpointer.Saver):
         return checkpointer.Case(adapter, message)
+    if isinstance(adapter, trainer.Trainer):
+        return trainer.Case(adapter, message)
     raise Broken(f"{adapter.framework} has a contract that nobody serves")
 
 
@@ -175,7 +106,7 @@ class Server:
 
     def __init__(self, channel: Channel, heart: Heart, adapter: System) -> None:
         self.channel, self.heart, self.adapter = channel, heart, adapter
-        self.case: Case | checkpointer.Case | None = None
+        self.case: Streaming | checkpointer.Case | None = None
 
     def serve(self) -> None:
         while (heard := self.channel.receive()) is not None:
@@ -287,8 +218,8 @@ class Server:
         gc.collect()  # frameworks hold data in cycles: the next pipeline would lie beside them
         return "closed", {"tear_down": took}
 
-    def _open(self) -> Case:
-        if not isinstance(self.case, Case):
+    def _open(self) -> Streaming:
+        if not isinstance(self.case, Streaming):
             raise Broken("no pipeline is open")
         return self.case
 

@@ -81,10 +81,23 @@ pub fn load_epochs(
     bencher.work(epochs.executed().ticket(data, epochs.entry_point()));
     // Epoch 0 begins with an empty cache, and no other epoch does.
     let epoch = if spec.structure.cache { 0 } else { bencher.epoch() };
+    let on_device = spec.destination == Destination::Device;
+    stream_epochs(bencher, epochs, epoch, spec.expected()?, on_device, data)
+}
+
+/// Times an epoch that holds what is `expected`: where it runs, or as the stream that is made of it here.
+pub(super) fn stream_epochs(
+    bencher: &Bencher,
+    epochs: &mut dyn Epochs,
+    epoch: u64,
+    expected: Expected,
+    on_device: bool,
+    data: &DataSet,
+) -> Result<()> {
     if let Some(remote) = epochs.remote()? {
         return bencher.stream_remote(remote, epoch);
     }
-    bencher.stream(&mut Stream::new(epochs, epoch, spec, data)?)
+    bencher.stream(&mut Stream::over(epochs, epoch, expected, on_device, data))
 }
 
 /// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
@@ -174,8 +187,19 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// What is impossible in the pipeline.
     pub fn new(epochs: &'a mut dyn Epochs, epoch: u64, spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
-        let expected = Expected { in_order: epochs.in_order(), ..spec.expected()? };
         let on_device = spec.destination == Destination::Device;
+        Ok(Self::over(epochs, epoch, spec.expected()?, on_device, data))
+    }
+
+    /// The stream of this epoch, which holds what is `expected`, over this data.
+    pub(super) fn over(
+        epochs: &'a mut dyn Epochs,
+        epoch: u64,
+        expected: Expected,
+        on_device: bool,
+        data: &DataSet,
+    ) -> Self {
+        let expected = Expected { in_order: epochs.in_order(), ..expected };
         let fields: Vec<&[u8]> =
             (0..data.kinds().count()).map(|field| data.rows(field, 0..data.elements())).collect();
         if fields.iter().map(|field| field.len()).sum::<usize>() <= SMALL {
@@ -186,7 +210,7 @@ impl<'a> Stream<'a> {
             let of = field.as_ptr_range();
             of.start as usize..of.end as usize
         };
-        Ok(Self { epochs, epoch, expected, on_device, input: fields.iter().map(addresses).collect() })
+        Self { epochs, epoch, expected, on_device, input: fields.iter().map(addresses).collect() }
     }
 }
 

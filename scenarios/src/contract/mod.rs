@@ -10,6 +10,8 @@ mod load;
 mod loader;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
+mod train;
+mod trainer;
 
 pub use checkpointer::{Checkpointer, Checkpoints, Saving, StepTimes};
 pub use deliver::deliver;
@@ -17,3 +19,5 @@ pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};
 pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch};
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
+pub use train::{Material, PHASE, Train, WHOLE_STEP, open_material, time_phases};
+pub use trainer::{First, Phases, Tensors, Trainer, TrainingLoop};

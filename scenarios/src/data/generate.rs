@@ -43,7 +43,7 @@ impl Generator {
             (dtype, values),
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
-                | (Dtype::F32, Values::Normal | Values::Scaled)
+                | (Dtype::F32, Values::Normal | Values::Scaled | Values::Spread(_) | Values::Same(_))
         ) || (dtype, values) == (Dtype::U8, Values::Scene)
             || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
@@ -123,6 +123,18 @@ impl Generator {
                 for number in bytes.as_chunks_mut().0 {
                     let drawn: f64 = StandardNormal.sample(&mut self.random);
                     *number = (drawn as f32).to_le_bytes();
+                }
+            }
+            (Dtype::F32, Values::Spread(millionths)) => {
+                let deviation = f64::from(millionths) / 1e6;
+                for number in bytes.as_chunks_mut().0 {
+                    let drawn: f64 = StandardNormal.sample(&mut self.random);
+                    *number = ((deviation * drawn) as f32).to_le_bytes();
+                }
+            }
+            (Dtype::F32, Values::Same(same)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = f32::from(same).to_le_bytes();
                 }
             }
             _ => unreachable!("`new` refuses every other pair"),

@@ -48,6 +48,10 @@ pub enum Values {
     /// Normal with the number of an element's numbers as its standard deviation, from one stream over all such fields in their
     /// order, as [Orbax's benchmarks](https://orbax.readthedocs.io) make a state: drawn in `f64` and rounded to `f32`.
     Scaled,
+    /// Normal around zero, with so many millionths as standard deviation, drawn in `f64` and rounded to `f32`.
+    Spread(u32),
+    /// This number throughout, as `f32`.
+    Same(u8),
     /// Read from files.
     Read,
 }
@@ -76,9 +80,10 @@ pub enum Origin {
 }
 
 impl FieldSpec {
-    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a state.
+    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a state or a model.
     pub(super) fn is_normalised(&self) -> bool {
-        self.kind.dtype == Dtype::F32 && self.values != Values::Scaled
+        let of_a_model = matches!(self.values, Values::Scaled | Values::Spread(_) | Values::Same(_));
+        self.kind.dtype == Dtype::F32 && !of_a_model
     }
 }
 
@@ -184,6 +189,8 @@ impl DataSpec {
                 Values::Photograph => "photograph".into(),
                 Values::Normal => "normal".into(),
                 Values::Scaled => "scaled".into(),
+                Values::Spread(millionths) => format!("spread{millionths}"),
+                Values::Same(number) => format!("same{number}"),
                 Values::Read => "read".into(),
             };
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))

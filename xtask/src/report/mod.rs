@@ -12,16 +12,18 @@ mod ledger;
 mod operators;
 mod sections;
 mod spent;
+mod training;
 pub(crate) mod view;
 
 #[cfg(test)]
 mod golden;
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::cli::{Report, ReportComparison, ReportKind};
+use crate::cli::{Report, ReportComparison, ReportKind, ReportTraining};
 use crate::place::Place;
 use crate::said::Said;
 use crate::{pick, stop};
@@ -31,6 +33,7 @@ pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
         ReportKind::Comparison(args) => comparison(args, place),
         ReportKind::Charts(args) => charts::run(args, place),
         ReportKind::Comment(args) => comment::run(args, place),
+        ReportKind::Training(args) => training(args, place),
         ReportKind::Html(args) => html::run(args, place),
     }
 }
@@ -53,7 +56,27 @@ fn comparison(args: &ReportComparison, place: &Place) -> Result<Said> {
             "there is no complete run of adapters to compare: make one with `cargo bench`",
         ));
     }
-    match &args.out {
+    written(said, page, args.out.as_deref())
+}
+
+fn training(args: &ReportTraining, place: &Place) -> Result<Said> {
+    let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
+    let said = Said { remarks: picked.remarks, ..Said::fine("") };
+    let mut page = String::new();
+    for manifest in &picked.runs {
+        page.push_str(&training::page(&place.runs().load(&manifest.id)?)?);
+    }
+    if page.is_empty() {
+        return Err(stop::nothing(
+            "there is no complete run with training in it: make one with `cargo bench -- --set training`",
+        ));
+    }
+    written(said, page, args.out.as_deref())
+}
+
+/// The page as the answer, or in a file.
+fn written(mut said: Said, page: String, out: Option<&Path>) -> Result<Said> {
+    match out {
         None => said.text = page,
         Some(file) => {
             fs::write(file, page).with_context(|| format!("failed to write `{}`", file.display()))?;

@@ -4,7 +4,7 @@
 //! delivered field, compiled from the pipeline's transforms, into buffers that are used again for the next batch, on the
 //! consumer's thread or on workers. They differ in how a chain runs over a batch, and on how many threads at once.
 //!
-//! Checkpointers, which write states to files, are in `checkpoint`; learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in several ways, in
+//! Checkpointers, which write states to files, are in `checkpoint`; learners, which take gradients through a pipeline, are in `learning`; trainers in `training`; one list of transforms run in several ways, in
 //! `modes`.
 
 mod buffer;
@@ -37,6 +37,7 @@ mod rayon_blocks;
 mod reference;
 mod reference_fused;
 mod slowdown;
+mod training;
 
 #[cfg(not(feature = "burn"))]
 pub use burn_absent::{BurnData, BurnLearner};
@@ -53,3 +54,5 @@ pub use learning::ReferenceLearner;
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;
+pub(crate) use training::ByHand;
+pub use training::{NdarrayTrainer, ReferenceTrainer};

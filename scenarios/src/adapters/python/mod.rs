@@ -12,6 +12,8 @@ mod open;
 mod parts;
 mod peer;
 mod state;
+mod trainers;
+mod training;
 mod worker;
 
 pub use by_hand::{by_hand, script};
@@ -20,4 +22,7 @@ pub use frameworks::{
     Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
     NumPy, Ray, Spdl, TfData, Torch, WebDataset,
 };
-pub use peer::{CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, State, find, home, requirements};
+pub use peer::{
+    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, State, TRAINER, find, home, requirements,
+};
+pub use trainers::PyTorch;

@@ -12,7 +12,7 @@ use crate::contract::{Batch, Epochs, Executed, Rank};
 
 /// An open pipeline of a worker, which is borrowed or ends with it.
 pub(super) struct Open<W: DerefMut<Target = Worker>> {
-    worker: W,
+    pub(super) worker: W,
     executed: Executed,
     entry_point: String,
     order: Order,

@@ -26,7 +26,7 @@ pub struct Peer {
     pub module: &'static str,
     /// What it needs that no Python package brings: names of Debian packages.
     pub system: &'static [&'static str],
-    /// What its worker opens, in the protocol's words: [`LOADER`] or [`CHECKPOINTER`].
+    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`] or [`TRAINER`].
     pub contract: &'static str,
 }
 
@@ -35,6 +35,9 @@ pub const LOADER: &str = "loader";
 
 /// The contract of what saves states.
 pub const CHECKPOINTER: &str = "checkpointer";
+
+/// The contract of what trains models.
+pub const TRAINER: &str = "trainer";
 
 /// The Pythons that the requirement files hold for.
 pub const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
@@ -57,6 +60,16 @@ const fn saver(
     module: &'static str,
 ) -> Peer {
     Peer { environment, contract: CHECKPOINTER, ..peer(name, short, 1, package, module) }
+}
+
+const fn trainer(
+    name: &'static str,
+    short: &'static str,
+    environment: &'static str,
+    package: &'static str,
+    module: &'static str,
+) -> Peer {
+    Peer { environment, contract: TRAINER, ..peer(name, short, 1, package, module) }
 }
 
 /// Every peer, in the order of tiers.
@@ -87,6 +100,7 @@ pub const PEERS: &[Peer] = &[
     saver("PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),
     saver("torch.save", "torch_save", "torch", "torch", "torch"),
     saver("safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
+    trainer("PyTorch", "pytorch", "torch", "torch", "torch"),
 ];
 
 /// The peer that is called so, by its exact or its short name.
@@ -279,7 +293,7 @@ mod tests {
         for peer in PEERS {
             let owner = find(peer.environment).expect(peer.environment);
             assert_eq!(owner.environment, peer.environment);
-            assert!(owner.package == peer.package || peer.contract == CHECKPOINTER, "{}", peer.name);
+            assert!(owner.package == peer.package || peer.contract != LOADER, "{}", peer.name);
             let locked = fs::read_to_string(peer.requirement_file()).expect(peer.short);
             assert!(
                 locked.lines().any(|line| line.starts_with(&format!("{}==", peer.package))),

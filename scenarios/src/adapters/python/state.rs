@@ -20,8 +20,9 @@ pub(super) struct StateParts {
     state: How,
 }
 
+/// The files of a data set that has no constants of `Normalize`.
 #[derive(Debug, Serialize)]
-struct Tensors {
+pub(super) struct Tensors {
     elements: usize,
     digest: String,
     fields: Vec<TensorFile>,
@@ -32,7 +33,6 @@ struct TensorFile {
     #[serde(flatten)]
     kind: FieldKind,
     path: PathBuf,
-    // A state has no constants of `Normalize`.
     mean: Option<f32>,
     scale: Option<f32>,
 }
@@ -42,8 +42,8 @@ struct How {
     saving: String,
 }
 
-impl StateParts {
-    pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
+impl Tensors {
+    pub(super) fn of(data: &DataSet) -> Self {
         let file = |(field, kind): (usize, &FieldKind)| TensorFile {
             kind: kind.clone(),
             path: data.path(field).to_owned(),
@@ -51,8 +51,13 @@ impl StateParts {
             scale: None,
         };
         let fields = data.kinds().enumerate().map(file).collect();
-        let data = Tensors { elements: data.elements(), digest: data.digest().to_owned(), fields };
-        Self { data, state: How { saving: saving.to_string() } }
+        Self { elements: data.elements(), digest: data.digest().to_owned(), fields }
+    }
+}
+
+impl StateParts {
+    pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
+        Self { data: Tensors::of(data), state: How { saving: saving.to_string() } }
     }
 }
 

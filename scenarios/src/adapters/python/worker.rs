@@ -10,11 +10,12 @@ use weighbridge::{Availability, Error, ErrorKind, Result};
 use super::named::Named;
 use super::open::Open;
 use super::parts::Parts;
-use super::peer::{self, CHECKPOINTER, LOADER, Peer, State};
+use super::peer::{self, CHECKPOINTER, LOADER, Peer, State, TRAINER};
 use super::state::{OpenState, StateParts};
-use crate::contract::{Checkpoints, Epochs, Saving};
+use super::training::TrainingParts;
+use crate::contract::{Checkpoints, Epochs, Saving, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{Destination, PipelineSpec};
+use crate::workload::{Compilation, Destination, PipelineSpec, TrainingSpec};
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
 const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
@@ -89,6 +90,23 @@ impl Framework {
         let task = Task { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
         worker.open(task, &parts).map(drop)?;
         Ok(Box::new(OpenState::new(worker)?))
+    }
+
+    /// Opens a training, and starts the worker if none is there.
+    pub(super) fn open_training(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        data: &DataSet,
+        weights: &DataSet,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        let parts = TrainingParts::of(spec, how, data, weights)?;
+        let converted = format!("{}/{}", self.peer.short, data.digest());
+        let epoch = Some(spec.expected()?);
+        let worker = self.ready()?;
+        let task = Task { contract: TRAINER, converted: &converted, epoch, on_device: false };
+        worker.open(task, &parts).map(drop)?;
+        Ok(Box::new(Open::new(worker)?))
     }
 
     /// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
@@ -166,12 +184,14 @@ fn command(peer: &Peer) -> Result<Command> {
             })?),
         };
     let worker = module(python, "weighbridge_worker");
-    if peer.contract == CHECKPOINTER {
-        // Its figures are of the whole machine, as its users have it.
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        return Ok(worker.arg(format!("checkpointers.{}", peer.short)).threads(processors));
-    }
-    Ok(worker.arg(peer.short))
+    let folder = match peer.contract {
+        CHECKPOINTER => "checkpointers",
+        TRAINER => "trainers",
+        _ => return Ok(worker.arg(peer.short)),
+    };
+    // Its figures are of the whole machine, as its users have it.
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
 }
 
 /// A module of the folder of the worker's package, under this Python, as every worker of a framework is run.

@@ -1,0 +1,224 @@
+"""What one trainer's file implements: it trains a model step by step, as its users would.
+
+An open training is a loader whose batches are its steps, so that the loop that times loaders times trainings.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .adapter import Declined, Executed, Loader, Place, System
+from .data import Data
+from .exchange import Exchange
+from .pipeline import Array, Batch
+from .protocol import Broken, Message
+from .streaming import Streaming
+
+now = time.perf_counter_ns
+
+Layer = Mapping[str, Any]
+"""A layer as the message has it: its `kind`, and what belongs to it."""
+
+Tensors = dict[str, Array]
+"""The numbers of each parameter by its name, in the order of the model and in the layout of the message."""
+
+
+class NotFinite(Exception):
+    """A loss that is no number."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is trained, and how."""
+
+    model: Mapping[str, Any]
+    """What enters it (`input`), and its `layers`."""
+    optimiser: Mapping[str, Any]
+    precision: Literal["f32", "bf16"]
+    mode: Literal["eager", "compiled", "autotuned"]
+    batch: int
+    steps: int
+    work: tuple[str, ...]
+    data: Data
+    weights: Tensors
+    """What the training begins with."""
+    samples: Batch = field(default_factory=dict)
+    """All samples, in memory of this process: `input` and `label`."""
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data) -> Task:
+        known = {"model", "optimiser", "precision", "mode", "batch", "steps", "work"}
+        if unknown := set(said) - known:
+            raise Broken(f"a training has no {', '.join(sorted(unknown))}")
+        start = {name: array[0] for name, array in weights.load().items()}
+        return cls(**{**said, "work": tuple(said["work"])}, data=data, weights=start, samples=data.load())
+
+    def of_step(self, index: int) -> tuple[Array, Array]:
+        """What enters the model in a step, and the labels: views of the samples."""
+        at = slice(index * self.batch, (index + 1) * self.batch)
+        return self.samples["input"][at], self.samples["label"][at]
+
+    def needs(self, *, precisions: tuple[str, ...] = ("f32",), modes: tuple[str, ...], why: str) -> None:
+        """Declines what a system does not have."""
+        if self.mode not in modes:
+            raise Declined(f"mode {self.mode}: {why}")
+        if self.precision not in precisions:
+            raise Declined(f"precision {self.precision}: it is not written for that here")
+
+
+class Phases:
+    """The clock of one step: when each of its phases has ended."""
+
+    def __init__(self) -> None:
+        self.took: dict[str, int] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """What is done in here is this phase, and complete at its end."""
+        start = now()
+        yield
+        self.took[name] = now() - start
+
+
+class Training(Loader):
+    """An open training. Its file says in which phases a step of its mode can be told apart."""
+
+    synchronised = "returns when ready"
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Goes back to the weights of the beginning, and to an optimiser that has seen nothing."""
+
+    @abstractmethod
+    def step(self, index: int) -> float:
+        """One whole step on the samples of this index, complete with its changed weights; the mean loss."""
+
+    @abstractmethod
+    def phases(self, index: int, clock: Phases) -> None:
+        """The same step, phase by phase, each complete before the next one."""
+
+    @abstractmethod
+    def compute(self, index: int) -> tuple[float, Array, Tensors]:
+        """Loss, logits and gradients of a step with the weights as they are, as the mode computes them."""
+
+    @abstractmethod
+    def weights(self) -> Tensors:
+        """The weights as they are."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """What is really set, read from the framework's own objects."""
+
+    @abstractmethod
+    def logits(self, samples: Array) -> Array:
+        """Logits of samples, with the weights as they are."""
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.reset()
+        return self._steps()
+
+    def _steps(self) -> Iterator[Batch]:
+        for index in range(self.task.steps):
+            loss = self.step(index)
+            if not math.isfinite(loss):
+                raise NotFinite(f"the loss of step {index} is {loss}")
+            yield {"loss": np.full(self.task.batch, loss, np.float32)}
+
+    def executed(self) -> Executed:
+        return Executed(self.task.work, operators="native", synchronised=self.synchronised)
+
+
+@dataclass(frozen=True)
+class Trainer(System):
+    """A system that trains. Its file ends with `ADAPTER = Trainer(...)`."""
+
+    open: Callable[[Task, Place], Training]
+
+    contract = "trainer"
+
+
+class Case(Streaming):
+    """An open training."""
+
+    loader: Training
+
+    def __init__(self, trainer: Trainer, said: Message) -> None:
+        data, weights = Data(said["data"]), Data(said["weights"])
+        task = Task.from_dict(said["training"], data, weights)
+        place = Place(Path(said["scratch"]), Path(said["converted"]))
+        exchange = Exchange(said["exchange"])
+        start = now()
+        try:
+            super().__init__(trainer.open(task, place), exchange)
+        except BaseException:
+            exchange.close()
+            raise
+        costs = {"convert": None, "set_up": now() - start, "compile": None}
+        self.opened = self.told(trainer.entry_point, self.loader.executed(), costs)
+        self.opened["settings"] = self.loader.settings()
+
+    def call(self, name: str, message: Message) -> tuple[str, Message]:
+        training = self.loader
+        match name:
+            case "step_phases":
+                return "answer", {"times": self.phases(message["skip"], message["steps"])}
+            case "after":
+                training.reset()
+                for index in range(message["steps"]):
+                    training.step(index)
+                return "batch", self.tensors(training.weights())
+            case "first":
+                training.reset()
+                loss, logits, gradients = training.compute(0)
+                named = {f"gradient of {name}": gradient for name, gradient in gradients.items()}
+                return "batch", self.tensors({"loss": np.float32(loss), "logits": logits, **named})
+            case "evaluate":
+                first, count = message["first"], message["count"]
+                samples = training.task.samples["input"][first : first + count]
+                said, _ = self.exchange.put({"logits": np.ascontiguousarray(training.logits(samples), np.float32)})
+                return "batch", said
+            case _:
+                raise Broken(f"`{name}` is no call of the contract `trainer`")
+
+    def phases(self, skip: int, steps: int) -> dict[str, list[int]]:
+        """The time of each step, and of each of its phases."""
+        self.loader.reset()
+        times: dict[str, list[int]] = {"step": []}
+        for index in range(skip + steps):
+            clock = Phases()
+            start = now()
+            self.loader.phases(index, clock)
+            took = now() - start
+            if index >= skip:
+                times["step"].append(took)
+                for name, phase in clock.took.items():
+                    times.setdefault(name, []).append(phase)
+        return times
+
+    def tensors(self, arrays: Mapping[str, Array | np.float32]) -> Message:
+        """Hands over arrays, each as one element."""
+        said, _ = self.exchange.put({name: np.asarray(array, np.float32)[np.newaxis] for name, array in arrays.items()})
+        return said
+
+
+def told(optimiser: str, numbers: Mapping[str, float], **others: object) -> dict[str, str]:
+    """Settings as the harness compares them."""
+    named = {f"optimiser.{name}": repr(float(number)) for name, number in numbers.items()}
+    return {"optimiser": optimiser, **named, **{name: str(other) for name, other in others.items()}}
+
+
+def names(at: str, *parts: str) -> list[str]:
+    """Names of the parameters of the layer at a place."""
+    return [f"{at}.{part}" for part in parts]

@@ -1,0 +1,1 @@
+"""The trainers, one file each, called as the peers are for short."""

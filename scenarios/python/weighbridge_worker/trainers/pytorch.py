@@ -1,0 +1,303 @@
+"""PyTorch: modules, autograd and `torch.optim`, as its tutorials write a training loop.
+
+`compiled` is `torch.compile(model)`, `autotuned` the same with `max-autotune`; both compile the way forward and the way
+back, and leave the optimiser as it is, so that the phases stay apart. Images stay in memory as they come: their
+channels are innermost, which PyTorch calls `channels_last`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..adapter import Place
+from ..pipeline import Array
+from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+
+
+@dataclass(frozen=True)
+class Named:
+    """A parameter, and how its numbers lie here and in the message."""
+
+    name: str
+    parameter: nn.Parameter
+    ours: Callable[[Tensor], Tensor]
+    theirs: Callable[[Tensor], Tensor]
+
+
+def same(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    return tensor.T
+
+
+class Patches(nn.Module):
+    """Squares of an image to rows."""
+
+    def __init__(self, conv: nn.Conv2d) -> None:
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x).flatten(2).transpose(1, 2)
+
+
+class Prepend(nn.Module):
+    def __init__(self, tokens: int, width: int) -> None:
+        super().__init__()
+        self.tokens = nn.Parameter(torch.empty(tokens, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.tokens.expand(len(x), -1, -1), x], 1)
+
+
+class Positions(nn.Module):
+    def __init__(self, length: int, width: int) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(torch.empty(length, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.positions
+
+
+class Residual(nn.Module):
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.body(x)
+
+
+class Projected(nn.Module):
+    def __init__(self, body: nn.Module, around: nn.Module) -> None:
+        super().__init__()
+        self.body, self.around = body, around
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.body(x) + self.around(x)
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.heads, self.causal = heads, causal
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        qkv = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(*qkv.unbind(), is_causal=self.causal)
+        return self.out(seen.transpose(1, 2).reshape(batch, length, width))
+
+
+class MeanPool(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean((2, 3)) if x.ndim == 4 else x.mean(1)
+
+
+class FirstToken(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, 0]
+
+
+class Builder:
+    """Makes modules of layers, and notes their parameters under the names of the message."""
+
+    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        self.shapes = shapes
+        self.named: list[Named] = []
+
+    def layers(self, layers: list[Layer], above: str = "") -> nn.Sequential:
+        return nn.Sequential(*(self.layer(layer, f"{above}{number}") for number, layer in enumerate(layers)))
+
+    def layer(self, layer: Layer, at: str) -> nn.Module:
+        match layer["kind"]:
+            case "patches":
+                size, (numbers, width) = layer["size"], self.shapes[f"{at}.weight"]
+                conv = nn.Conv2d(numbers // size**2, width, size, size)
+                return Patches(self.note(conv, at, weight=squares(size), bias=same))
+            case "embed":
+                return self.note(nn.Embedding(*self.shapes[f"{at}.table"]), at, names={"weight": "table"})
+            case "prepend":
+                return self.note(Prepend(*self.shapes[f"{at}.tokens"]), at)
+            case "positions":
+                return self.note(Positions(*self.shapes[f"{at}.positions"]), at)
+            case "residual":
+                return Residual(self.layers(layer["body"], f"{at}."))
+            case "projected":
+                return Projected(self.layers(layer["body"], f"{at}.0."), self.layers(layer["around"], f"{at}.1."))
+            case "layer_norm":
+                (width,) = self.shapes[f"{at}.scale"]
+                return self.note(nn.LayerNorm(width, layer["epsilon"]), at, names=NORM)
+            case "batch_norm":
+                (channels,) = self.shapes[f"{at}.scale"]
+                norm = nn.BatchNorm2d(channels, layer["epsilon"], track_running_stats=False)
+                return self.note(norm, at, names=NORM)
+            case "attention":
+                width, _ = self.shapes[f"{at}.out.weight"]
+                attention = Attention(width, layer["heads"], layer["causal"])
+                self.note(attention.qkv, f"{at}.qkv", weight=transposed)
+                self.note(attention.out, f"{at}.out", weight=transposed)
+                return attention
+            case "linear":
+                return self.note(nn.Linear(*self.shapes[f"{at}.weight"]), at, weight=transposed)
+            case "gelu":
+                return nn.GELU()
+            case "relu":
+                return nn.ReLU()
+            case "conv":
+                kernel, _, channels, to = self.shapes[f"{at}.weight"]
+                conv = nn.Conv2d(channels, to, kernel, layer["stride"], (kernel - 1) // 2, bias=False)
+                return self.note(conv, at, weight=kernels)
+            case "max_pool":
+                return nn.MaxPool2d(layer["kernel"], layer["stride"], (layer["kernel"] - 1) // 2)
+            case "mean_pool":
+                return MeanPool()
+            case "first_token":
+                return FirstToken()
+            case other:
+                raise ValueError(f"there is no layer `{other}`")
+
+    def note(self, module: Any, at: str, names: dict[str, str] | None = None, **layouts: Any) -> Any:
+        """Keeps the parameters of a module in the order of the message."""
+        for name, parameter in module.named_parameters(recurse=False):
+            layout = layouts.get(name, same)
+            ours, theirs = layout if isinstance(layout, tuple) else (layout, layout)
+            self.named.append(Named(f"{at}.{(names or {}).get(name, name)}", parameter, ours, theirs))
+        return module
+
+
+NORM = {"weight": "scale", "bias": "shift"}
+
+kernels = (lambda tensor: tensor.permute(2, 3, 1, 0), lambda tensor: tensor.permute(3, 2, 0, 1))
+"""A kernel: from outputs, inputs, rows, columns to rows, columns, inputs, outputs, and back."""
+
+
+def squares(size: int) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]:
+    """The map of patches as a kernel."""
+    ours, theirs = kernels
+    return (
+        lambda tensor: ours(tensor).flatten(0, 2),
+        lambda tensor: theirs(tensor.unflatten(0, (size, size, -1))),
+    )
+
+
+class PyTorch(Training):
+    """A module, an optimiser, and the step of the tutorials."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        task.needs(precisions=("f32", "bf16"), modes=("eager", "compiled", "autotuned"), why="")
+        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        module = builder.layers(task.model["layers"])
+        self.named = builder.named
+        self.images = task.model["input"]["kind"] == "grid"
+        self.module = module.to(memory_format=torch.channels_last) if self.images else module
+        self.model: Callable[[Tensor], Tensor] = self.module
+        if task.mode != "eager":
+            mode = "max-autotune" if task.mode == "autotuned" else "default"
+            self.model = torch.compile(self.module, mode=mode)
+        self.start = {name: torch.from_numpy(array) for name, array in task.weights.items()}
+        # In the order of the message: the modules' own is that of their attributes.
+        parameters = [one.parameter for one in self.named]
+        said = task.optimiser
+        if said["kind"] == "sgd":
+            self.optimiser: torch.optim.Optimizer = torch.optim.SGD(parameters, said["rate"], said["momentum"])
+        else:
+            betas = (said["beta1"], said["beta2"])
+            self.optimiser = torch.optim.AdamW(parameters, said["rate"], betas, said["epsilon"], said["decay"])
+        self.reset()
+
+    def reset(self) -> None:
+        with torch.no_grad():
+            for one in self.named:
+                one.parameter.copy_(one.theirs(self.start[one.name]))
+        self.optimiser.state.clear()
+        self.optimiser.zero_grad()
+
+    def precision(self) -> AbstractContextManager[Any]:
+        return torch.autocast("cpu", torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
+
+    def samples(self, index: int) -> tuple[Tensor, Tensor]:
+        inputs, labels = self.task.of_step(index)
+        return self.entering(inputs), torch.from_numpy(labels).long()
+
+    def entering(self, inputs: Array) -> Tensor:
+        x = torch.from_numpy(inputs)
+        return x.permute(0, 3, 1, 2) if self.images else x
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        with self.precision():
+            logits = self.model(x)
+        return F.cross_entropy(logits.float().flatten(0, -2), y.flatten()), logits
+
+    def step(self, index: int) -> float:
+        x, y = self.samples(index)
+        self.optimiser.zero_grad()
+        loss, _ = self.forward(x, y)
+        loss.backward()
+        self.optimiser.step()
+        return loss.item()
+
+    def phases(self, index: int, clock: Phases) -> None:
+        with clock.phase("data"):
+            x, y = self.samples(index)
+        with clock.phase("forward"):
+            loss, _ = self.forward(x, y)
+        with clock.phase("backward"):
+            self.optimiser.zero_grad()
+            loss.backward()
+        with clock.phase("optimiser"):
+            self.optimiser.step()
+            loss.item()
+
+    def compute(self, index: int) -> tuple[float, Array, Tensors]:
+        self.optimiser.zero_grad()
+        loss, logits = self.forward(*self.samples(index))
+        loss.backward()
+        gradients = {one.name: one.ours(one.parameter.grad).numpy() for one in self.named}
+        return loss.item(), logits.detach().float().numpy(), gradients
+
+    def weights(self) -> Tensors:
+        return {one.name: one.ours(one.parameter.detach()).numpy() for one in self.named}
+
+    def logits(self, samples: Array) -> Array:
+        with torch.no_grad(), self.precision():
+            return self.module(self.entering(samples)).float().numpy()
+
+    def settings(self) -> dict[str, str]:
+        (group,) = self.optimiser.param_groups
+        numbers = {"rate": group["lr"]}
+        if isinstance(self.optimiser, torch.optim.SGD):
+            numbers |= {"momentum": group["momentum"]}
+        else:
+            beta1, beta2 = group["betas"]
+            numbers |= {"beta1": beta1, "beta2": beta2, "epsilon": group["eps"], "decay": group["weight_decay"]}
+        with self.precision():
+            dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else self.dtype()
+        return told(
+            type(self.optimiser).__name__.lower(),
+            numbers,
+            precision={torch.float32: "f32", torch.bfloat16: "bf16"}.get(dtype, str(dtype)),
+            parameters=sum(one.numel() for one in self.module.parameters()),
+            batch=len(self.samples(0)[0]),
+        )
+
+    def dtype(self) -> torch.dtype:
+        return next(self.module.parameters()).dtype
+
+
+def open(task: Task, place: Place) -> PyTorch:
+    return PyTorch(task)
+
+
+ADAPTER = Trainer(framework="PyTorch", distribution="torch", entry_point="torch.nn.Module", open=open)

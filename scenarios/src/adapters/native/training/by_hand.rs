@@ -1,0 +1,231 @@
+//! A training by hand: a network, a loss, an optimiser, and the samples of a data set.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weighbridge::{Delivery, Dtype, Error, FieldKind, Result};
+
+use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
+use crate::data::DataSet;
+use crate::network::{Descent, Gradients, Network, Parameters, Real, cross_entropy, matrix};
+use crate::workload::TrainingSpec;
+
+/// An open training that computes in `T`.
+#[derive(Debug)]
+pub(crate) struct ByHand<T> {
+    spec: TrainingSpec,
+    work: Vec<String>,
+    data: Arc<DataSet>,
+    names: Vec<String>,
+    start: Parameters<T>,
+    network: Network<T>,
+    parameters: Parameters<T>,
+    descent: Descent<T>,
+    /// Steps since the beginning.
+    done: usize,
+    losses: Losses,
+}
+
+/// What a step hands out: the mean loss, once for each of its samples.
+#[derive(Debug)]
+struct Losses {
+    kinds: [FieldKind; 1],
+    bytes: Vec<u8>,
+}
+
+impl<T: Real> ByHand<T> {
+    /// Takes over weights and data.
+    ///
+    /// # Errors
+    /// What is impossible in the training; data or weights that are others than its.
+    pub(crate) fn open(spec: &TrainingSpec, data: &Arc<DataSet>, weights: &Arc<DataSet>) -> Result<Self> {
+        spec.check()?;
+        data.check_is(&spec.data()?)?;
+        weights.check_is(&spec.weights()?)?;
+        let read =
+            |(field, kind): (usize, &FieldKind)| matrix(&kind.shape, &singles(weights.rows(field, 0..1)));
+        let start: Parameters<T> = weights.kinds().enumerate().map(read).collect();
+        Ok(Self {
+            work: spec.work()?,
+            data: data.clone(),
+            names: weights.kinds().map(|kind| kind.name.clone()).collect(),
+            network: Network::new(&spec.layers()?)?,
+            parameters: start.clone(),
+            descent: Descent::new(spec.optimiser, &start),
+            start,
+            done: 0,
+            losses: Losses {
+                kinds: [FieldKind { name: "loss".into(), dtype: Dtype::F32, shape: vec![] }],
+                bytes: Vec::new(),
+            },
+            spec: spec.clone(),
+        })
+    }
+
+    fn reset(&mut self) {
+        self.parameters.clone_from(&self.start);
+        self.descent = Descent::new(self.spec.optimiser, &self.start);
+        self.done = 0;
+    }
+
+    /// The samples of a step: what enters the model, and the labels.
+    fn samples(&self, elements: Range<usize>) -> (Vec<T>, Vec<i32>) {
+        let input = self.data.rows(0, elements.clone());
+        let is_ids = self.data.kinds().next().is_some_and(|kind| kind.dtype == Dtype::I32);
+        let input = if is_ids {
+            integers(input).into_iter().map(|id| T::of(f64::from(id))).collect()
+        } else {
+            singles(input).into_iter().map(|number| T::of(f64::from(number))).collect()
+        };
+        (input, integers(self.data.rows(1, elements)))
+    }
+
+    /// The samples of the step that is due; `None` at the end of the data.
+    fn due(&self) -> Option<Range<usize>> {
+        let from = self.done * self.spec.batch;
+        (self.done < self.spec.steps).then_some(from..from + self.spec.batch)
+    }
+
+    /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase has ended.
+    fn compute(
+        &mut self,
+        samples: Range<usize>,
+        phase: &mut dyn FnMut(&'static str),
+    ) -> Result<(T, Vec<f32>, Gradients<T>)> {
+        let (input, labels) = self.samples(samples);
+        phase("data");
+        let logits = self.network.forward(&input, &self.parameters)?;
+        let told = logits.iter().map(|logit| logit.single()).collect();
+        let (loss, of_logits) = cross_entropy(logits, &labels)?;
+        phase("forward");
+        let gradients = self.network.backward(of_logits, &self.parameters);
+        phase("backward");
+        Ok((loss, told, gradients))
+    }
+
+    /// One whole step; `false` at the end of the data.
+    fn step(&mut self, phase: &mut dyn FnMut(&'static str)) -> Result<bool> {
+        let Some(samples) = self.due() else { return Ok(false) };
+        let (loss, _, gradients) = self.compute(samples, phase)?;
+        if !loss.is_finite() {
+            return Err(Error::new(format!("the loss of step {} is {}", self.done, loss.single())));
+        }
+        self.descent.step(&mut self.parameters, &gradients);
+        self.done += 1;
+        self.losses.bytes.clear();
+        for _ in 0..self.spec.batch {
+            self.losses.bytes.extend(loss.single().to_le_bytes());
+        }
+        phase("optimiser");
+        Ok(true)
+    }
+
+    fn named(&self, tensors: &Parameters<T>) -> Tensors {
+        let numbers = tensors.iter().map(|one| one.iter().map(|number| number.single()).collect());
+        self.names.iter().cloned().zip(numbers).collect()
+    }
+}
+
+impl<T: Real> Epochs for ByHand<T> {
+    fn begin(&mut self, _epoch: u64) -> Result<()> {
+        self.reset();
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        self.step(&mut |_| {})
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        &self.losses
+    }
+
+    fn executed(&self) -> Executed {
+        Executed::ours(self.work.clone(), Delivery::Owned, 0)
+    }
+}
+
+impl<T: Real> TrainingLoop for ByHand<T> {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let size: usize = self.parameters.iter().map(|one| one.nrows() * one.ncols()).sum();
+        let optimiser = self.descent.kind();
+        let numbers = optimiser.settings().into_iter().map(|(key, value)| (key, value.to_string()));
+        let words = [
+            ("optimiser", optimiser.name().to_owned()),
+            ("precision", self.spec.precision.to_string()),
+            ("batch", self.spec.batch.to_string()),
+            ("parameters", size.to_string()),
+        ];
+        words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
+        self.reset();
+        let mut told = Phases::default();
+        for step in 0..skip + steps {
+            let begun = Instant::now();
+            let mut last = begun;
+            let mut ended: Vec<(&str, Duration)> = Vec::new();
+            let done = self.step(&mut |phase| {
+                let now = Instant::now();
+                ended.push((phase, now - last));
+                last = now;
+            })?;
+            if !done {
+                return Err(Error::new(format!("the data ended before step {step}")));
+            }
+            if step >= skip {
+                told.step.push(begun.elapsed());
+                for (phase, took) in ended {
+                    told.phases.entry(phase.to_owned()).or_default().push(took);
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    fn first(&mut self) -> Result<First> {
+        self.reset();
+        let samples = self.due().ok_or_else(|| Error::new("there is no data"))?;
+        let (loss, logits, gradients) = self.compute(samples, &mut |_| {})?;
+        Ok(First { loss: loss.single(), logits, gradients: self.named(&gradients) })
+    }
+
+    fn after(&mut self, steps: usize) -> Result<Tensors> {
+        self.reset();
+        for _ in 0..steps {
+            self.advance()?;
+        }
+        Ok(self.named(&self.parameters))
+    }
+
+    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
+        let (input, _) = self.samples(first..first + samples);
+        let logits = self.network.forward(&input, &self.parameters)?;
+        Ok(logits.iter().map(|logit| logit.single()).collect())
+    }
+}
+
+impl Batch for Losses {
+    fn elements(&self) -> usize {
+        self.bytes.len() / size_of::<f32>()
+    }
+
+    fn kinds(&self) -> &[FieldKind] {
+        &self.kinds
+    }
+
+    fn bytes(&self, _field: usize) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn singles(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
+}
+
+fn integers(bytes: &[u8]) -> Vec<i32> {
+    bytes.as_chunks().0.iter().map(|four| i32::from_le_bytes(*four)).collect()
+}

@@ -1,0 +1,50 @@
+//! Every trainer of Python, registered under its name. How its users would write it is in
+//! `weighbridge_worker/trainers/`, in the file that is called as its module here.
+
+macro_rules! trainers {
+    ($($(#[$what:meta])* $type:ident: $short:ident, $name:literal;)*) => {$(
+        mod $short {
+            use std::sync::Arc;
+
+            use weighbridge::{Availability, Result, adapter};
+
+            use crate::adapters::python::worker::Framework;
+            use crate::contract::{Trainer, TrainingLoop};
+            use crate::data::DataSet;
+            use crate::workload::{Compilation, TrainingSpec};
+
+            $(#[$what])*
+            #[derive(Debug)]
+            pub struct $type(Framework);
+
+            fn new() -> Result<$type> {
+                Ok($type(Framework::new(stringify!($short))?))
+            }
+
+            fn installed() -> Availability {
+                Framework::availability(stringify!($short))
+            }
+
+            $(#[$what])*
+            #[adapter(name = $name, resident = true, new = new, probe = installed)]
+            impl Trainer for $type {
+                fn open(
+                    &mut self,
+                    spec: &TrainingSpec,
+                    how: Compilation,
+                    data: &Arc<DataSet>,
+                    weights: &Arc<DataSet>,
+                ) -> Result<Box<dyn TrainingLoop + '_>> {
+                    self.0.open_training(spec, how, data, weights)
+                }
+            }
+        }
+
+        pub use $short::$type;
+    )*};
+}
+
+trainers! {
+    /// Modules and optimisers of `torch`; compiled by `torch.compile`.
+    PyTorch: pytorch, "PyTorch";
+}

@@ -1,0 +1,120 @@
+//! A training that is open in a worker, as the contract has it.
+
+use std::collections::BTreeMap;
+use std::ops::DerefMut;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::json;
+use weighbridge::worker::Worker;
+use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
+
+use super::open::Open;
+use super::state::Tensors as Files;
+use crate::contract::{First, Phases, Tensors, TrainingLoop};
+use crate::data::DataSet;
+use crate::workload::model::Model;
+use crate::workload::{Compilation, Optimiser, Precision, TrainingSpec};
+
+/// What `open` says of a training.
+#[derive(Debug, Serialize)]
+pub(super) struct TrainingParts {
+    data: Files,
+    weights: Files,
+    training: Told,
+}
+
+#[derive(Debug, Serialize)]
+struct Told {
+    model: Model,
+    optimiser: Optimiser,
+    precision: Precision,
+    mode: Compilation,
+    batch: usize,
+    steps: usize,
+    work: Vec<String>,
+}
+
+impl TrainingParts {
+    pub(super) fn of(
+        spec: &TrainingSpec,
+        mode: Compilation,
+        data: &DataSet,
+        weights: &DataSet,
+    ) -> Result<Self> {
+        let TrainingSpec { optimiser, precision, batch, steps, .. } = *spec;
+        let (model, work) = (spec.layers()?, spec.work()?);
+        let training = Told { model, optimiser, precision, mode, batch, steps, work };
+        Ok(Self { data: Files::of(data), weights: Files::of(weights), training })
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.worker.opened().map(|opened| opened.settings.clone()).unwrap_or_default()
+    }
+
+    fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
+        let begun = Instant::now();
+        let mut said = self.worker.call("step_phases", &json!({ "skip": skip, "steps": steps }))?;
+        let passed = begun.elapsed();
+        let durations = |times: Vec<u64>| times.into_iter().map(Duration::from_nanos).collect();
+        let step: Vec<Duration> = durations(said.remove("step").unwrap_or_default());
+        let phases: BTreeMap<String, Vec<Duration>> =
+            said.into_iter().map(|(name, times)| (name, durations(times))).collect();
+        let all: Duration = step.iter().sum();
+        if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
+            let what = format!(
+                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, and {passed:?} passed",
+                step.len(),
+                phases.keys().collect::<Vec<_>>()
+            );
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        Ok(Phases { step, phases })
+    }
+
+    fn first(&mut self) -> Result<First> {
+        let mut fields = self.worker.call_for_batch("first", &json!({}))?.fields.into_iter();
+        let mut next = |name: &str| match fields.next() {
+            Some(field) if field.name == name => numbers(&field),
+            other => Err(unexpected(name, other.as_ref())),
+        };
+        let (loss, logits) = (next("loss")?, next("logits")?);
+        let gradient = |field: KeptField| match field.name.strip_prefix("gradient of ") {
+            Some(name) => Ok((name.to_owned(), numbers(&field)?)),
+            None => Err(unexpected("gradient of a parameter", Some(&field))),
+        };
+        let loss = loss.first().copied().ok_or_else(|| unexpected("loss", None))?;
+        Ok(First { loss, logits, gradients: fields.map(gradient).collect::<Result<_>>()? })
+    }
+
+    fn after(&mut self, steps: usize) -> Result<Tensors> {
+        tensors(self.worker.call_for_batch("after", &json!({ "steps": steps }))?)
+    }
+
+    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
+        let kept = self.worker.call_for_batch("evaluate", &json!({ "first": first, "count": samples }))?;
+        kept.fields.first().map_or_else(|| Err(unexpected("logits", None)), numbers)
+    }
+}
+
+fn tensors(kept: Kept) -> Result<Tensors> {
+    kept.fields.into_iter().map(|field| Ok((field.name.clone(), numbers(&field)?))).collect()
+}
+
+/// The numbers of a field.
+fn numbers(field: &KeptField) -> Result<Vec<f32>> {
+    if field.dtype != Dtype::F32 {
+        return Err(unexpected("a field of f32", Some(field)));
+    }
+    Ok(field.bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
+}
+
+fn unexpected(due: &str, found: Option<&KeptField>) -> Error {
+    let found = found.map_or_else(
+        || "nothing".to_owned(),
+        |field| format!("`{}`, {} {:?}", field.name, field.dtype.name(), field.shape),
+    );
+    Error::of(ErrorKind::Protocol, format!("{found} where `{due}` is due"))
+}

@@ -1,0 +1,127 @@
+//! `bencher.train`: a trainer's steps as a stream that the harness can time, and its phases.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weighbridge::{Bencher, Direction, Error, Result, Unit};
+
+use super::load::stream_epochs;
+use super::trainer::Phases;
+use super::{Trainer, TrainingLoop};
+use crate::data::{Cache, DataSet};
+use crate::workload::{Compilation, TrainingSpec, cut};
+
+/// Steps that a smoke run has.
+const SMOKE_STEPS: usize = 4;
+
+/// What a training is over: the data of its steps, and the weights that it begins with.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// One element for each sample.
+    pub data: Arc<DataSet>,
+    /// One element, a field for each parameter.
+    pub weights: Arc<DataSet>,
+}
+
+/// The data and weights of a training, and the training as it is run: cut to a few steps in a smoke run.
+///
+/// # Errors
+/// What is impossible in the training; a cache that cannot be written.
+pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(TrainingSpec, Material)> {
+    spec.check()?;
+    let steps = if bencher.is_smoke() { Some(SMOKE_STEPS) } else { cut()? };
+    let spec = TrainingSpec { steps: steps.unwrap_or(spec.steps).min(spec.steps), ..spec.clone() };
+    let cache = Cache::from_env();
+    let open = |spec| Ok::<_, Error>(Arc::new(cache.open(&spec)?));
+    let material = Material { data: open(spec.data()?)?, weights: open(spec.weights()?)? };
+    Ok((spec, material))
+}
+
+/// Adds `train` to the bencher.
+pub trait Train {
+    /// Opens a training, times its steps, and hands in the ticket. Gives the open training for what follows.
+    ///
+    /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights are there. Not
+    /// timed: building the model, compiling it (its first step is left out), going back to the weights of the beginning.
+    ///
+    /// # Errors
+    /// What the trainer declines (a skip) or says; what the stream says.
+    fn train<'a>(
+        &self,
+        trainer: &'a mut dyn Trainer,
+        how: Compilation,
+        spec: &TrainingSpec,
+        material: &Material,
+    ) -> Result<Box<dyn TrainingLoop + 'a>>;
+}
+
+impl Train for Bencher {
+    fn train<'a>(
+        &self,
+        trainer: &'a mut dyn Trainer,
+        how: Compilation,
+        spec: &TrainingSpec,
+        material: &Material,
+    ) -> Result<Box<dyn TrainingLoop + 'a>> {
+        let Material { data, weights } = material;
+        let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
+        self.work(training.executed().ticket(data, training.entry_point()));
+        self.flops(spec.flops()?.train() * spec.batch as u64);
+        stream_epochs(self, &mut *training, 0, spec.expected()?, false, data)?;
+        Ok(training)
+    }
+}
+
+/// Steps whose phases are told, after as many that are not.
+const PHASED: usize = 16;
+
+/// What the metric of a phase is called before its name.
+pub const PHASE: &str = "phase: ";
+
+/// The name that stands there for all phases together.
+pub const WHOLE_STEP: &str = "all";
+
+/// Does steps once more phase by phase, and tells the mean time of each phase and of the step as metrics of the case.
+///
+/// # Errors
+/// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
+pub fn time_phases(
+    bencher: &Bencher,
+    training: &mut dyn TrainingLoop,
+    spec: &TrainingSpec,
+) -> Result<Phases> {
+    let steps = PHASED.min(spec.steps / 2).max(1);
+    let phases = training.phases(steps.min(spec.steps - steps), steps)?;
+    let mean =
+        |times: &[Duration]| times.iter().map(Duration::as_secs_f64).sum::<f64>() / times.len().max(1) as f64;
+    let step = mean(&phases.step);
+    let sum: f64 = phases.phases.values().map(|times| mean(times)).sum();
+    if (sum - step).abs() > LEFT * step + 1e-4 {
+        return Err(Error::new(format!(
+            "the phases {:?} take {sum:.6} s of a step of {step:.6} s: they are not the step",
+            phases.phases.keys().collect::<Vec<_>>()
+        )));
+    }
+    let mut named: Vec<(&String, &Vec<Duration>)> = phases.phases.iter().collect();
+    named.sort_by_key(|(name, _)| ORDER.iter().position(|known| known == name));
+    for (name, times) in named {
+        bencher.metric(&format!("{PHASE}{name}"), mean(times), Unit::SECONDS, Direction::Lower);
+    }
+    bencher.metric(&format!("{PHASE}{WHOLE_STEP}"), step, Unit::SECONDS, Direction::Lower);
+    Ok(phases)
+}
+
+/// Phases in the order of a step.
+const ORDER: [&str; 8] = [
+    "data",
+    "forward",
+    "forward+backward",
+    "backward",
+    "communication",
+    "optimiser",
+    "forward+backward+optimiser",
+    "whole step",
+];
+
+/// How much of a step its phases may leave out.
+const LEFT: f64 = 0.02;

@@ -1,0 +1,87 @@
+//! The trainer contract: a model, trained step by step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weighbridge::{Result, skip};
+
+use super::Epochs;
+use crate::data::DataSet;
+use crate::workload::{Compilation, TrainingSpec};
+
+/// A system that trains models.
+pub trait Trainer {
+    /// Builds the model, takes over its weights and the data. What happens here is set-up and never timed.
+    ///
+    /// # Errors
+    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming it: a mode, a precision, a layer, an optimiser. A failure
+    /// for anything else.
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>>;
+}
+
+/// An open training. Its batches are its steps: [`Epochs::begin`] goes back to the weights that it was opened with and to an
+/// optimiser that has seen nothing, and each [`Epochs::advance`] is one whole step on the next samples of the data, done when it
+/// returns. The batch is then, for each of those samples, the mean loss of the step's batch: a field `loss` of `f32`.
+pub trait TrainingLoop: Epochs {
+    /// What the system has really set, read back from its own objects: numbers of the optimiser, precision, samples of a step, how
+    /// many numbers are learned.
+    fn settings(&self) -> BTreeMap<String, String>;
+
+    /// Begins anew, and does steps phase by phase, each phase complete before the next one: the first `skip` unseen, then `steps`.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases>;
+
+    /// Begins anew, and computes on the first samples what a step would: nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn first(&mut self) -> Result<First>;
+
+    /// Begins anew, and does so many of the very steps that are timed. Gives the weights after them.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn after(&mut self, steps: usize) -> Result<Tensors>;
+
+    /// Logits of so many samples from one on, with the weights as they are: those of a sample, one after the other.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`]; a skip where a system has no such thing.
+    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
+        let _ = (first, samples);
+        Err(skip("it evaluates no samples"))
+    }
+}
+
+/// How long steps took, phase by phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Each step, from before its first phase until after its last.
+    pub step: Vec<Duration>,
+    /// Each phase of each step, by the names that the system can tell apart: `data`, `forward`, `backward`, `optimiser`,
+    /// `communication`, or several of them as one (`forward+backward`, `whole step`).
+    pub phases: BTreeMap<String, Vec<Duration>>,
+}
+
+/// What a step computes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct First {
+    /// The mean loss.
+    pub loss: f32,
+    /// The logits of the samples, one after the other.
+    pub logits: Vec<f32>,
+    /// The gradient of the loss to each parameter.
+    pub gradients: Tensors,
+}
+
+/// Numbers of each parameter of a model, by its name, in the order of the model.
+pub type Tensors = Vec<(String, Vec<f32>)>;

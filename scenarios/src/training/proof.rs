@@ -1,0 +1,102 @@
+//! Does a system train the model that was asked for? Looked at outside the clock, tensor by tensor.
+
+use weighbridge::{Error, Result};
+
+use super::settings::check_settings;
+use crate::adapters::native::ByHand;
+use crate::contract::{Material, Tensors, TrainingLoop};
+use crate::workload::TrainingSpec;
+
+/// Steps after which the weights are compared.
+const STEPS: usize = 3;
+
+/// Holds a training against its configuration and against the same training by hand in `f64`.
+///
+/// # Errors
+/// What differs: a key of the settings, a weight at the start, the loss, the logits, a gradient, a weight after some steps.
+pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, material: &Material) -> Result<()> {
+    check_settings(spec, &training.settings())?;
+    let mut reference = ByHand::<f64>::open(spec, &material.data, &material.weights)?;
+    let [of_results, of_changes] = spec.precision.tolerance();
+    let start = reference.after(0)?;
+    same_start(&training.after(0)?, &start)?;
+    let (found, expected) = (training.first()?, reference.first()?);
+    near("the loss of the first step", &[found.loss], &[expected.loss], of_results, 0.0)?;
+    near("the logits of the first step", &found.logits, &expected.logits, of_results, 0.0)?;
+    for (found, expected) in pairs(&found.gradients, &expected.gradients)? {
+        let what = format!("the gradient of `{}`", expected.0);
+        near(&what, &found.1, &expected.1, of_changes, 0.0)?;
+    }
+    let steps = STEPS.min(spec.steps);
+    let (found, expected) = (training.after(steps)?, reference.after(steps)?);
+    for ((found, expected), start) in pairs(&found, &expected)?.zip(&start) {
+        let changes = |weights: &[f32]| -> Vec<f32> {
+            weights.iter().zip(&start.1).map(|(after, before)| after - before).collect()
+        };
+        let what = format!("after {steps} steps the change of `{}`", expected.0);
+        // Each step rounds a weight to `f32`, however little it changes.
+        let rounded = steps as f64 * f64::from(f32::EPSILON) * largest(&start.1);
+        near(&what, &changes(&found.1), &changes(&expected.1), of_changes, rounded)?;
+    }
+    Ok(())
+}
+
+/// That a training began with the weights that it was given, bit by bit.
+fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
+    for (found, expected) in pairs(found, expected)? {
+        if found.1 != expected.1 {
+            let most = found.1.iter().zip(&expected.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            return Err(Error::new(format!(
+                "the training begins with other weights than its configuration: `{}` differs by up to {most}; trainings that \
+                 begin apart are not compared",
+                expected.0
+            )));
+        }
+    }
+    Ok(())
+}
+
+type Pair<'a> = (&'a (String, Vec<f32>), &'a (String, Vec<f32>));
+
+/// The tensors of both by name.
+fn pairs<'a>(found: &'a Tensors, expected: &'a Tensors) -> Result<impl Iterator<Item = Pair<'a>>> {
+    let names = |tensors: &'a Tensors| tensors.iter().map(|(name, numbers)| (name, numbers.len()));
+    if let Some(((name, count), (due, of))) =
+        names(found).zip(names(expected)).find(|(found, due)| found != due)
+    {
+        return Err(Error::new(format!("`{name}` of {count} numbers came where `{due}` of {of} is due")));
+    }
+    if found.len() != expected.len() {
+        return Err(Error::new(format!("{} tensors came where {} are due", found.len(), expected.len())));
+    }
+    Ok(found.iter().zip(expected))
+}
+
+fn largest(numbers: &[f32]) -> f64 {
+    numbers.iter().fold(0.0, |most, number| f64::from(number.abs()).max(most))
+}
+
+/// That numbers are the expected ones within a share of the largest of those, and `rounded` more.
+fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64, rounded: f64) -> Result<()> {
+    if found.len() != expected.len() {
+        return Err(Error::new(format!(
+            "{what} has {} numbers where {} are due",
+            found.len(),
+            expected.len()
+        )));
+    }
+    let largest = largest(expected);
+    let allowed = tolerance * largest + rounded;
+    let far = |(found, expected): (&f32, &f32)| {
+        let difference = f64::from(found - expected).abs();
+        // A difference that is no number is no agreement.
+        (difference.is_nan() || difference > allowed).then_some((*found, *expected))
+    };
+    match found.iter().zip(expected).find_map(far) {
+        None => Ok(()),
+        Some((found, expected)) => Err(Error::new(format!(
+            "{what} is not the reference's: {found} where {expected} is due, and {allowed:.3e} is allowed ({tolerance} of the largest, \
+             {largest:.3e})"
+        ))),
+    }
+}

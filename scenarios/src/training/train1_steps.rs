@@ -1,0 +1,155 @@
+//! TRAIN-1: steps of training, from samples in memory.
+
+use std::fmt;
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use super::peak::Peak;
+use super::proof::prove;
+use crate::contract::{Train, Trainer, open_material, time_phases};
+use crate::workload::{Compilation, TrainingSpec};
+
+/// Steps of training a vision transformer, from samples that are in memory.
+///
+/// How many samples does a system train in a second, and where does a step go? A step takes its samples from memory, goes forward
+/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled,
+/// or compiled with variants tried on the machine. Throughput is of the mean step. After the stream some steps are done phase by
+/// phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. `MFU` is the share of the
+/// metric `peak` that those steps are, by the operations that follow from the model's dimensions (three times forward);
+/// the peak is a product of two matrices of `f32` with 1,024 rows and columns by the crate `ndarray` on all processors, measured
+/// beside the steps.
+///
+/// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not timed: building and
+/// compiling the model, going back to its first weights. Every repeat proves equal work: the settings are read back from the
+/// system and must be the configuration's, its first weights are the configuration's bit by bit, and its logits, loss, gradients,
+/// and its weights after three of the timed steps agree with a reference in `f64`.
+#[scenario(id = "TRAIN-1", category = "Training", sets = ["training"], equivalence = approx(1e-3),
+    needs = needs, describe = describe)]
+fn steps(
+    bencher: &mut Bencher,
+    trainer: &mut dyn Trainer,
+    #[sweep(vit5_tiny = Preset::Vit5Tiny)] variant: Preset,
+    #[sweep(
+        all,
+        eager = Compilation::Eager,
+        compiled = Compilation::Compiled,
+        autotuned = Compilation::Autotuned
+    )]
+    mode: Compilation,
+) -> Result<()> {
+    let spec = if bencher.is_smoke() { TrainingSpec::read(TrainingSpec::SMALL)? } else { variant.spec() };
+    train(bencher, trainer, mode, &spec)
+}
+
+/// The scenario with a training that need not have a name.
+fn train(bencher: &Bencher, trainer: &mut dyn Trainer, mode: Compilation, spec: &TrainingSpec) -> Result<()> {
+    let (spec, material) = open_material(bencher, spec)?;
+    let peak = Peak::measure();
+    let mut training = bencher.train(trainer, mode, &spec, &material)?;
+    let phases = time_phases(bencher, &mut *training, &spec)?;
+    prove(&mut *training, &spec, &material)?;
+    peak.tell(bencher, &spec.flops()?, spec.batch, &phases.step);
+    Ok(())
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Preset, _: &Compilation) -> Needs {
+    variant.spec().needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Preset, mode: &Compilation) -> String {
+    format!("{}, {mode}", variant.spec().describe())
+}
+
+/// A training that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// A vision transformer that a processor trains in a second or two.
+    Vit5Tiny,
+}
+
+impl Preset {
+    /// The configuration.
+    ///
+    /// # Panics
+    /// Never: it is tested that it can be read.
+    pub fn spec(self) -> TrainingSpec {
+        let text = match self {
+            Self::Vit5Tiny => TrainingSpec::TINY,
+        };
+        TrainingSpec::read(text).expect("it is tested that it can be read")
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spec().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};
+    use crate::contract::TrainingLoop;
+    use crate::contract::changed::bencher;
+    use crate::data::DataSet;
+    use crate::workload::{Initialisation, Optimiser, Precision};
+
+    fn small() -> TrainingSpec {
+        TrainingSpec::read(TrainingSpec::SMALL).unwrap()
+    }
+
+    fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::Yield> {
+        let bencher = bencher();
+        train(&bencher, trainer, Compilation::Eager, &small())?;
+        bencher.finish()
+    }
+
+    #[test]
+    fn steps_say_what_they_cost_phase_by_phase_and_what_share_of_a_peak_they_are() {
+        let done = trained(&mut NdarrayTrainer).unwrap();
+        let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
+        let phases =
+            ["data", "forward", "backward", "optimiser", "all"].map(|phase| format!("phase: {phase}"));
+        assert_eq!(names[..5], phases);
+        assert_eq!(names[5..], ["peak", "MFU"]);
+        let content = done.work.unwrap().ticket.transforms;
+        assert_eq!(content, small().work().unwrap());
+    }
+
+    /// The trainer by hand, with another training than was asked for.
+    struct Other(fn(&mut TrainingSpec));
+
+    impl Trainer for Other {
+        fn open(
+            &mut self,
+            spec: &TrainingSpec,
+            _how: Compilation,
+            data: &Arc<DataSet>,
+            _weights: &Arc<DataSet>,
+        ) -> Result<Box<dyn TrainingLoop + '_>> {
+            let mut spec = spec.clone();
+            (self.0)(&mut spec);
+            let weights = Arc::new(crate::data::Cache::from_env().open(&spec.weights()?)?);
+            Ok(Box::new(crate::adapters::native::ByHand::<f32>::open(&spec, data, &weights)?))
+        }
+    }
+
+    #[test]
+    fn another_training_than_was_asked_for_is_refused_with_what_is_other() {
+        let refused = |change| trained(&mut Other(change)).unwrap_err().to_string();
+        let said = refused(|spec| spec.initialisation = Initialisation { seed: 2, ..spec.initialisation });
+        assert!(said.contains("begins with other weights than its configuration: `0.weight`"), "{said}");
+        let said = refused(|spec| spec.optimiser = Optimiser::Sgd { rate: 0.05, momentum: 0.8 });
+        assert!(said.contains("`optimiser.momentum` is 0.8 where the configuration has 0.9"), "{said}");
+        let said = refused(|spec| spec.precision = Precision::Bf16);
+        assert!(said.contains("`precision` is bf16 where the configuration has f32"), "{said}");
+        trained(&mut Other(|_| {})).unwrap();
+        trained(&mut ReferenceTrainer).unwrap();
+    }
+}

@@ -1,0 +1,118 @@
+//! Models as data: layers that every framework builds in its own way, their parameters, and the work that they are.
+//!
+//! A [`Model`] is made from dimensions (`presets`), says which parameters it has (`parameter`) and how many floating-point
+//! operations a sample takes (`flops`).
+
+mod flops;
+mod layer;
+#[cfg(test)]
+mod models_file;
+mod parameter;
+mod presets;
+
+use serde::{Deserialize, Serialize};
+use weighbridge::{Error, Result};
+
+pub use flops::{Component, Flops, Operations};
+pub use layer::{Layer, Shape};
+pub use parameter::{Parameter, Scheme, Start};
+pub use presets::Dimensions;
+
+/// A model: what it takes, and its layers in order. What leaves the last one are the logits of a classification, of the sample or of
+/// each of its places.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// One sample of its input.
+    pub input: Shape,
+    /// What is done to it.
+    pub layers: Vec<Layer>,
+}
+
+/// A layer where it stands.
+#[derive(Clone, Debug)]
+pub struct Placed<'a> {
+    /// The numbers of the layers around it and its own, joined by points.
+    pub at: String,
+    /// The layer.
+    pub layer: &'a Layer,
+    /// What enters it.
+    pub input: Shape,
+    /// What leaves it.
+    pub output: Shape,
+}
+
+impl Model {
+    /// The shape of the logits of one sample.
+    ///
+    /// # Errors
+    /// Layers that do not fit together, named by their place; logits that are no rows of numbers.
+    pub fn output(&self) -> Result<Shape> {
+        let output = self.placed()?.last().map(|last| last.output);
+        match output {
+            Some(output @ (Shape::Vector { .. } | Shape::Sequence { .. })) => Ok(output),
+            Some(output) => Err(Error::new(format!("a model ends in logits, and this one in {output}"))),
+            None => Err(Error::new("a model has layers, and this one has none")),
+        }
+    }
+
+    /// Classes that the logits tell apart, and the labels of a sample: one, or one for each place.
+    ///
+    /// # Errors
+    /// As [`Model::output`].
+    pub fn labels(&self) -> Result<(usize, Vec<usize>)> {
+        let output = self.output()?;
+        let shape = match output {
+            Shape::Sequence { length, .. } => vec![length],
+            _ => vec![],
+        };
+        Ok((output.last(), shape))
+    }
+
+    /// Every layer with its place, inner ones before the one that they are in.
+    ///
+    /// # Errors
+    /// As [`Model::output`].
+    pub fn placed(&self) -> Result<Vec<Placed<'_>>> {
+        let mut all = Vec::new();
+        place(&self.layers, self.input, "", &mut all)?;
+        Ok(all)
+    }
+
+    /// Its parameters, in the order of its layers.
+    ///
+    /// # Errors
+    /// As [`Model::output`].
+    pub fn parameters(&self) -> Result<Vec<Parameter>> {
+        self.output()?;
+        Ok(self.placed()?.iter().flat_map(|placed| placed.layer.own(&placed.at, placed.input)).collect())
+    }
+
+    /// How many numbers are learned.
+    ///
+    /// # Errors
+    /// As [`Model::output`].
+    pub fn size(&self) -> Result<usize> {
+        Ok(self.parameters()?.iter().map(|one| one.shape.iter().product::<usize>()).sum())
+    }
+}
+
+/// Adds the layers after one another, and gives what leaves the last.
+fn place<'a>(layers: &'a [Layer], input: Shape, above: &str, all: &mut Vec<Placed<'a>>) -> Result<Shape> {
+    layers.iter().enumerate().try_fold(input, |input, (number, layer)| {
+        let at = if above.is_empty() { number.to_string() } else { format!("{above}.{number}") };
+        let output = layer.output(input, &at)?;
+        match layer {
+            Layer::Residual { body } => {
+                place(body, input, &at, all)?;
+            }
+            Layer::Projected { body, around } => {
+                place(body, input, &format!("{at}.0"), all)?;
+                place(around, input, &format!("{at}.1"), all)?;
+            }
+            _ => {}
+        }
+        all.push(Placed { at, layer, input, output });
+        Ok(output)
+    })
+}

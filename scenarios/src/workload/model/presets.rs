@@ -1,0 +1,219 @@
+//! The models that have a name, from their dimensions.
+
+use serde::{Deserialize, Serialize};
+use weighbridge::{Error, Result};
+
+use super::{Layer, Model, Shape};
+
+/// Added to the variance of a row.
+const ROW: f64 = 1e-6;
+
+/// Added to the variance of a channel over a batch.
+const CHANNEL: f64 = 1e-5;
+
+/// A model by its dimensions, as a configuration has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Dimensions {
+    /// A vision transformer: patches, tokens before them, positions; blocks of attention and a network of four times the width,
+    /// each after a layer norm; a layer norm; the first token; a linear map.
+    Vit {
+        /// Rows and columns of an image of three channels.
+        image: usize,
+        /// Rows and columns of a patch.
+        patch: usize,
+        /// Numbers of a token.
+        width: usize,
+        /// Heads of attention.
+        heads: usize,
+        /// Blocks.
+        blocks: usize,
+        /// Learned tokens before the patches: the one that is read, and registers.
+        tokens: usize,
+        /// Classes.
+        classes: usize,
+    },
+    /// ResNet-50 (He and others 2016) with the stride in the 3x3 convolution of a block.
+    Resnet50 {
+        /// Rows and columns of an image of three channels.
+        image: usize,
+        /// Channels of the first convolution; 64.
+        width: usize,
+        /// Classes.
+        classes: usize,
+    },
+    /// A decoder of tokens: a table, positions; causal blocks as those of `vit`; a layer norm; a linear map of its own to the
+    /// vocabulary.
+    Gpt {
+        /// Tokens of a sample.
+        length: usize,
+        /// Ids are below this.
+        vocabulary: usize,
+        /// Numbers of a token.
+        width: usize,
+        /// Heads of attention.
+        heads: usize,
+        /// Blocks.
+        blocks: usize,
+    },
+    /// Linear maps with rectifiers between them.
+    Mlp {
+        /// Numbers of a sample.
+        inputs: usize,
+        /// Numbers between the maps.
+        hidden: Vec<usize>,
+        /// Classes.
+        classes: usize,
+    },
+}
+
+impl Dimensions {
+    /// ViT-5 Small as the report that publishes it has it: 22 M parameters, width 384, 6 heads, 12 blocks, 201 tokens, images of
+    /// 224. It does not say the patch and the tokens beside the patches: patches of 16 leave 5.
+    pub const VIT5_SMALL: Self =
+        Self::Vit { image: 224, patch: 16, width: 384, heads: 6, blocks: 12, tokens: 5, classes: 1_000 };
+
+    /// ViT-5 Base, of which the report says the name alone: 768 numbers, 12 heads and 12 blocks are assumed, the rest as Small.
+    pub const VIT5_BASE: Self =
+        Self::Vit { image: 224, patch: 16, width: 768, heads: 12, blocks: 12, tokens: 5, classes: 1_000 };
+
+    /// A model of the same shape whose step a processor does in well under 200 ms.
+    pub const VIT5_TINY: Self =
+        Self::Vit { image: 32, patch: 8, width: 96, heads: 6, blocks: 4, tokens: 5, classes: 10 };
+
+    /// The layers.
+    ///
+    /// # Errors
+    /// Dimensions that do not fit together, with the layer and the numbers.
+    pub fn model(&self) -> Result<Model> {
+        let model = match *self {
+            Self::Vit { image, patch, width, heads, blocks, tokens, classes } => {
+                let mut layers =
+                    vec![Layer::Patches { size: patch, width }, Layer::Prepend { tokens }, Layer::Positions];
+                layers.extend((0..blocks).flat_map(|_| block(width, heads, false)));
+                layers.extend([
+                    Layer::LayerNorm { epsilon: ROW },
+                    Layer::FirstToken,
+                    Layer::Linear { to: classes },
+                ]);
+                Model { input: picture(image), layers }
+            }
+            Self::Resnet50 { image, width, classes } => {
+                Model { input: picture(image), layers: resnet50(width, classes) }
+            }
+            Self::Gpt { length, vocabulary, width, heads, blocks } => {
+                let mut layers = vec![Layer::Embed { vocabulary, width }, Layer::Positions];
+                layers.extend((0..blocks).flat_map(|_| block(width, heads, true)));
+                layers.extend([Layer::LayerNorm { epsilon: ROW }, Layer::Linear { to: vocabulary }]);
+                Model { input: Shape::Ids { length, below: vocabulary }, layers }
+            }
+            Self::Mlp { inputs, ref hidden, classes } => {
+                let between = hidden.iter().flat_map(|&to| [Layer::Linear { to }, Layer::Relu]);
+                let layers = between.chain([Layer::Linear { to: classes }]).collect();
+                Model { input: Shape::Vector { width: inputs }, layers }
+            }
+        };
+        let output = model.output()?;
+        if model.input.count() == 0 || output.count() == 0 {
+            return Err(Error::new(format!("the model makes {output} of {}", model.input)));
+        }
+        Ok(model)
+    }
+}
+
+fn picture(side: usize) -> Shape {
+    Shape::Grid { rows: side, columns: side, channels: 3 }
+}
+
+/// A block of a transformer: attention, then a network of four times the width.
+fn block(width: usize, heads: usize, causal: bool) -> [Layer; 2] {
+    let norm = || Layer::LayerNorm { epsilon: ROW };
+    let attention = vec![norm(), Layer::Attention { heads, causal }];
+    let network = vec![norm(), Layer::Linear { to: 4 * width }, Layer::Gelu, Layer::Linear { to: width }];
+    [Layer::Residual { body: attention }, Layer::Residual { body: network }]
+}
+
+fn resnet50(width: usize, classes: usize) -> Vec<Layer> {
+    let norm = || Layer::BatchNorm { epsilon: CHANNEL };
+    let mut layers = vec![
+        Layer::Conv { to: width, kernel: 7, stride: 2 },
+        norm(),
+        Layer::Relu,
+        Layer::MaxPool { kernel: 3, stride: 2 },
+    ];
+    for (stage, blocks) in [3, 4, 6, 3].into_iter().enumerate() {
+        let inner = width << stage;
+        for number in 0..blocks {
+            let stride = if stage > 0 && number == 0 { 2 } else { 1 };
+            let body = vec![
+                Layer::Conv { to: inner, kernel: 1, stride: 1 },
+                norm(),
+                Layer::Relu,
+                Layer::Conv { to: inner, kernel: 3, stride },
+                norm(),
+                Layer::Relu,
+                Layer::Conv { to: 4 * inner, kernel: 1, stride: 1 },
+                norm(),
+            ];
+            layers.push(if number == 0 {
+                Layer::Projected {
+                    body,
+                    around: vec![Layer::Conv { to: 4 * inner, kernel: 1, stride }, norm()],
+                }
+            } else {
+                Layer::Residual { body }
+            });
+            layers.push(Layer::Relu);
+        }
+    }
+    layers.extend([Layer::MeanPool, Layer::Linear { to: classes }]);
+    layers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_have_the_sizes_that_are_published() {
+        let size = |dimensions: &Dimensions| dimensions.model().unwrap().size().unwrap();
+        // torchvision's resnet50 has 25,557,032 parameters, running statistics left out.
+        assert_eq!(size(&Dimensions::Resnet50 { image: 224, width: 64, classes: 1_000 }), 25_557_032);
+        // ViT-S/16 has 22,050,664 with one token; here are five, of 384 numbers and with positions of their own.
+        assert_eq!(size(&Dimensions::VIT5_SMALL), 22_050_664 + 2 * 4 * 384);
+        // ViT-B/16 has 86,567,656.
+        assert_eq!(size(&Dimensions::VIT5_BASE), 86_567_656 + 2 * 4 * 768);
+    }
+
+    #[test]
+    fn dimensions_that_do_not_fit_are_refused_with_the_layer_and_the_numbers() {
+        let refused = |dimensions: Dimensions| dimensions.model().unwrap_err().to_string();
+        let vit = |image, patch, width, heads| Dimensions::Vit {
+            image,
+            patch,
+            width,
+            heads,
+            blocks: 1,
+            tokens: 1,
+            classes: 2,
+        };
+        assert!(refused(vit(30, 8, 16, 2)).contains("squares of 8 do not divide a grid of 30x30"));
+        assert!(refused(vit(32, 0, 16, 2)).contains("`size` is 0"));
+        assert!(refused(vit(32, 8, 16, 3)).contains("3 heads do not divide a width of 16"));
+        assert!(refused(vit(32, 8, 16, 0)).contains("`heads` is 0"));
+        assert!(refused(vit(0, 8, 16, 2)).contains("a grid of 0x0"));
+        let mlp = Dimensions::Mlp { inputs: 4, hidden: vec![8, 0], classes: 2 };
+        assert!(refused(mlp).contains("layer 2 (linear): `to` is 0"));
+    }
+
+    #[test]
+    fn every_parameter_has_a_name_of_its_own() {
+        let model = Dimensions::Resnet50 { image: 32, width: 8, classes: 10 }.model().unwrap();
+        let mut names: Vec<String> = model.parameters().unwrap().into_iter().map(|one| one.name).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert!(names.contains(&"4.1.0.weight".to_owned()), "{names:?}");
+    }
+}

@@ -1,0 +1,387 @@
+//! What a trainer is asked to do: a model, an optimiser, the numbers that it begins with, data, and steps. One configuration, as
+//! text or as data, that every framework is driven by.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use weighbridge::{Dtype, Error, Expected, FieldKind, Needs, Result};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::model::{Dimensions, Flops, Model, Scheme, Shape, Start};
+use crate::data::{DataSpec, FieldSpec, Values};
+
+/// A training: everything that decides what its steps compute. How they are run is said beside it ([`Compilation`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingSpec {
+    /// What it is called.
+    pub name: String,
+    /// The model.
+    pub model: Dimensions,
+    /// How weights are changed.
+    pub optimiser: Optimiser,
+    /// What they begin with.
+    pub initialisation: Initialisation,
+    /// The numbers that are computed with.
+    pub precision: Precision,
+    /// Samples of a step.
+    pub batch: usize,
+    /// Steps of an epoch, each on samples of its own.
+    pub steps: usize,
+    /// The seed of the data.
+    pub seed: u64,
+}
+
+/// How weights are changed by a gradient `g`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Optimiser {
+    /// `v = momentum v + g`, `w -= rate v`.
+    Sgd {
+        /// What the step is multiplied with.
+        rate: f64,
+        /// What of the last step stays.
+        momentum: f64,
+    },
+    /// Loshchilov and Hutter 2019: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g g`, both divided by one less the
+    /// power of their beta; `w -= rate (m / (sqrt(v) + epsilon) + decay w)`, for every parameter.
+    Adamw {
+        /// What the step is multiplied with.
+        rate: f64,
+        /// What of the mean of gradients stays.
+        beta1: f64,
+        /// What of the mean of their squares stays.
+        beta2: f64,
+        /// Added to the root, after it was taken and corrected.
+        epsilon: f64,
+        /// What share of a weight goes, times the rate.
+        decay: f64,
+    },
+}
+
+impl Optimiser {
+    /// Its name and each of its numbers, as a system tells what it has set.
+    pub fn settings(self) -> Vec<(&'static str, f64)> {
+        match self {
+            Self::Sgd { rate, momentum } => vec![("optimiser.rate", rate), ("optimiser.momentum", momentum)],
+            Self::Adamw { rate, beta1, beta2, epsilon, decay } => vec![
+                ("optimiser.rate", rate),
+                ("optimiser.beta1", beta1),
+                ("optimiser.beta2", beta2),
+                ("optimiser.epsilon", epsilon),
+                ("optimiser.decay", decay),
+            ],
+        }
+    }
+
+    /// `sgd` or `adamw`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sgd { .. } => "sgd",
+            Self::Adamw { .. } => "adamw",
+        }
+    }
+}
+
+impl fmt::Display for Optimiser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self
+            .settings()
+            .into_iter()
+            .map(|(key, value)| format!("{} {value}", key.trim_start_matches("optimiser.")))
+            .collect();
+        write!(f, "{} ({})", self.name(), numbers.join(", "))
+    }
+}
+
+/// What the weights of a model begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Initialisation {
+    /// How the deviation of normal numbers is chosen.
+    pub scheme: Scheme,
+    /// Their seed.
+    pub seed: u64,
+}
+
+/// The numbers that a model is computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Precision {
+    /// `f32` all along.
+    #[serde(rename = "f32")]
+    F32,
+    /// Products and convolutions in `bf16`, weights and their changes in `f32`.
+    #[serde(rename = "bf16")]
+    Bf16,
+}
+
+impl Precision {
+    /// How far a result may be from the reference's, as a share of the largest number of its tensor: outputs and losses, then
+    /// gradients and how weights have changed. `f32` has 24 bits and `bf16` 8; sums over some hundred numbers cost a few of them.
+    pub fn tolerance(self) -> [f64; 2] {
+        match self {
+            Self::F32 => [1e-4, 1e-3],
+            Self::Bf16 => [3e-2, 1e-1],
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+        })
+    }
+}
+
+/// How a system runs a step: what it computes is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compilation {
+    /// Operation by operation, as it is written.
+    Eager,
+    /// Compiled as the system does unless it is told more.
+    Compiled,
+    /// Compiled, with variants tried on the machine.
+    Autotuned,
+}
+
+impl fmt::Display for Compilation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eager => "eager",
+            Self::Compiled => "compiled",
+            Self::Autotuned => "autotuned",
+        })
+    }
+}
+
+impl TrainingSpec {
+    /// ViT-5 tiny: what a processor trains in a second or two.
+    pub const TINY: &str = include_str!("trainings/vit5_tiny.toml");
+
+    /// The same shape, so small that it is trained in no time: for tests.
+    pub const SMALL: &str = include_str!("trainings/vit5_for_tests.toml");
+
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// What is no TOML, what is missing, and every key that is not known, by name; as [`TrainingSpec::check`].
+    pub fn read(text: &str) -> Result<Self> {
+        let read: Self = basic_toml::from_str(text)
+            .map_err(|error| Error::new(format!("the configuration of a training: {error}")))?;
+        read.check()?;
+        Ok(read)
+    }
+
+    /// Refuses what no trainer could do, and names the key.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`]; a `batch` or `steps` of 0; numbers of the optimiser that are none or are out of range.
+    pub fn check(&self) -> Result<()> {
+        self.model.model()?;
+        for (key, count) in [("batch", self.batch), ("steps", self.steps)] {
+            if count == 0 {
+                return Err(Error::new(format!("`{key}` is 0")));
+            }
+        }
+        for (key, value) in self.optimiser.settings() {
+            let below_one = ["optimiser.momentum", "optimiser.beta1", "optimiser.beta2"].contains(&key);
+            if !value.is_finite() || value < 0.0 || below_one && value >= 1.0 {
+                let most = if below_one { " and below 1" } else { "" };
+                return Err(Error::new(format!("`{key}` is {value}: it must be a number from 0 on{most}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The layers of the model.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn layers(&self) -> Result<Model> {
+        self.model.model()
+    }
+
+    /// The data of an epoch: `input` as the model takes it (standard normal numbers, or ids), and `label`.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn data(&self) -> Result<DataSpec> {
+        let model = self.layers()?;
+        let (classes, labels) = model.labels()?;
+        let input = match model.input {
+            Shape::Ids { below, .. } => (Dtype::I32, Values::Below(below as u32)),
+            _ => (Dtype::F32, Values::Normal),
+        };
+        let field = |name: &str, shape, (dtype, values)| FieldSpec {
+            kind: FieldKind { name: name.into(), dtype, shape },
+            values,
+        };
+        let fields = vec![
+            field("input", model.input.axes(), input),
+            field("label", labels, (Dtype::I32, Values::Below(classes as u32))),
+        ];
+        let seeded = crate::data::Origin::Synthetic { seed: self.seed };
+        Ok(DataSpec { fields, elements: self.batch * self.steps, origin: seeded })
+    }
+
+    /// The weights that the training begins with: one element, a field for each parameter, in their order.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn weights(&self) -> Result<DataSpec> {
+        let Initialisation { scheme, seed } = self.initialisation;
+        let field = |one: super::model::Parameter| FieldSpec {
+            values: match (scheme.millionths(one.start), one.start) {
+                (Some(millionths), _) => Values::Spread(millionths),
+                (None, Start::Ones) => Values::Same(1),
+                (None, _) => Values::Same(0),
+            },
+            kind: FieldKind { name: one.name, dtype: Dtype::F32, shape: one.shape },
+        };
+        let fields = self.layers()?.parameters()?.into_iter().map(field).collect();
+        Ok(DataSpec { fields, elements: 1, origin: crate::data::Origin::Synthetic { seed } })
+    }
+
+    /// The operations of a sample.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn flops(&self) -> Result<Flops> {
+        Flops::of(&self.layers()?)
+    }
+
+    /// What an epoch of steps hands out: for each sample the mean loss of its batch, a number of `f32`.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn expected(&self) -> Result<Expected> {
+        let data = self.data()?;
+        let elements = data.elements as u64;
+        Ok(Expected {
+            elements,
+            batch: self.batch as u64,
+            bytes: elements * size_of::<f32>() as u64,
+            source: data.bytes(),
+            transforms: true,
+            in_order: true,
+            in_memory: true,
+        })
+    }
+
+    /// Every part of a step by name, as tickets tell it.
+    ///
+    /// # Errors
+    /// As [`Dimensions::model`].
+    pub fn work(&self) -> Result<Vec<String>> {
+        let model = self.layers()?;
+        let digest = xxh3_128(serde_json::to_string(&model)?.as_bytes());
+        let Initialisation { scheme, seed } = self.initialisation;
+        Ok(vec![
+            format!("model {:08x} of {} parameters ({})", digest as u32, model.size()?, self.precision),
+            format!("weights {} from seed {seed}", format!("{scheme:?}").to_lowercase()),
+            "softmax and cross-entropy, mean".into(),
+            "gradients of all parameters".into(),
+            self.optimiser.to_string(),
+        ])
+    }
+
+    /// The training in a line.
+    pub fn describe(&self) -> String {
+        let Self { name, batch, steps, .. } = self;
+        let what = match (self.layers().and_then(|model| model.size()), self.flops()) {
+            (Ok(size), Ok(flops)) => {
+                let giga = flops.train() as f64 / 1e9;
+                format!("{:.2} M parameters, {giga:.3} GFLOPs a sample", size as f64 / 1e6)
+            }
+            _ => "a model that does not fit together".into(), // which is said when it is opened
+        };
+        format!("{name}: {what}, batch {batch}, {steps} steps, {}, {}", self.optimiser, self.precision)
+    }
+
+    /// What a point needs, for a plan: the data and weights, and of the model weights, gradients and what the optimiser keeps,
+    /// and the activations of a batch.
+    ///
+    /// # Panics
+    /// If the dimensions do not fit together.
+    pub fn needs(&self) -> Needs {
+        let model = self.layers().expect("a preset fits together");
+        let placed = model.placed().expect("it does");
+        let activations: usize = placed.iter().map(|one| one.output.count()).sum();
+        let scores: usize = placed
+            .iter()
+            .map(|one| match one.layer {
+                super::model::Layer::Attention { heads, .. } => 2 * heads * one.input.positions().pow(2),
+                _ => 0,
+            })
+            .sum();
+        let weights = model.size().expect("it has one") as u64;
+        let data = self.data().expect("it has some").bytes();
+        let kept = 8 * (activations + scores) as u64 * self.batch as u64; // bytes: of `f64`, as the reference has them
+        Needs { memory: BESIDE + data + 40 * weights + 2 * kept, batch: self.batch as u64 }
+    }
+}
+
+/// Memory of a framework's process without a model.
+const BESIDE: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tiny() -> TrainingSpec {
+        TrainingSpec::read(TrainingSpec::TINY).unwrap()
+    }
+
+    #[test]
+    fn a_key_that_is_not_known_is_an_error_that_names_it() {
+        let refused = |text: &str| TrainingSpec::read(text).unwrap_err().to_string();
+        assert_eq!(tiny().model, Dimensions::VIT5_TINY);
+        for (before, after, key) in [
+            ("batch =", "batches =", "batches"),
+            ("momentum =", "momentun =", "momentun"),
+            ("width =", "wide =", "wide"),
+            ("scheme =", "schema =", "schema"),
+        ] {
+            let said = refused(&TrainingSpec::TINY.replace(before, after));
+            assert!(said.contains(&format!("`{key}`")), "{said}");
+        }
+        let said = refused(&TrainingSpec::TINY.replace("momentum = 0.9", ""));
+        assert!(said.contains("missing field `momentum`"), "{said}");
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused_by_their_key() {
+        let refused = |change: &dyn Fn(&mut TrainingSpec)| {
+            let mut spec = tiny();
+            change(&mut spec);
+            spec.check().unwrap_err().to_string()
+        };
+        assert!(refused(&|spec| spec.batch = 0).contains("`batch` is 0"));
+        assert!(
+            refused(&|spec| spec.optimiser = Optimiser::Sgd { rate: f64::NAN, momentum: 0.0 })
+                .contains("`optimiser.rate` is NaN")
+        );
+        assert!(
+            refused(&|spec| spec.optimiser = Optimiser::Sgd { rate: 0.1, momentum: 1.0 })
+                .contains("`optimiser.momentum` is 1: it must be a number from 0 on and below 1")
+        );
+    }
+
+    #[test]
+    fn weights_and_data_follow_from_the_configuration() {
+        let spec = tiny();
+        let weights = spec.weights().unwrap();
+        assert_eq!(weights.bytes(), 4 * spec.layers().unwrap().size().unwrap() as u64);
+        let other = TrainingSpec { initialisation: Initialisation { scheme: Scheme::He, seed: 0 }, ..tiny() };
+        assert_ne!(other.weights().unwrap(), weights);
+        let data = spec.data().unwrap();
+        assert_eq!(data.elements, spec.batch * spec.steps);
+        assert_eq!(
+            data.kinds().map(|kind| kind.shape.clone()).collect::<Vec<_>>(),
+            [vec![32, 32, 3], vec![]]
+        );
+    }
+}

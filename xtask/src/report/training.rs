@@ -1,0 +1,312 @@
+//! `report training`: steps of training of a run, mode by mode and phase by phase, with the operations that follow from the model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use anyhow::Result;
+use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, machine, quantity};
+use weighbridge_scenarios::training::{PAPER_PEAKS, PEAK, PHASE, Peak, WHOLE_STEP};
+use weighbridge_scenarios::workload::model::{Dimensions, Flops};
+
+use super::field::name;
+use crate::table::Table;
+
+const FITS: &str = "a String takes all that is written";
+
+/// The scenario whose cases these are.
+pub(super) const SCENARIO: &str = "TRAIN-1";
+
+/// Modes as they are told, in the order of the page: what is written before, what it brings to compile it after.
+const MODES: [&str; 3] = ["eager", "compiled", "autotuned"];
+
+/// The page of a run; nothing where it has no training.
+///
+/// # Errors
+/// None of its own: the models of the page fit together.
+pub(super) fn page(run: &RunRecord) -> Result<String> {
+    let cases: Vec<&CaseRecord> = run.cases.iter().filter(|case| case.id.scenario == SCENARIO).collect();
+    if cases.is_empty() {
+        return Ok(String::new());
+    }
+    let mut page = format!(
+        "# Training steps\n\nMade by `{} report training` from run {} of {} and nothing else.\n\n- {}\n- Profile `{}`, platform \
+         {}; {} repeats of each case\n",
+        weighbridge::tool(),
+        run.manifest.id,
+        run.manifest.suite,
+        machine(&run.manifest.environment),
+        run.manifest.profile,
+        run.manifest.active_backend,
+        run.manifest.planned.repeats,
+    );
+    let variants: BTreeSet<&str> = cases.iter().filter_map(|case| axis(case, "variant")).collect();
+    for variant in variants {
+        let of: Vec<&CaseRecord> =
+            cases.iter().copied().filter(|case| axis(case, "variant") == Some(variant)).collect();
+        page.push_str(&throughput(variant, &of));
+        page.push_str(&phases(variant, &of));
+        page.push_str(&crashes(&of));
+    }
+    page.push_str(&operations(measured_peak(&cases))?);
+    page.push_str(&not_measured(&cases));
+    Ok(page)
+}
+
+fn axis<'a>(case: &'a CaseRecord, name: &str) -> Option<&'a str> {
+    case.id.point.get(name).map(|value| value.text.as_str())
+}
+
+fn value(case: &CaseRecord, metric: &str) -> Option<f64> {
+    Some(case.metric(metric)?.estimate.as_ref()?.median)
+}
+
+fn shown(value: Option<f64>, unit: &Unit) -> String {
+    value.map_or_else(String::new, |value| quantity::show(value, unit))
+}
+
+fn row_name(case: &CaseRecord) -> String {
+    format!("{}, {}", name(case), axis(case, "mode").unwrap_or("one mode"))
+}
+
+/// The share of the peak beside it that the steps of the stream are.
+fn utilisation(case: &CaseRecord) -> Option<f64> {
+    Some(value(case, "throughput_flops")? / value(case, PEAK)?)
+}
+
+/// The mean of the steps that were done phase by phase.
+fn phased_step(case: &CaseRecord) -> Option<f64> {
+    value(case, &format!("{PHASE}{WHOLE_STEP}"))
+}
+
+fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
+    let mut table = Table::new([
+        "configuration",
+        "samples/s>",
+        "interval",
+        "mean step>",
+        "median step>",
+        "MFU>",
+        "beside eager>",
+        "peak memory>",
+        "first step>",
+    ]);
+    let eager: BTreeMap<&str, f64> = cases
+        .iter()
+        .filter(|case| axis(case, "mode") == Some(MODES[0]) && case.ranked())
+        .filter_map(|case| Some((case.id.adapter.as_deref()?, value(case, "throughput")?)))
+        .collect();
+    for mode in MODES {
+        for case in cases.iter().filter(|case| axis(case, "mode") == Some(mode)) {
+            let trained = value(case, "throughput");
+            match &case.status {
+                CaseStatus::Measured if case.ranked() => {
+                    let interval = case.metric("throughput").and_then(|metric| {
+                        let (low, high) = metric.estimate.as_ref()?.interval?;
+                        Some(quantity::range(low, high, &metric.unit))
+                    });
+                    let beside =
+                        case.id.adapter.as_deref().and_then(|adapter| Some(trained? / eager.get(adapter)?));
+                    table.row([
+                        row_name(case),
+                        shown(trained, &Unit::other("samples/s")),
+                        interval.unwrap_or_default(),
+                        shown(value(case, "wall_time"), &Unit::SECONDS),
+                        shown(value(case, "latency_p50"), &Unit::SECONDS),
+                        utilisation(case).map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share)),
+                        shown(beside, &Unit::RATIO),
+                        shown(value(case, "peak_memory"), &Unit::BYTES),
+                        shown(value(case, "first_item"), &Unit::SECONDS),
+                    ]);
+                }
+                CaseStatus::Measured => table.row(unranked(case, "not verified")),
+                CaseStatus::Failed(_) => table.row(unranked(case, "CRASH")),
+                CaseStatus::Skipped(_) | CaseStatus::Incomplete => {}
+            }
+        }
+    }
+    let peak = measured_peak(cases).map_or_else(String::new, |peak| {
+        format!(" MFU is of {}: {}.", Peak::NAME, quantity::show(peak, &Unit::FLOPS))
+    });
+    format!(
+        "\n## Throughput: {variant}\n\nSamples in memory, one device. Samples a second are of the mean step of the stream; a median step \
+         stands beside it. `beside eager` is what a mode brings over the same system operation by operation.{peak}\n\n{}",
+        table.markdown()
+    )
+}
+
+fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
+    let mut cells: [String; 9] = std::array::from_fn(|_| String::new());
+    (cells[0], cells[1]) = (row_name(case), what.to_owned());
+    cells
+}
+
+fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
+    let mut table = Table::new(["configuration", "phase", "time>", "of the step>"]);
+    for case in cases.iter().filter(|case| case.ranked()) {
+        let Some(step) = phased_step(case) else { continue };
+        let parts = case.metrics.iter().filter_map(|metric| {
+            let phase = metric.name.strip_prefix(PHASE)?;
+            (phase != WHOLE_STEP).then_some((phase, metric.estimate.as_ref()?.median))
+        });
+        let mut sum = 0.0;
+        for (phase, time) in parts {
+            sum += time;
+            table.row([
+                row_name(case),
+                phase.to_owned(),
+                quantity::show(time, &Unit::SECONDS),
+                format!("{:.1} %", 100.0 * time / step),
+            ]);
+        }
+        table.row([
+            row_name(case),
+            "sum, of the step that they are phases of".to_owned(),
+            quantity::show(sum, &Unit::SECONDS),
+            format!("{:.1} %", 100.0 * sum / step),
+        ]);
+    }
+    format!(
+        "\n## Where a step goes: {variant}\n\nMean times of steps that were done phase by phase, each phase complete before the next one \
+         began. Phases that a mode cannot separate are one row; none was estimated.\n\n{}",
+        table.markdown()
+    )
+}
+
+fn crashes(cases: &[&CaseRecord]) -> String {
+    let mut text = String::new();
+    for case in cases {
+        let (CaseStatus::Failed(why) | CaseStatus::Skipped(why)) = &case.status else { continue };
+        let word = if matches!(case.status, CaseStatus::Failed(_)) { "CRASH" } else { "declined" };
+        let why = why.lines().next_back().unwrap_or(why);
+        writeln!(text, "- {}: {word}: {why}", row_name(case)).expect(FITS);
+    }
+    for case in cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && !case.ranked()) {
+        writeln!(text, "- {}: measured, and its work was not verified: {:?}", row_name(case), case.agreement)
+            .expect(FITS);
+    }
+    if text.is_empty() { text } else { format!("\n### Not in the ranks\n\n{text}") }
+}
+
+fn measured_peak(cases: &[&CaseRecord]) -> Option<f64> {
+    // Of the same machine: the best that any case has seen of it.
+    cases.iter().filter_map(|case| value(case, PEAK)).max_by(f64::total_cmp)
+}
+
+/// Operations of each size, and what they allow at best.
+fn operations(measured: Option<f64>) -> Result<String> {
+    let mut table = Table::new([
+        "model",
+        "component",
+        "forward GFLOPs>",
+        "train GFLOPs>",
+        "gradients computed>",
+        "pointwise GFLOPs>",
+    ]);
+    let mut most = Table::new(["model", "peak", "TFLOPS>", "most samples/s>"]);
+    let sizes = [
+        ("ViT-5 tiny", Dimensions::VIT5_TINY),
+        ("ViT-5 Small", Dimensions::VIT5_SMALL),
+        ("ViT-5 Base", Dimensions::VIT5_BASE),
+    ];
+    for (name, dimensions) in sizes {
+        let flops = dimensions.model().and_then(|model| Flops::of(&model));
+        let flops = flops.map_err(|error| anyhow::anyhow!("{error}"))?;
+        let giga = |operations: u64| format!("{:.4}", operations as f64 / 1e9);
+        let parts = flops.components.iter().map(|(component, of)| (component.name(), *of));
+        for (component, of) in parts.chain([("all", flops.total())]) {
+            table.row([
+                name.to_owned(),
+                component.to_owned(),
+                giga(of.matrix),
+                giga(3 * of.matrix),
+                giga(of.gradients),
+                giga(of.pointwise),
+            ]);
+        }
+        let measured = measured.map(|peak| (Peak::NAME, peak));
+        for (peak, operations) in measured.into_iter().chain(PAPER_PEAKS.iter().copied()) {
+            most.row([
+                name.to_owned(),
+                peak.to_owned(),
+                format!("{:.3}", operations / 1e12),
+                format!("{:.1}", flops.most_samples(operations)),
+            ]);
+        }
+    }
+    Ok(format!(
+        "\n## Operations\n\nOf one sample, from the dimensions. A multiplication and an addition are two operations. `train` is three times \
+         forward; `gradients computed` leaves out the gradient of the model's input, which nobody computes. ViT-5 Base is assumed to \
+         have a width of 768, 12 heads and 12 blocks; patches of 16 and five more tokens are assumed of both.\n\n{}\n\
+         What a device could train at best:\n\n{}",
+        table.markdown(),
+        most.markdown()
+    ))
+}
+
+/// What a reader may miss.
+fn not_measured(cases: &[&CaseRecord]) -> String {
+    let mut text = String::from(
+        "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; nothing of their speed does.\n\
+         - Several devices, and with them communication and the efficiency of scaling.\n",
+    );
+    let ran = |mode| cases.iter().any(|case| axis(case, "mode") == Some(mode) && case.ranked());
+    for mode in MODES.into_iter().filter(|mode| !ran(mode)) {
+        writeln!(text, "- The mode `{mode}`: no case of it is ranked.").expect(FITS);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge::data::{AxisValue, Direction, Estimate, MetricRecord, Reading};
+
+    use super::*;
+    use crate::fixtures;
+
+    fn case(adapter: &str, mode: &str, samples: f64) -> CaseRecord {
+        let mut case = fixtures::case(SCENARIO, adapter, &fixtures::around(1.0));
+        let axis = |axis: &str, text: &str| AxisValue {
+            axis: axis.into(),
+            text: text.into(),
+            labelled: true,
+            debug: None,
+        };
+        case.id.point.0 = vec![axis("variant", "vit5_tiny"), axis("mode", mode)];
+        let step = 32.0 / samples;
+        let metric = |name: &str, unit, value: f64| MetricRecord {
+            name: name.into(),
+            unit,
+            direction: Direction::Information,
+            values: vec![Reading::Value(value); 7],
+            estimate: Estimate::of(&[value; 7]),
+        };
+        case.metrics = vec![
+            metric("throughput", Unit::ELEMENTS_PER_SECOND, samples),
+            metric("throughput_flops", Unit::FLOPS, samples * 6e7),
+            metric("wall_time", Unit::SECONDS, step),
+            metric("phase: forward", Unit::SECONDS, 0.3 * step),
+            metric("phase: backward", Unit::SECONDS, 0.7 * step),
+            metric("phase: all", Unit::SECONDS, step),
+            metric("peak", Unit::FLOPS, 2e11),
+        ];
+        case
+    }
+
+    #[test]
+    fn modes_stand_before_and_after_with_a_crash_in_its_place() {
+        let mut crashed = case("PyTorch", "autotuned", 1.0);
+        crashed.status = CaseStatus::Failed("a traceback\nNoValidChoicesError: no kernel fits".into());
+        let cases = vec![case("PyTorch", "eager", 1_000.0), case("PyTorch", "compiled", 2_000.0), crashed];
+        let page = page(&fixtures::run(1, cases)).unwrap();
+        let row = |begin: &str| page.lines().find(|line| line.starts_with(begin)).unwrap_or(&page).to_owned();
+        // 1,000 samples/s of 0.06 GFLOPs are 60 of 200 GFLOP/s.
+        let eager = row("| PyTorch, eager |");
+        assert!(eager.contains("1.00 k samples/s") && eager.contains("30.0 %"), "{eager}");
+        let compiled = row("| PyTorch, compiled |");
+        assert!(compiled.contains("2.00x") && compiled.contains("60.0 %"), "{compiled}");
+        assert!(row("| PyTorch, autotuned |").contains("CRASH"), "{page}");
+        assert!(page.contains("CRASH: NoValidChoicesError: no kernel fits"), "{page}");
+        assert!(page.contains("| PyTorch, eager | backward | 22.4 ms | 70.0 % |"), "{page}");
+        assert!(page.contains("| ViT-5 Small | H100 SXM, bf16, dense | 989.000 | 35082.2 |"), "{page}");
+    }
+}
