@@ -31,7 +31,8 @@ pub mod vision;
 /// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
     pub use crate::contract::{
-        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, Load, Loader, Steps,
+        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, Load, Loader, Steps, Trainer,
+        TrainingLoop,
     };
     pub use crate::data::{DataSet, DataSpec};
     pub use crate::workload::Transform::{
