@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .adapter import Declined, Executed, Loader, Place, System
+from .adapter import Executed, Loader, Place, System
 from .data import Data
 from .exchange import Exchange
 from .pipeline import Array, Batch
@@ -32,6 +32,10 @@ Tensors = dict[str, Array]
 """The numbers of each parameter by its name, in the order of the model and in the layout of the message."""
 
 
+Precision = Literal["f32", "bf16"]
+Mode = Literal["eager", "compiled", "autotuned"]
+
+
 class NotFinite(Exception):
     """A loss that is no number."""
 
@@ -43,8 +47,8 @@ class Task:
     model: Mapping[str, Any]
     """What enters it (`input`), and its `layers`."""
     optimiser: Mapping[str, Any]
-    precision: Literal["f32", "bf16"]
-    mode: Literal["eager", "compiled", "autotuned"]
+    precision: Precision
+    mode: Mode
     batch: int
     steps: int
     work: tuple[str, ...]
@@ -59,6 +63,8 @@ class Task:
         known = {"model", "optimiser", "precision", "mode", "batch", "steps", "work"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
+        if said["mode"] not in get_args(Mode) or said["precision"] not in get_args(Precision):
+            raise Broken(f"there is no mode `{said['mode']}` with the precision `{said['precision']}`")
         start = {name: array[0] for name, array in weights.load().items()}
         return cls(**{**said, "work": tuple(said["work"])}, data=data, weights=start, samples=data.load())
 
@@ -66,13 +72,6 @@ class Task:
         """What enters the model in a step, and the labels: views of the samples."""
         at = slice(index * self.batch, (index + 1) * self.batch)
         return self.samples["input"][at], self.samples["label"][at]
-
-    def needs(self, *, precisions: tuple[str, ...] = ("f32",), modes: tuple[str, ...], why: str) -> None:
-        """Declines what a system does not have."""
-        if self.mode not in modes:
-            raise Declined(f"mode {self.mode}: {why}")
-        if self.precision not in precisions:
-            raise Declined(f"precision {self.precision}: it is not written for that here")
 
 
 class Phases:
@@ -96,6 +95,8 @@ class Training(Loader):
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self.done = 0
+        """Steps of the epoch that was begun last."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -121,17 +122,15 @@ class Training(Loader):
     def settings(self) -> dict[str, str]:
         """What is really set, read from the framework's own objects."""
 
-    @abstractmethod
-    def logits(self, samples: Array) -> Array:
-        """Logits of samples, with the weights as they are."""
-
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.reset()
+        self.done = 0
         return self._steps()
 
     def _steps(self) -> Iterator[Batch]:
         for index in range(self.task.steps):
             loss = self.step(index)
+            self.done = index + 1
             if not math.isfinite(loss):
                 raise NotFinite(f"the loss of step {index} is {loss}")
             yield {"loss": np.full(self.task.batch, loss, np.float32)}
@@ -184,11 +183,8 @@ class Case(Streaming):
                 loss, logits, gradients = training.compute(0)
                 named = {f"gradient of {name}": gradient for name, gradient in gradients.items()}
                 return "batch", self.tensors({"loss": np.float32(loss), "logits": logits, **named})
-            case "evaluate":
-                first, count = message["first"], message["count"]
-                samples = training.task.samples["input"][first : first + count]
-                said, _ = self.exchange.put({"logits": np.ascontiguousarray(training.logits(samples), np.float32)})
-                return "batch", said
+            case "left":
+                return "batch", self.tensors({"steps": np.float32(training.done), **training.weights()})
             case _:
                 raise Broken(f"`{name}` is no call of the contract `trainer`")
 
@@ -217,8 +213,3 @@ def told(optimiser: str, numbers: Mapping[str, float], **others: object) -> dict
     """Settings as the harness compares them."""
     named = {f"optimiser.{name}": repr(float(number)) for name, number in numbers.items()}
     return {"optimiser": optimiser, **named, **{name: str(other) for name, other in others.items()}}
-
-
-def names(at: str, *parts: str) -> list[str]:
-    """Names of the parameters of the layer at a place."""
-    return [f"{at}.{part}" for part in parts]

@@ -6,7 +6,6 @@ use std::time::Duration;
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
 use super::load::stream_epochs;
-use super::trainer::Phases;
 use super::{Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Compilation, TrainingSpec, cut};
@@ -85,11 +84,7 @@ pub const WHOLE_STEP: &str = "all";
 ///
 /// # Errors
 /// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
-pub fn time_phases(
-    bencher: &Bencher,
-    training: &mut dyn TrainingLoop,
-    spec: &TrainingSpec,
-) -> Result<Phases> {
+pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
     let phases = training.phases(steps.min(spec.steps - steps), steps)?;
     let mean =
@@ -108,7 +103,7 @@ pub fn time_phases(
         bencher.metric(&format!("{PHASE}{name}"), mean(times), Unit::SECONDS, Direction::Lower);
     }
     bencher.metric(&format!("{PHASE}{WHOLE_STEP}"), step, Unit::SECONDS, Direction::Lower);
-    Ok(phases)
+    Ok(())
 }
 
 /// Phases in the order of a step.

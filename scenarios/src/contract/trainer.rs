@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Result, skip};
+use weighbridge::Result;
 
 use super::Epochs;
 use crate::data::DataSet;
@@ -34,6 +34,12 @@ pub trait TrainingLoop: Epochs {
     /// many numbers are learned.
     fn settings(&self) -> BTreeMap<String, String>;
 
+    /// The weights as the last steps have left them, and how many those were since the beginning: nothing is computed for it.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn left(&mut self) -> Result<(usize, Tensors)>;
+
     /// Begins anew, and does steps phase by phase, each phase complete before the next one: the first `skip` unseen, then `steps`.
     ///
     /// # Errors
@@ -51,15 +57,6 @@ pub trait TrainingLoop: Epochs {
     /// # Errors
     /// As [`Epochs::begin`].
     fn after(&mut self, steps: usize) -> Result<Tensors>;
-
-    /// Logits of so many samples from one on, with the weights as they are: those of a sample, one after the other.
-    ///
-    /// # Errors
-    /// As [`Epochs::begin`]; a skip where a system has no such thing.
-    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
-        let _ = (first, samples);
-        Err(skip("it evaluates no samples"))
-    }
 }
 
 /// How long steps took, phase by phase.

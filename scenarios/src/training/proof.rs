@@ -13,13 +13,23 @@ const STEPS: usize = 3;
 /// Holds a training against its configuration and against the same training by hand in `f64`.
 ///
 /// # Errors
-/// What differs: a key of the settings, a weight at the start, the loss, the logits, a gradient, a weight after some steps.
+/// What differs: a key of the settings, a weight at the start, the weights that the timed steps have left, the loss, the logits, a
+/// gradient, a weight after some steps.
 pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, material: &Material) -> Result<()> {
     check_settings(spec, &training.settings())?;
+    // First of all: whatever follows begins anew.
+    let (steps, left) = training.left()?;
     let mut reference = ByHand::<f64>::open(spec, &material.data, &material.weights)?;
     let [of_results, of_changes] = spec.precision.tolerance();
     let start = reference.after(0)?;
     same_start(&training.after(0)?, &start)?;
+    if !(1..=spec.steps).contains(&steps) {
+        return Err(Error::new(format!(
+            "{steps} steps are said to be done where 1 to {} are timed",
+            spec.steps
+        )));
+    }
+    same_changes("the timed steps", &left, &reference.after(steps)?, &start, steps, of_changes)?;
     let (found, expected) = (training.first()?, reference.first()?);
     near("the loss of the first step", &[found.loss], &[expected.loss], of_results, 0.0)?;
     near("the logits of the first step", &found.logits, &expected.logits, of_results, 0.0)?;
@@ -29,14 +39,26 @@ pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, materi
     }
     let steps = STEPS.min(spec.steps);
     let (found, expected) = (training.after(steps)?, reference.after(steps)?);
-    for ((found, expected), start) in pairs(&found, &expected)?.zip(&start) {
+    same_changes("a new beginning", &found, &expected, &start, steps, of_changes)
+}
+
+/// That some steps have changed the weights as they should.
+fn same_changes(
+    which: &str,
+    found: &Tensors,
+    expected: &Tensors,
+    start: &Tensors,
+    steps: usize,
+    tolerance: f64,
+) -> Result<()> {
+    for ((found, expected), start) in pairs(found, expected)?.zip(start) {
         let changes = |weights: &[f32]| -> Vec<f32> {
             weights.iter().zip(&start.1).map(|(after, before)| after - before).collect()
         };
-        let what = format!("after {steps} steps the change of `{}`", expected.0);
+        let what = format!("after {steps} steps ({which}) the change of `{}`", expected.0);
         // Each step rounds a weight to `f32`, however little it changes.
         let rounded = steps as f64 * f64::from(f32::EPSILON) * largest(&start.1);
-        near(&what, &changes(&found.1), &changes(&expected.1), of_changes, rounded)?;
+        near(&what, &changes(&found.1), &changes(&expected.1), tolerance, rounded)?;
     }
     Ok(())
 }

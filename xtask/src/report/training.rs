@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, machine, quantity};
-use weighbridge_scenarios::training::{PAPER_PEAKS, PEAK, PHASE, Peak, WHOLE_STEP};
+use weighbridge_scenarios::training::{MEASURED_PEAK, PAPER_PEAKS, PEAK, PHASE, WHOLE_STEP};
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
 use super::field::name;
+use crate::show::trouble;
 use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
@@ -24,7 +25,10 @@ const MODES: [&str; 3] = ["eager", "compiled", "autotuned"];
 /// # Errors
 /// None of its own: the models of the page fit together.
 pub(super) fn page(run: &RunRecord) -> Result<String> {
-    let cases: Vec<&CaseRecord> = run.cases.iter().filter(|case| case.id.scenario == SCENARIO).collect();
+    // The reference has one way to compute, whatever mode others are held against it in.
+    let again = |case: &&CaseRecord| case.tier == Some(0) && axis(case, "mode") != Some(MODES[0]);
+    let cases = run.cases.iter().filter(|case| case.id.scenario == SCENARIO);
+    let cases: Vec<&CaseRecord> = cases.filter(|case| !again(case)).collect();
     if cases.is_empty() {
         return Ok(String::new());
     }
@@ -125,7 +129,7 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
         }
     }
     let peak = measured_peak(cases).map_or_else(String::new, |peak| {
-        format!(" MFU is of {}: {}.", Peak::NAME, quantity::show(peak, &Unit::FLOPS))
+        format!(" MFU is of {}: {}.", MEASURED_PEAK, quantity::show(peak, &Unit::FLOPS))
     });
     format!(
         "\n## Throughput: {variant}\n\nSamples in memory, one device. Samples a second are of the mean step of the stream; a median step \
@@ -175,14 +179,13 @@ fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
 fn crashes(cases: &[&CaseRecord]) -> String {
     let mut text = String::new();
     for case in cases {
-        let (CaseStatus::Failed(why) | CaseStatus::Skipped(why)) = &case.status else { continue };
-        let word = if matches!(case.status, CaseStatus::Failed(_)) { "CRASH" } else { "declined" };
-        let why = why.lines().next_back().unwrap_or(why);
-        writeln!(text, "- {}: {word}: {why}", row_name(case)).expect(FITS);
-    }
-    for case in cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && !case.ranked()) {
-        writeln!(text, "- {}: measured, and its work was not verified: {:?}", row_name(case), case.agreement)
-            .expect(FITS);
+        let Some(what) = trouble(case) else { continue };
+        // Of a traceback the last line is the cause.
+        let what = match what.lines().collect::<Vec<_>>()[..] {
+            [first, .., last] => format!("{first} ... {last}"),
+            _ => what,
+        };
+        writeln!(text, "- {}: {what}", row_name(case)).expect(FITS);
     }
     if text.is_empty() { text } else { format!("\n### Not in the ranks\n\n{text}") }
 }
@@ -211,7 +214,7 @@ fn operations(measured: Option<f64>) -> Result<String> {
     for (name, dimensions) in sizes {
         let flops = dimensions.model().and_then(|model| Flops::of(&model));
         let flops = flops.map_err(|error| anyhow::anyhow!("{error}"))?;
-        let giga = |operations: u64| format!("{:.4}", operations as f64 / 1e9);
+        let giga = |operations: u64| format!("{:.6}", operations as f64 / 1e9);
         let parts = flops.components.iter().map(|(component, of)| (component.name(), *of));
         for (component, of) in parts.chain([("all", flops.total())]) {
             table.row([
@@ -223,7 +226,7 @@ fn operations(measured: Option<f64>) -> Result<String> {
                 giga(of.pointwise),
             ]);
         }
-        let measured = measured.map(|peak| (Peak::NAME, peak));
+        let measured = measured.map(|peak| (MEASURED_PEAK, peak));
         for (peak, operations) in measured.into_iter().chain(PAPER_PEAKS.iter().copied()) {
             most.row([
                 name.to_owned(),
@@ -271,6 +274,7 @@ mod tests {
             labelled: true,
             debug: None,
         };
+        case.tier = Some(1);
         case.id.point.0 = vec![axis("variant", "vit5_tiny"), axis("mode", mode)];
         let step = 32.0 / samples;
         let metric = |name: &str, unit, value: f64| MetricRecord {
@@ -296,8 +300,12 @@ mod tests {
     fn modes_stand_before_and_after_with_a_crash_in_its_place() {
         let mut crashed = case("PyTorch", "autotuned", 1.0);
         crashed.status = CaseStatus::Failed("a traceback\nNoValidChoicesError: no kernel fits".into());
+        let reference = ["eager", "compiled"]
+            .map(|mode| CaseRecord { tier: Some(0), ..case("Reference", mode, 500.0) })
+            .to_vec();
         let cases = vec![case("PyTorch", "eager", 1_000.0), case("PyTorch", "compiled", 2_000.0), crashed];
-        let page = page(&fixtures::run(1, cases)).unwrap();
+        let page = page(&fixtures::run(1, [reference, cases].concat())).unwrap();
+        assert!(page.contains("| Reference, eager |") && !page.contains("Reference, compiled"), "{page}");
         let row = |begin: &str| page.lines().find(|line| line.starts_with(begin)).unwrap_or(&page).to_owned();
         // 1,000 samples/s of 0.06 GFLOPs are 60 of 200 GFLOP/s.
         let eager = row("| PyTorch, eager |");
@@ -305,7 +313,7 @@ mod tests {
         let compiled = row("| PyTorch, compiled |");
         assert!(compiled.contains("2.00x") && compiled.contains("60.0 %"), "{compiled}");
         assert!(row("| PyTorch, autotuned |").contains("CRASH"), "{page}");
-        assert!(page.contains("CRASH: NoValidChoicesError: no kernel fits"), "{page}");
+        assert!(page.contains("failed: a traceback ... NoValidChoicesError: no kernel fits"), "{page}");
         assert!(page.contains("| PyTorch, eager | backward | 22.4 ms | 70.0 % |"), "{page}");
         assert!(page.contains("| ViT-5 Small | H100 SXM, bf16, dense | 989.000 | 35082.2 |"), "{page}");
     }

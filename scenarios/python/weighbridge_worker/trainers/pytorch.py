@@ -196,7 +196,6 @@ class PyTorch(Training):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        task.needs(precisions=("f32", "bf16"), modes=("eager", "compiled", "autotuned"), why="")
         builder = Builder({name: array.shape for name, array in task.weights.items()})
         module = builder.layers(task.model["layers"])
         self.named = builder.named
@@ -228,12 +227,8 @@ class PyTorch(Training):
         return torch.autocast("cpu", torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
 
     def samples(self, index: int) -> tuple[Tensor, Tensor]:
-        inputs, labels = self.task.of_step(index)
-        return self.entering(inputs), torch.from_numpy(labels).long()
-
-    def entering(self, inputs: Array) -> Tensor:
-        x = torch.from_numpy(inputs)
-        return x.permute(0, 3, 1, 2) if self.images else x
+        inputs, labels = map(torch.from_numpy, self.task.of_step(index))
+        return inputs.permute(0, 3, 1, 2) if self.images else inputs, labels.long()
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         with self.precision():
@@ -269,10 +264,6 @@ class PyTorch(Training):
 
     def weights(self) -> Tensors:
         return {one.name: one.ours(one.parameter.detach()).numpy() for one in self.named}
-
-    def logits(self, samples: Array) -> Array:
-        with torch.no_grad(), self.precision():
-            return self.module(self.entering(samples)).float().numpy()
 
     def settings(self) -> dict[str, str]:
         (group,) = self.optimiser.param_groups

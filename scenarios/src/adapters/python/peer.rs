@@ -52,24 +52,16 @@ const fn peer(
     Peer { name, short, environment: short, tier, package, module, system: &[], contract: LOADER }
 }
 
-const fn saver(
+/// A system of another contract than that of loaders, in an environment that it may share.
+const fn other(
+    contract: &'static str,
     name: &'static str,
     short: &'static str,
     environment: &'static str,
     package: &'static str,
     module: &'static str,
 ) -> Peer {
-    Peer { environment, contract: CHECKPOINTER, ..peer(name, short, 1, package, module) }
-}
-
-const fn trainer(
-    name: &'static str,
-    short: &'static str,
-    environment: &'static str,
-    package: &'static str,
-    module: &'static str,
-) -> Peer {
-    Peer { environment, contract: TRAINER, ..peer(name, short, 1, package, module) }
+    Peer { environment, contract, ..peer(name, short, 1, package, module) }
 }
 
 /// Every peer, in the order of tiers.
@@ -95,12 +87,12 @@ pub const PEERS: &[Peer] = &[
     peer("LitData", "litdata", 3, "litdata", "litdata"),
     peer("Energon", "energon", 3, "megatron-energon", "megatron.energon"),
     peer("Deep Lake", "deeplake", 3, "deeplake", "deeplake"),
-    saver("Orbax", "orbax", "orbax", "orbax-checkpoint", "orbax.checkpoint"),
-    saver("TensorStore", "tensorstore", "orbax", "tensorstore", "tensorstore"),
-    saver("PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),
-    saver("torch.save", "torch_save", "torch", "torch", "torch"),
-    saver("safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
-    trainer("PyTorch", "pytorch", "torch", "torch", "torch"),
+    other(CHECKPOINTER, "Orbax", "orbax", "orbax", "orbax-checkpoint", "orbax.checkpoint"),
+    other(CHECKPOINTER, "TensorStore", "tensorstore", "orbax", "tensorstore", "tensorstore"),
+    other(CHECKPOINTER, "PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),
+    other(CHECKPOINTER, "torch.save", "torch_save", "torch", "torch", "torch"),
+    other(CHECKPOINTER, "safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
+    other(TRAINER, "PyTorch", "pytorch", "torch", "torch", "torch"),
 ];
 
 /// The peer that is called so, by its exact or its short name.

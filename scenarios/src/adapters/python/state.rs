@@ -16,13 +16,13 @@ use crate::workload::StepKind;
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
 pub(super) struct StateParts {
-    data: Tensors,
+    data: TensorFiles,
     state: How,
 }
 
 /// The files of a data set that has no constants of `Normalize`.
 #[derive(Debug, Serialize)]
-pub(super) struct Tensors {
+pub(super) struct TensorFiles {
     elements: usize,
     digest: String,
     fields: Vec<TensorFile>,
@@ -42,7 +42,7 @@ struct How {
     saving: String,
 }
 
-impl Tensors {
+impl TensorFiles {
     pub(super) fn of(data: &DataSet) -> Self {
         let file = |(field, kind): (usize, &FieldKind)| TensorFile {
             kind: kind.clone(),
@@ -57,7 +57,7 @@ impl Tensors {
 
 impl StateParts {
     pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
-        Self { data: Tensors::of(data), state: How { saving: saving.to_string() } }
+        Self { data: TensorFiles::of(data), state: How { saving: saving.to_string() } }
     }
 }
 

@@ -10,7 +10,7 @@ use weighbridge::worker::Worker;
 use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
 
 use super::open::Open;
-use super::state::Tensors as Files;
+use super::state::TensorFiles;
 use crate::contract::{First, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::Model;
@@ -19,8 +19,8 @@ use crate::workload::{Compilation, Optimiser, Precision, TrainingSpec};
 /// What `open` says of a training.
 #[derive(Debug, Serialize)]
 pub(super) struct TrainingParts {
-    data: Files,
-    weights: Files,
+    data: TensorFiles,
+    weights: TensorFiles,
     training: Told,
 }
 
@@ -45,13 +45,23 @@ impl TrainingParts {
         let TrainingSpec { optimiser, precision, batch, steps, .. } = *spec;
         let (model, work) = (spec.layers()?, spec.work()?);
         let training = Told { model, optimiser, precision, mode, batch, steps, work };
-        Ok(Self { data: Files::of(data), weights: Files::of(weights), training })
+        Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training })
     }
 }
 
 impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
     fn settings(&self) -> BTreeMap<String, String> {
         self.worker.opened().map(|opened| opened.settings.clone()).unwrap_or_default()
+    }
+
+    fn left(&mut self) -> Result<(usize, Tensors)> {
+        let mut left = tensors(self.worker.call_for_batch("left", &json!({}))?)?.into_iter();
+        match left.next() {
+            Some((name, steps)) if name == "steps" && steps.len() == 1 => {
+                Ok((steps[0] as usize, left.collect()))
+            }
+            other => Err(Error::of(ErrorKind::Protocol, format!("{other:?} where `steps` is due"))),
+        }
     }
 
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
@@ -91,11 +101,6 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
 
     fn after(&mut self, steps: usize) -> Result<Tensors> {
         tensors(self.worker.call_for_batch("after", &json!({ "steps": steps }))?)
-    }
-
-    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
-        let kept = self.worker.call_for_batch("evaluate", &json!({ "first": first, "count": samples }))?;
-        kept.fields.first().map_or_else(|| Err(unexpected("logits", None)), numbers)
     }
 }
 

@@ -38,7 +38,8 @@ pub(in crate::checkpoint) fn parse(text: &str, root: &Path) -> Result<Vec<Change
     for line in text.lines() {
         let (thread, call) = line.split_once(' ').unwrap_or((line, ""));
         let call = call.trim_start();
-        if call.starts_with("+++") || call.starts_with("---") {
+        // A call that was under way when the recording ended has changed nothing in it.
+        if call.starts_with("+++") || call.starts_with("---") || call.ends_with("<detached ...>") {
             continue;
         }
         if let Some(first) = call.strip_suffix("<unfinished ...>") {
@@ -326,6 +327,7 @@ mod tests {
             format!("8 rename(\"{}\", \"{}\") = 0", hex("/r/d"), hex("/r/e")),
             format!("8 write({}, \"{}\", 1) = 1", fd("/r/e/a"), hex("!")),
             "8 +++ exited with 0 +++".to_owned(),
+            format!("9 openat(AT_FDCWD<{}>, \"{}\" <detached ...>", hex("/"), hex("/r/late")),
         ];
         let path = |path: &str| PathBuf::from(path);
         let write =

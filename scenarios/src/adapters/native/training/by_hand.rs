@@ -161,6 +161,10 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
+    fn left(&mut self) -> Result<(usize, Tensors)> {
+        Ok((self.done, self.named(&self.parameters)))
+    }
+
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
         self.reset();
         let mut told = Phases::default();
@@ -199,12 +203,6 @@ impl<T: Real> TrainingLoop for ByHand<T> {
             self.advance()?;
         }
         Ok(self.named(&self.parameters))
-    }
-
-    fn evaluate(&mut self, first: usize, samples: usize) -> Result<Vec<f32>> {
-        let (input, _) = self.samples(first..first + samples);
-        let logits = self.network.forward(&input, &self.parameters)?;
-        Ok(logits.iter().map(|logit| logit.single()).collect())
     }
 }
 
