@@ -71,8 +71,11 @@ impl Train for Bencher {
     }
 }
 
-/// Steps whose phases are told, after as many that are not.
+/// Steps whose phases are told.
 const PHASED: usize = 16;
+
+/// Steps before them, that find everything that only phases need.
+const UNSEEN: usize = 4;
 
 /// What the metric of a phase is called before its name.
 pub const PHASE: &str = "phase: ";
@@ -86,7 +89,7 @@ pub const WHOLE_STEP: &str = "all";
 /// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
 pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
-    let phases = training.phases(steps.min(spec.steps - steps), steps)?;
+    let phases = training.phases(UNSEEN.min(spec.steps - steps), steps)?;
     let mean =
         |times: &[Duration]| times.iter().map(Duration::as_secs_f64).sum::<f64>() / times.len().max(1) as f64;
     let step = mean(&phases.step);

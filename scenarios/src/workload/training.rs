@@ -118,10 +118,12 @@ pub enum Precision {
 impl Precision {
     /// How far a result may be from the reference's, as a share of the largest number of its tensor: outputs and losses, then
     /// gradients and how weights have changed. `f32` has 24 bits and `bf16` 8; sums over some hundred numbers cost a few of them.
-    pub fn tolerance(self) -> [f64; 2] {
+    /// And how far all weights together may be after many steps, as a share of the way: the trainings here were at most 0.6 % apart
+    /// in `f32`, and leaving out one step of 32 is more than 2 %.
+    pub fn tolerance(self) -> [f64; 3] {
         match self {
-            Self::F32 => [1e-4, 1e-3],
-            Self::Bf16 => [3e-2, 1e-1],
+            Self::F32 => [1e-4, 1e-3, 2e-2],
+            Self::Bf16 => [3e-2, 1e-1, 2e-1],
         }
     }
 }

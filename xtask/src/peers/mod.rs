@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn two_peers_of_one_environment_are_installed_once() {
         let all = chosen(&Which { names: Vec::new(), all: true }).expect("all");
-        assert_eq!((all.len(), environments(&all).len()), (23, 17));
+        assert_eq!((all.len(), environments(&all).len()), (27, 19));
         let scan = python::find("datarax_scan").expect("known");
         assert_eq!(environments(&[scan]).iter().map(|peer| peer.short).collect::<Vec<_>>(), ["datarax"]);
     }

@@ -25,4 +25,4 @@ pub use frameworks::{
 pub use peer::{
     CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, State, TRAINER, find, home, requirements,
 };
-pub use trainers::PyTorch;
+pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};

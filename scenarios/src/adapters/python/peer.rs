@@ -93,6 +93,10 @@ pub const PEERS: &[Peer] = &[
     other(CHECKPOINTER, "torch.save", "torch_save", "torch", "torch", "torch"),
     other(CHECKPOINTER, "safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
     other(TRAINER, "PyTorch", "pytorch", "torch", "torch", "torch"),
+    other(TRAINER, "JAX (Flax NNX)", "flax", "flax", "flax", "flax.nnx"),
+    other(TRAINER, "Keras (TensorFlow)", "keras", "keras", "keras", "keras"),
+    other(TRAINER, "Keras (JAX)", "keras_jax", "keras", "keras", "keras"),
+    other(TRAINER, "Keras (PyTorch)", "keras_torch", "keras", "keras", "keras"),
 ];
 
 /// The peer that is called so, by its exact or its short name.

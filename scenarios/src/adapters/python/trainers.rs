@@ -47,4 +47,12 @@ macro_rules! trainers {
 trainers! {
     /// Modules and optimisers of `torch`; compiled by `torch.compile`.
     PyTorch: pytorch, "PyTorch";
+    /// Modules of Flax NNX and optimisers of Optax; compiled by `jax.jit`.
+    Flax: flax, "JAX (Flax NNX)";
+    /// Layers and optimisers of Keras on TensorFlow; compiled by `tf.function` and XLA.
+    KerasTensorFlow: keras, "Keras (TensorFlow)";
+    /// The same on JAX; compiled by `jax.jit`.
+    KerasJax: keras_jax, "Keras (JAX)";
+    /// The same on `PyTorch`, operation by operation.
+    KerasTorch: keras_torch, "Keras (PyTorch)";
 }

@@ -1,0 +1,108 @@
+"""The contract `trainer`, over a real channel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .conftest import HOME, Made
+from .harness import Worker
+
+BATCH, STEPS, RATE = 4, 6, 0.5
+
+
+class Material:
+    """Samples and weights in files, and what is asked of a training over them."""
+
+    def __init__(self, place):
+        random = np.random.default_rng(5)
+        for folder in ("data", "weights"):
+            (place / folder).mkdir()
+        inputs = random.normal(size=(BATCH * STEPS, 3)).astype(np.float32)
+        self.data = Made(
+            place / "data", {"input": inputs, "label": random.integers(0, 2, BATCH * STEPS, dtype=np.int32)}
+        )
+        start = {"0.weight": random.normal(size=(1, 3, 2)), "0.bias": random.normal(size=(1, 2))}
+        self.weights = Made(place / "weights", {name: array.astype(np.float32) for name, array in start.items()})
+        self.training = {
+            "model": {"input": {"kind": "vector", "width": 3}, "layers": [{"kind": "linear", "to": 2}]},
+            "optimiser": {"kind": "sgd", "rate": RATE, "momentum": 0.0},
+            "precision": "f32",
+            "mode": "eager",
+            "batch": BATCH,
+            "steps": STEPS,
+            "work": ["a linear map"],
+        }
+
+
+@pytest.fixture
+def material(tmp_path):
+    return Material(tmp_path)
+
+
+@pytest.fixture
+def worker():
+    started = Worker(str(HOME / "tests" / "trainers" / "plain.py"))
+    name, said = started.hear()
+    assert name == "hello", said
+    yield started
+    started.close()
+
+
+def opened(worker, material, place, **other):
+    training = {**material.training, **other}
+    return worker.open(material.data, place, {}, contract="trainer", training=training, weights=material.weights.said)
+
+
+def asked(worker, what, **more):
+    """What a call hands over, each array without the axis of its one element."""
+    name, said = worker.ask("call", name=what, **more)
+    assert name == "batch", said
+    return {field: array[0] for field, array in worker.read(said).items()}
+
+
+def test_steps_are_a_stream_and_what_they_left_is_handed_over_without_computing(worker, material, tmp_path):
+    name, said = opened(worker, material, tmp_path)
+    assert name == "opened" and said["settings"]["optimiser.rate"] == "0.5", said
+    losses = np.concatenate([batch["loss"] for batch in worker.verify()])
+    assert losses.shape == (BATCH * STEPS,) and len(np.unique(losses)) == STEPS
+    left, again = asked(worker, "left"), asked(worker, "left")
+    assert left["steps"] == STEPS and all(np.array_equal(left[name], again[name]) for name in left)
+    after = asked(worker, "after", steps=STEPS)
+    assert all(np.array_equal(left[name], after[name]) for name in after)
+    assert worker.ask("close")[0] == "closed"
+
+
+def test_the_first_step_is_computed_from_the_weights_of_the_beginning_and_changes_none(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    first = asked(worker, "first")
+    start = asked(worker, "after", steps=0)
+    for name, array in material.weights.fields.items():
+        assert np.array_equal(start[name], array[0])
+        one = asked(worker, "after", steps=1)[name]
+        assert np.allclose(one, array[0] - RATE * first[f"gradient of {name}"], atol=1e-6)
+    expected = material.data.fields["input"][:BATCH] @ start["0.weight"] + start["0.bias"]
+    assert np.allclose(first["logits"], expected, atol=1e-6)
+
+
+def test_phases_are_told_for_the_steps_that_are_asked_for(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    name, said = worker.ask("call", name="step_phases", skip=2, steps=3)
+    assert name == "answer", said
+    assert {key: len(times) for key, times in said["times"].items()} == {"step": 3, "whole step": 3}
+    assert all(whole <= step for whole, step in zip(said["times"]["whole step"], said["times"]["step"], strict=True))
+
+
+def test_a_loss_that_is_no_number_ends_the_training_with_its_step(worker, material, tmp_path):
+    opened(worker, material, tmp_path, optimiser={"kind": "sgd", "rate": 1e38, "momentum": 0.0})
+    name, said = worker.ask("verify", epoch=0)
+    while name == "batch":
+        name, said = worker.ask("next")
+    assert name == "failed" and "NotFinite: the loss of step" in said["detail"], said
+
+
+def test_a_mode_that_a_system_lacks_is_declined_and_one_that_nobody_has_is_broken(worker, material, tmp_path):
+    name, said = opened(worker, material, tmp_path, mode="compiled")
+    assert name == "declined" and said["why"] == "mode compiled: numpy has one", said
+    with pytest.raises(EOFError):  # the harness has broken the protocol: the worker ends
+        opened(worker, material, tmp_path, mode="magic")

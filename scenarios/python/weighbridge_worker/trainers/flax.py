@@ -1,0 +1,275 @@
+"""JAX: modules of Flax NNX, optimisers of Optax, and the functional step that NNX's guide to performance writes.
+
+`compiled` is one `jax.jit` of the whole step, whose weights and optimiser are donated; its parts cannot be told apart.
+`eager` is the same functions without `jit`, operation by operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+from jax import Array
+
+from ..adapter import Declined, Place
+from ..pipeline import Array as Numbers
+from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+
+
+class Patches(nnx.Module):
+    """Squares of an image to rows."""
+
+    def __init__(self, conv: nnx.Conv) -> None:
+        self.conv = conv
+
+    def __call__(self, x: Array) -> Array:
+        return self.conv(x).reshape(len(x), -1, self.conv.out_features)
+
+
+class Prepend(nnx.Module):
+    def __init__(self, tokens: int, width: int) -> None:
+        self.tokens = nnx.Param(jnp.zeros((tokens, width)))
+
+    def __call__(self, x: Array) -> Array:
+        tokens = self.tokens[...]
+        return jnp.concatenate([jnp.broadcast_to(tokens, (len(x), *tokens.shape)), x], 1)
+
+
+class Positions(nnx.Module):
+    def __init__(self, length: int, width: int) -> None:
+        self.positions = nnx.Param(jnp.zeros((length, width)))
+
+    def __call__(self, x: Array) -> Array:
+        return x + self.positions[...]
+
+
+class Residual(nnx.Module):
+    def __init__(self, body: nnx.Module) -> None:
+        self.body = body
+
+    def __call__(self, x: Array) -> Array:
+        return x + self.body(x)
+
+
+class Projected(nnx.Module):
+    def __init__(self, body: nnx.Module, around: nnx.Module) -> None:
+        self.body, self.around = body, around
+
+    def __call__(self, x: Array) -> Array:
+        return self.body(x) + self.around(x)
+
+
+class Attention(nnx.Module):
+    def __init__(self, width: int, heads: int, causal: bool, rngs: nnx.Rngs) -> None:
+        self.qkv, self.out = nnx.Linear(width, 3 * width, rngs=rngs), nnx.Linear(width, width, rngs=rngs)
+        self.heads, self.causal = heads, causal
+
+    def __call__(self, x: Array) -> Array:
+        batch, length, width = x.shape
+        qkv = self.qkv(x).reshape(batch, length, 3, self.heads, width // self.heads)
+        seen = jax.nn.dot_product_attention(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], is_causal=self.causal)
+        return self.out(seen.reshape(batch, length, width))
+
+
+class Builder:
+    """Makes modules of layers, and notes their parameters under the names of the message."""
+
+    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        self.shapes, self.rngs = shapes, nnx.Rngs(0)
+        self.named: dict[str, nnx.Param[Any]] = {}
+
+    def layers(self, layers: list[Layer], above: str = "") -> nnx.Sequential:
+        return nnx.Sequential(*(self.layer(layer, f"{above}{number}") for number, layer in enumerate(layers)))
+
+    def layer(self, layer: Layer, at: str) -> Callable[[Array], Array]:
+        match layer["kind"]:
+            case "patches":
+                size, (numbers, width) = layer["size"], self.shapes[f"{at}.weight"]
+                square = (size, size)
+                conv = nnx.Conv(numbers // size**2, width, square, square, padding="VALID", rngs=self.rngs)
+                return Patches(self.note(conv, at, kernel="weight", bias="bias"))
+            case "embed":
+                embed = nnx.Embed(*self.shapes[f"{at}.table"], rngs=self.rngs)
+                return self.note(embed, at, embedding="table")
+            case "prepend":
+                return self.note(Prepend(*self.shapes[f"{at}.tokens"]), at, tokens="tokens")
+            case "positions":
+                return self.note(Positions(*self.shapes[f"{at}.positions"]), at, positions="positions")
+            case "residual":
+                return Residual(self.layers(layer["body"], f"{at}."))
+            case "projected":
+                return Projected(self.layers(layer["body"], f"{at}.0."), self.layers(layer["around"], f"{at}.1."))
+            case "layer_norm":
+                (width,) = self.shapes[f"{at}.scale"]
+                norm = nnx.LayerNorm(width, epsilon=layer["epsilon"], rngs=self.rngs)
+                return self.note(norm, at, scale="scale", bias="shift")
+            case "batch_norm":
+                (channels,) = self.shapes[f"{at}.scale"]
+                norm = nnx.BatchNorm(channels, use_running_average=False, epsilon=layer["epsilon"], rngs=self.rngs)
+                return self.note(norm, at, scale="scale", bias="shift")
+            case "attention":
+                width, _ = self.shapes[f"{at}.out.weight"]
+                attention = Attention(width, layer["heads"], layer["causal"], self.rngs)
+                self.note(attention.qkv, f"{at}.qkv", kernel="weight", bias="bias")
+                self.note(attention.out, f"{at}.out", kernel="weight", bias="bias")
+                return attention
+            case "linear":
+                linear = nnx.Linear(*self.shapes[f"{at}.weight"], rngs=self.rngs)
+                return self.note(linear, at, kernel="weight", bias="bias")
+            case "gelu":
+                return lambda x: jax.nn.gelu(x, approximate=False)
+            case "relu":
+                return jax.nn.relu
+            case "conv":
+                kernel, _, channels, to = self.shapes[f"{at}.weight"]
+                around, stride = (kernel - 1) // 2, layer["stride"]
+                conv = nnx.Conv(channels, to, (kernel, kernel), stride, padding=around, use_bias=False, rngs=self.rngs)
+                return self.note(conv, at, kernel="weight")
+            case "max_pool":
+                kernel, stride = layer["kernel"], layer["stride"]
+                around = ((kernel - 1) // 2,) * 2
+                return lambda x: nnx.max_pool(x, (kernel, kernel), (stride, stride), padding=(around, around))
+            case "mean_pool":
+                return lambda x: x.mean(tuple(range(1, x.ndim - 1)))
+            case "first_token":
+                return lambda x: x[:, 0]
+            case other:
+                raise ValueError(f"there is no layer `{other}`")
+
+    def note(self, module: Any, at: str, **names: str) -> Any:
+        """Keeps parameters of a module, in the order of the message."""
+        for theirs, ours in names.items():
+            self.named[f"{at}.{ours}"] = getattr(module, theirs)
+        return module
+
+
+NUMBERS = {
+    "learning_rate": "rate",
+    "momentum": "momentum",
+    "b1": "beta1",
+    "b2": "beta2",
+    "eps": "epsilon",
+    "weight_decay": "decay",
+}
+"""What Optax calls the numbers of an optimiser."""
+
+
+class Flax(Training):
+    """A state of arrays, and functions of it."""
+
+    synchronised = "jax.block_until_ready"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        if task.mode == "autotuned":
+            raise Declined("mode autotuned: XLA tries no variants on a processor")
+        if task.precision != "f32":
+            raise Declined(f"precision {task.precision}: these modules compute in what their weights are")
+        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        self.module, self.named = builder.layers(task.model["layers"]), builder.named
+        for name, parameter in self.named.items():
+            parameter[...] = jnp.asarray(task.weights[name].reshape(parameter.shape))
+        graph, start, rest = nnx.split(self.module, nnx.Param, ...)
+        # A copy: the parts of a module that is split are the module's own.
+        self.start = jax.tree.map(jnp.copy, start)
+
+        said = task.optimiser
+        # The numbers as state, so that what is really set can be read back.
+        numbers = {theirs: said[ours] for theirs, ours in NUMBERS.items() if ours in said}
+        make = optax.inject_hyperparams(optax.sgd if said["kind"] == "sgd" else optax.adamw)
+        optimiser = make(**numbers)
+        self.first_state = optimiser.init(self.start)
+
+        def loss_of(parameters: Any, x: Array, y: Array) -> tuple[Array, Array]:
+            logits = nnx.merge(graph, parameters, rest, copy=True)(x)
+            return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean(), logits
+
+        def gradients_of(parameters: Any, x: Array, y: Array) -> tuple[tuple[Array, Array], Any]:
+            return jax.value_and_grad(loss_of, has_aux=True)(parameters, x, y)
+
+        def update(parameters: Any, state: Any, gradients: Any) -> tuple[Any, Any]:
+            changes, state = optimiser.update(gradients, state, parameters)
+            return optax.apply_updates(parameters, changes), state
+
+        def whole_step(parameters: Any, state: Any, x: Array, y: Array) -> tuple[Any, Any, Array]:
+            (loss, _), gradients = gradients_of(parameters, x, y)
+            return *update(parameters, state, gradients), loss
+
+        self.loss_of, self.gradients_of, self.update, self.whole_step = loss_of, gradients_of, update, whole_step
+        if task.mode == "compiled":
+            self.gradients_of, self.whole_step = jax.jit(gradients_of), jax.jit(whole_step, donate_argnums=(0, 1))
+        self.reset()
+
+    def reset(self) -> None:
+        # A copy: the step overwrites what it is given.
+        self.parameters, self.state = jax.tree.map(jnp.copy, (self.start, self.first_state))
+
+    def samples(self, index: int) -> tuple[Array, Array]:
+        inputs, labels = self.task.of_step(index)
+        return jax.device_put(inputs), jax.device_put(labels)
+
+    def step(self, index: int) -> float:
+        self.parameters, self.state, loss = self.whole_step(self.parameters, self.state, *self.samples(index))
+        jax.block_until_ready(self.parameters)
+        return float(loss)
+
+    def phases(self, index: int, clock: Phases) -> None:
+        with clock.phase("data"):
+            x, y = jax.block_until_ready(self.samples(index))
+        if self.task.mode == "compiled":
+            with clock.phase("forward+backward+optimiser"):
+                self.parameters, self.state, loss = self.whole_step(self.parameters, self.state, x, y)
+                jax.block_until_ready(self.parameters)
+                float(loss)
+            return
+        with clock.phase("forward"):
+            # What `jax.value_and_grad` does, in two parts.
+            loss, back, _ = jax.vjp(lambda parameters: self.loss_of(parameters, x, y), self.parameters, has_aux=True)
+            jax.block_until_ready(loss)
+        with clock.phase("backward"):
+            (gradients,) = jax.block_until_ready(back(jnp.ones_like(loss)))
+            del back  # with what it kept of the way forward
+        with clock.phase("optimiser"):
+            self.parameters, self.state = self.update(self.parameters, self.state, gradients)
+            jax.block_until_ready(self.parameters)
+            float(loss)
+
+    def compute(self, index: int) -> tuple[float, Numbers, Tensors]:
+        (loss, logits), gradients = self.gradients_of(self.parameters, *self.samples(index))
+        return float(loss), np.asarray(logits), self.tensors(gradients)
+
+    def weights(self) -> Tensors:
+        return self.tensors(self.parameters)
+
+    def tensors(self, tree: Any) -> Tensors:
+        """The arrays of a tree like that of the weights, by the names of the message."""
+        nnx.update(self.module, tree)
+        return {
+            name: np.asarray(parameter[...]).reshape(self.task.weights[name].shape)
+            for name, parameter in self.named.items()
+        }
+
+    def settings(self) -> dict[str, str]:
+        set_here = {NUMBERS[key]: value for key, value in self.state.hyperparams.items() if key in NUMBERS}
+        leaves = jax.tree.leaves(self.parameters)
+        (dtype,) = {leaf.dtype for leaf in leaves}
+        stages = {type(stage) for stage in self.state.inner_state}
+        return told(
+            "adamw" if optax.ScaleByAdamState in stages else "sgd",
+            set_here,
+            precision={jnp.dtype("float32"): "f32"}.get(dtype, str(dtype)),
+            parameters=sum(leaf.size for leaf in leaves),
+            batch=len(self.samples(0)[0]),
+        )
+
+
+def open(task: Task, place: Place) -> Flax:
+    return Flax(task)
+
+
+ADAPTER = Trainer(framework="JAX (Flax NNX)", distribution="flax", entry_point="flax.nnx.Module", open=open)
