@@ -52,6 +52,7 @@ mod show;
 mod skipped;
 mod stop;
 mod summary;
+mod svg;
 mod table;
 mod truth;
 mod whole;

@@ -10,5 +10,6 @@ mod settings;
 pub mod train1_steps;
 
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
+pub use train1_steps::train;
 
 pub use crate::contract::{PHASE, WHOLE_STEP};

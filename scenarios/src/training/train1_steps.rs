@@ -47,8 +47,29 @@ fn steps(
     train(bencher, trainer, mode, &preset.spec())
 }
 
-/// The scenario with a training that need not have a name.
-fn train(bencher: &Bencher, trainer: &mut dyn Trainer, mode: Compilation, spec: &TrainingSpec) -> Result<()> {
+/// The scenario with a training that need not be one of those here: a suite has its own by an attribute and this function.
+///
+/// ```no_run
+/// use weighbridge::prelude::*;
+/// use weighbridge_scenarios::contract::Trainer;
+/// use weighbridge_scenarios::training::train;
+/// use weighbridge_scenarios::workload::{Compilation, TrainingSpec};
+///
+/// #[scenario(id = "OURS-1", equivalence = approx(1e-3))]
+/// fn ours(bencher: &mut Bencher, trainer: &mut dyn Trainer) -> Result<()> {
+///     let spec = TrainingSpec::read(&std::fs::read_to_string("ours.toml")?)?;
+///     train(bencher, trainer, Compilation::Eager, &spec)
+/// }
+/// ```
+///
+/// # Errors
+/// What is impossible in the training, declined, or not equal work.
+pub fn train(
+    bencher: &Bencher,
+    trainer: &mut dyn Trainer,
+    mode: Compilation,
+    spec: &TrainingSpec,
+) -> Result<()> {
     let (spec, material) = open_material(bencher, spec)?;
     let mut training = bencher.train(trainer, mode, &spec, &material)?;
     prove(&mut *training, &spec, &material)?;

@@ -3,6 +3,7 @@
 
 mod check;
 mod interval;
+pub(crate) mod mixers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,12 @@ pub(crate) struct Args {
     /// Hold the tables of this file (CSV or Markdown) against their own equations instead.
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub(crate) check: Option<PathBuf>,
+    /// Count what mixing tokens costs by their number instead: attention, Hyena and `CKConv`.
+    #[arg(long, conflicts_with_all = ["model", "check"])]
+    pub(crate) mixers: bool,
+    /// Draw the mixers to this file (SVG).
+    #[arg(long, value_name = "FILE", requires = "mixers")]
+    pub(crate) chart: Option<PathBuf>,
 }
 
 /// Models that have a name.
@@ -44,6 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<Said> {
         let text =
             fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
         return Ok(told(&check::check(&text)?));
+    }
+    if args.mixers {
+        return mixers::run(args.chart.as_deref());
     }
     let names = PAPER_PEAKS.iter().map(|(name, _)| *name);
     let peak = PAPER_PEAKS.iter().find(|(name, _)| *name == args.peak);
@@ -133,7 +143,8 @@ mod tests {
     fn hardware_and_models_that_are_not_known_are_refused() {
         let run = |model: &[&str], peak: &str| {
             let model = model.iter().map(|name| (*name).to_owned()).collect();
-            run(&Args { model, peak: peak.into(), check: None }).map(|said| said.text)
+            run(&Args { model, peak: peak.into(), check: None, mixers: false, chart: None })
+                .map(|said| said.text)
         };
         assert!(run(&[], "H200").unwrap_err().to_string().contains("there is no peak `H200`"));
         let said = run(&["vit5-smal"], PAPER_PEAKS[0].0).unwrap_err().to_string();

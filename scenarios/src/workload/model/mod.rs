@@ -1,10 +1,11 @@
 //! Models as data: layers that every framework builds in its own way, their parameters, and the work that they are.
 //!
 //! A [`Model`] is made from dimensions (`presets`), says which parameters it has (`parameter`) and how many floating-point
-//! operations a sample takes (`flops`).
+//! operations a sample takes (`flops`). What could stand in the place of attention is counted alone (`mixer`).
 
 mod flops;
 mod layer;
+mod mixer;
 #[cfg(test)]
 mod models_file;
 mod parameter;
@@ -15,6 +16,7 @@ use weighbridge::{Error, Result};
 
 pub use flops::{Component, Flops, Operations};
 pub use layer::{Layer, Shape};
+pub use mixer::Mixer;
 pub use parameter::{Parameter, Scheme, Start};
 pub use presets::Dimensions;
 

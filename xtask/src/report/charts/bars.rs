@@ -3,10 +3,10 @@
 
 use weighbridge::data::{CaseRecord, MetricRecord, quantity};
 
-use super::svg::{Anchor, Svg, width};
 use super::{Chart, Palette, source};
 use crate::report::view::{Group, View};
 use crate::show;
+use crate::svg::{Anchor, Svg, width};
 
 const WIDTH: f64 = 900.0;
 const BAR: f64 = 17.0;

@@ -2,9 +2,9 @@
 
 use weighbridge::data::quantity;
 
-use super::svg::{Anchor, Axis, Svg};
 use super::{Chart, Palette, source, stem};
 use crate::report::view::{Curve, View};
+use crate::svg::{Anchor, Axis, Svg};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 470.0;

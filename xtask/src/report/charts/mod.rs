@@ -7,7 +7,6 @@ mod heatmap;
 mod palette;
 mod png;
 mod radar;
-mod svg;
 mod tradeoff;
 
 #[cfg(test)]

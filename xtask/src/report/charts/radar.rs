@@ -3,9 +3,9 @@
 
 use std::f64::consts::TAU;
 
-use super::svg::{Anchor, Svg};
 use super::{Chart, Palette, source};
 use crate::report::view::{Group, View};
+use crate::svg::{Anchor, Svg};
 
 const SIDE: f64 = 760.0;
 const RADIUS: f64 = 220.0;

@@ -2,9 +2,9 @@
 
 use weighbridge::data::{CaseRecord, Estimate, MetricRecord, quantity};
 
-use super::svg::{Anchor, Axis, Svg};
 use super::{Chart, Palette, source, stem};
 use crate::report::view::{Group, View};
+use crate::svg::{Anchor, Axis, Svg};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;
