@@ -166,10 +166,22 @@ pub struct Compared {
     pub places: u64,
     /// Different elements that were found there.
     pub distinct: u64,
+    /// How many elements, each seen once, say as much of the mean as those that were looked at: `(sum n)^2 / sum n^2` over the
+    /// different ones, each seen `n` times (Kish 1965). 0 in records from before it was counted.
+    #[serde(default)]
+    pub independent: f64,
     /// Which share of the reference's elements are different ones.
     pub unique: f64,
     /// Whether a whole epoch has the reference's elements; `None` in a measured repeat.
     pub same: Option<bool>,
+}
+
+impl Compared {
+    /// How many elements count where a mean is judged: at least one.
+    pub(crate) fn sample(&self) -> f64 {
+        let sample = if self.independent > 0.0 { self.independent } else { self.distinct as f64 };
+        sample.min(self.elements as f64).max(1.0)
+    }
 }
 
 /// An epoch without a stop: the first thing that a measured repeat does. Times in nanoseconds.

@@ -104,13 +104,19 @@ impl Known {
                 rows.filter_map(move |row| Some((spot.at?, row)))
             })
             .collect();
+        let mut counts: HashMap<u128, f64> = HashMap::new();
+        for hash in hashes() {
+            *counts.entry(*hash).or_default() += 1.0;
+        }
+        let total: f64 = counts.values().sum();
         let whole = purpose == Purpose::Verify;
         Compared {
-            elements: hashes().count() as u64,
+            elements: total as u64,
             // In an unmeasured repeat the multiset counts: its order is the scenario's own business.
             strangers: if whole { 0 } else { spots.iter().map(is_strange).sum() },
             places: places.len() as u64,
-            distinct: hashes().collect::<HashSet<_>>().len() as u64,
+            distinct: counts.len() as u64,
+            independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
             same: whole.then(|| {
                 let found: Vec<u128> = hashes().copied().collect();
@@ -174,6 +180,15 @@ mod tests {
         let again: Vec<Spot> = (0..3).map(|at| spot(at, 0, &[1, 2])).collect();
         let found = known().compare(Purpose::Measure, &evidence(false), &again);
         assert_eq!((found.elements, found.places, found.distinct), (6, 6, 2));
+        assert!((found.independent - 2.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn an_element_that_was_seen_often_counts_as_little_more_than_one() {
+        let often = [spot(0, 0, &[1; 100]), spot(1, 0, &[2])];
+        let found = known().compare(Purpose::Measure, &evidence(false), &often);
+        assert_eq!(found.distinct, 2);
+        assert!((found.independent - 101.0_f64.powi(2) / 10_001.0).abs() < 1e-9, "{found:?}");
     }
 
     #[test]

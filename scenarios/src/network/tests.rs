@@ -1,6 +1,6 @@
 use super::*;
 use crate::workload::Optimiser;
-use crate::workload::model::Dimensions;
+use crate::workload::model::{Activation, Dimensions};
 
 /// Numbers that look like nothing: a sine is far from any structure of a layer.
 fn numbers(count: usize, seed: f64) -> Vec<f64> {
@@ -91,7 +91,11 @@ fn gradients_of_a_decoder_agree_with_finite_differences() {
 
 #[test]
 fn gradients_of_linear_maps_and_rectifiers_agree_with_finite_differences() {
-    check(&Dimensions::Mlp { inputs: 6, hidden: vec![9, 5], classes: 4 }.model().unwrap());
+    check(
+        &Dimensions::Mlp { inputs: 6, hidden: vec![9, 5], activation: Activation::Relu, classes: 4 }
+            .model()
+            .unwrap(),
+    );
     // Nothing is learned below the first map.
     let layers = vec![Layer::Relu, Layer::Linear { to: 4 }];
     check(&Model { input: Shape::Vector { width: 5 }, layers });

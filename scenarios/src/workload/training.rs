@@ -116,14 +116,17 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// How far a result may be from the reference's, as a share of the largest number of its tensor: outputs and losses, then
-    /// gradients and how weights have changed. `f32` has 24 bits and `bf16` 8; sums over some hundred numbers cost a few of them.
-    /// And how far all weights together may be apart after the steps of an epoch, as a share of the way that they went. Found in
-    /// `f32`: up to 0.03 % in 32 steps of a transformer; 0.6 to 7 % in 64 steps of a net with rectifiers, so those have fewer.
-    /// Leaving out one step of 32 is about 3 %.
+    /// How far a training may be from the reference. An output or a loss: as a share of the largest number of its tensor. A
+    /// gradient, or how a weight has changed in three steps: as a share of the length of the tensor. All weights after the steps
+    /// of an epoch: as a share of the way that they went.
+    ///
+    /// Found in `f32`, for eleven trainers on two processors: up to 1e-6 of a gradient, 5e-6 of a change beside what rounding
+    /// makes, and 1.4e-6 of the way in 64 steps of a smooth net (up to 3e-4 in 32 steps of a transformer). Where a net has
+    /// rectifiers, one of some hundred thousand turns on by rounding, which is half a percent of a gradient, and after 64 steps
+    /// 0.6 to 7 % of the way: such trainings are short. Leaving out one step of 32 is about 3 % of it.
     pub fn tolerance(self) -> [f64; 3] {
         match self {
-            Self::F32 => [1e-4, 1e-3, 2e-2],
+            Self::F32 => [1e-4, 1e-2, 2e-2],
             Self::Bf16 => [3e-2, 1e-1, 2e-1],
         }
     }

@@ -61,8 +61,7 @@ fn fault(examined: &Examined<'_>, one: &One<'_>) -> Option<String> {
     match examined.equivalence {
         Equivalence::Approx(tolerance) => moments(here, there, tolerance, &compared),
         Equivalence::Alike(tolerance) => {
-            let different = compared.distinct.min(compared.elements) as f64;
-            let first = unlike(here, there, tolerance, Some(different)).into_iter().next()?;
+            let first = unlike(here, there, tolerance, Some(compared.sample())).into_iter().next()?;
             Some(format!("in the batches that were looked at: {first}"))
         }
         _ => None,
@@ -81,7 +80,7 @@ fn repeated(one: &One<'_>, compared: &Compared) -> Option<String> {
 
 /// Moments of a sample of elements: as far off as the tolerance and their number allow.
 fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared) -> Option<String> {
-    let sample = compared.distinct.min(compared.elements).max(1) as f64;
+    let sample = compared.sample();
     there.moments.iter().find_map(|(name, reference)| {
         let found = here.moments.get(name)?;
         let scale = reference.min.abs().max(reference.max.abs());

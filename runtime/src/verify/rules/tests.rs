@@ -45,19 +45,19 @@ fn other_work_is_told_with_what_differs() {
 #[test]
 fn elements_of_measured_passes_are_the_references() {
     let compared = Compared { elements: 200, places: 200, distinct: 200, unique: 1.0, ..Compared::default() };
-    let with = |change: fn(&mut Compared)| {
+    let with = |change: &dyn Fn(&mut Compared)| {
         let mut compared = compared;
         change(&mut compared);
         Some(compared)
     };
-    let strangers = with(|compared| compared.strangers = 3);
+    let strangers = with(&|compared| compared.strangers = 3);
     fails(honest(), |case| case.evidence.compared = strangers, "spot-check", "3 of 200 elements");
     passes(honest(), |case| {
         case.evidence.compared = strangers;
         case.equivalence = Equivalence::Approx(0.01); // other elements are what is asked for
     });
     // The same batch again, whatever must agree.
-    let again = with(|compared| compared.distinct = 64);
+    let again = with(&|compared| compared.distinct = 64);
     for equivalence in [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape] {
         let change = |case: &mut super::fixture::Case| {
             case.evidence.compared = again;
@@ -70,10 +70,10 @@ fn elements_of_measured_passes_are_the_references() {
         case.equivalence = Equivalence::None;
     });
     // A data set in which one element in four is a different one.
-    let alike = with(|compared| (compared.distinct, compared.unique) = (60, 0.25));
+    let alike = with(&|compared| (compared.distinct, compared.unique) = (60, 0.25));
     passes(honest(), |case| case.evidence.compared = alike);
     // In any order chance finds some elements twice.
-    let lost = with(|compared| compared.distinct = 150);
+    let lost = with(&|compared| compared.distinct = 150);
     passes(honest(), |case| {
         case.evidence.compared = lost;
         case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
@@ -83,13 +83,24 @@ fn elements_of_measured_passes_are_the_references() {
     let zeros = |case: &mut super::fixture::Case| {
         case.equivalence = Equivalence::Approx(0.01);
         case.work = work(&[0.0; 400]);
-        case.evidence.compared = with(|compared| (compared.elements, compared.distinct) = (400, 400));
+        case.evidence.compared = with(&|compared| (compared.elements, compared.distinct) = (400, 400));
     };
     fails(honest(), zeros, "spot-check", "of `x` in the batches that were looked at: 0, the reference has 2");
     passes(honest(), |case| {
         case.equivalence = Equivalence::Approx(0.01);
         case.work = work(&[1.0, 3.0]); // two elements of three: their moments may be so far off
     });
+    // Batches whose elements are all alike, as the losses of a training are: four looks, however many elements.
+    let losses = |independent: f64| {
+        move |case: &mut super::fixture::Case| {
+            case.equivalence = Equivalence::Approx(0.01);
+            case.work = work(&[2.7; 400]);
+            case.evidence.compared =
+                with(&|compared| (compared.elements, compared.independent) = (400, independent));
+        }
+    };
+    passes(honest(), losses(4.0));
+    fails(honest(), losses(400.0), "spot-check", "of `x` in the batches that were looked at: 2.7");
     let half = |case: &mut super::fixture::Case| {
         case.equivalence = Equivalence::Shape;
         case.work.content.fields[0].shape = vec![2];

@@ -179,7 +179,7 @@ fn of_layer(placed: &Placed<'_>, is_head: bool, is_first: bool) -> Vec<(Componen
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::model::Dimensions;
+    use crate::workload::model::{Activation, Dimensions};
 
     fn flops(dimensions: &Dimensions) -> Flops {
         Flops::of(&dimensions.model().unwrap()).unwrap()
@@ -210,7 +210,12 @@ mod tests {
 
     #[test]
     fn the_input_of_a_model_has_no_gradient() {
-        let mlp = flops(&Dimensions::Mlp { inputs: 10, hidden: vec![20], classes: 5 });
+        let mlp = flops(&Dimensions::Mlp {
+            inputs: 10,
+            hidden: vec![20],
+            activation: Activation::Relu,
+            classes: 5,
+        });
         let (first, last) = (2 * 10 * 20, 2 * 20 * 5);
         assert_eq!((mlp.forward(), mlp.computed()), (first + last, 2 * first + 3 * last));
         let gpt = flops(&Dimensions::Gpt { length: 8, vocabulary: 11, width: 4, heads: 2, blocks: 1 });

@@ -18,7 +18,7 @@ pub use flops::{Component, Flops, Operations};
 pub use layer::{Layer, Shape};
 pub use mixer::Mixer;
 pub use parameter::{Parameter, Scheme, Start};
-pub use presets::Dimensions;
+pub use presets::{Activation, Dimensions};
 
 /// A model: what it takes, and its layers in order. What leaves the last one are the logits of a classification, of the sample or of
 /// each of its places.

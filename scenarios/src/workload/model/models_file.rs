@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Dimensions, Flops};
+use super::{Activation, Dimensions, Flops};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/tests/models.json");
 
@@ -16,7 +16,10 @@ fn models() -> Vec<(&'static str, Dimensions)> {
         ("resnet50_narrow", Dimensions::Resnet50 { image: 32, width: 4, classes: 10 }),
         ("gpt_small", Dimensions::Gpt { length: 128, vocabulary: 1_000, width: 192, heads: 6, blocks: 6 }),
         ("gpt_tiny", Dimensions::Gpt { length: 16, vocabulary: 50, width: 24, heads: 3, blocks: 2 }),
-        ("mlp", Dimensions::Mlp { inputs: 64, hidden: vec![128, 128], classes: 10 }),
+        (
+            "mlp",
+            Dimensions::Mlp { inputs: 64, hidden: vec![128, 128], activation: Activation::Relu, classes: 10 },
+        ),
     ]
 }
 

@@ -56,15 +56,36 @@ pub enum Dimensions {
         /// Blocks.
         blocks: usize,
     },
-    /// Linear maps with rectifiers between them.
+    /// Linear maps with a function of each number between them.
     Mlp {
         /// Numbers of a sample.
         inputs: usize,
         /// Numbers between the maps.
         hidden: Vec<usize>,
+        /// The function between the maps.
+        activation: Activation,
         /// Classes.
         classes: usize,
     },
+}
+
+/// A function of each number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// The greater of a number and 0. It has a kink: by rounding alone it turns on in one system and not in another.
+    Relu,
+    /// [`Layer::Gelu`], which is smooth.
+    Gelu,
+}
+
+impl Activation {
+    fn layer(self) -> Layer {
+        match self {
+            Self::Relu => Layer::Relu,
+            Self::Gelu => Layer::Gelu,
+        }
+    }
 }
 
 impl Dimensions {
@@ -107,8 +128,8 @@ impl Dimensions {
                 layers.extend([Layer::LayerNorm { epsilon: ROW }, Layer::Linear { to: vocabulary }]);
                 Model { input: Shape::Ids { length, below: vocabulary }, layers }
             }
-            Self::Mlp { inputs, ref hidden, classes } => {
-                let between = hidden.iter().flat_map(|&to| [Layer::Linear { to }, Layer::Relu]);
+            Self::Mlp { inputs, ref hidden, activation, classes } => {
+                let between = hidden.iter().flat_map(|&to| [Layer::Linear { to }, activation.layer()]);
                 let layers = between.chain([Layer::Linear { to: classes }]).collect();
                 Model { input: Shape::Vector { width: inputs }, layers }
             }
@@ -202,7 +223,7 @@ mod tests {
         assert!(refused(vit(32, 8, 16, 3)).contains("3 heads do not divide a width of 16"));
         assert!(refused(vit(32, 8, 16, 0)).contains("`heads` is 0"));
         assert!(refused(vit(0, 8, 16, 2)).contains("a grid of 0x0"));
-        let mlp = Dimensions::Mlp { inputs: 4, hidden: vec![8, 0], classes: 2 };
+        let mlp = Dimensions::Mlp { inputs: 4, hidden: vec![8, 0], activation: Activation::Gelu, classes: 2 };
         assert!(refused(mlp).contains("layer 2 (linear): `to` is 0"));
     }
 
