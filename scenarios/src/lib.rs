@@ -66,6 +66,8 @@ mod pages {
     struct Peers;
     #[doc = include_str!("../../docs/guide/sweeps.md")]
     struct Sweeps;
+    #[doc = include_str!("../../docs/training.md")]
+    struct Training;
     #[doc = include_str!("../../docs/record-format.md")]
     struct RecordFormat;
 }

@@ -8,6 +8,7 @@ use weighbridge::data::{
     History, Layout, Limits, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading,
     Repeat, Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
+use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use crate::place::Place;
 
@@ -108,6 +109,41 @@ fn repeat(number: u32) -> Repeat {
     let seen = Observation { samples, iterations_per_sample: 1, ..Observation::default() };
     let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
     Repeat { number, purpose, slot: 2_500_000, start: Some(900_000), tree: None, outcome }
+}
+
+/// A training in seven repeats, at its target after so many steps and seconds, or never.
+pub(crate) fn course(adapter: &str, seed: u64, rate: f64, target: Option<(f64, f64)>) -> CaseRecord {
+    let mut case = case("TRAIN-2", adapter, &around(1.0));
+    let axis = |axis: &str, text: &str| AxisValue {
+        axis: axis.into(),
+        text: text.into(),
+        labelled: true,
+        debug: None,
+    };
+    case.tier = Some(1);
+    case.id.point.0 = vec![axis("mode", "eager"), axis("seed", &seed.to_string())];
+    let metric = |name: &str, value: f64| MetricRecord {
+        name: name.into(),
+        unit: Unit::COUNT,
+        direction: Direction::Information,
+        values: vec![Reading::Value(value); 7],
+        estimate: Estimate::of(&[value; 7]),
+    };
+    case.metrics = vec![
+        metric("throughput", rate),
+        metric("wall_time", 32.0 / rate),
+        metric(BEST_ACCURACY, 0.91),
+        metric("loss at 8", 2.0),
+        metric("accuracy at 8", 0.3),
+        metric("time at 8", 0.1),
+        metric("loss at 64", 0.5),
+        metric("accuracy at 64", 0.91),
+        metric("time at 64", 0.8),
+    ];
+    if let Some((steps, time)) = target {
+        case.metrics.extend([metric(STEPS_TO_TARGET, steps), metric(TIME_TO_TARGET, time)]);
+    }
+    case
 }
 
 /// A complete run of `toy/suite` that started at this second, with these cases.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// The variable that names the file to the tests: see the package `tests/needs`, which writes it.
 pub(crate) const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 /// What a test may need.
-pub(crate) const NEEDS: [&str; 15] = [
+pub(crate) const NEEDS: [&str; 16] = [
     "python3",
     "nextest",
     "mount",
@@ -23,6 +23,7 @@ pub(crate) const NEEDS: [&str; 15] = [
     "pytest_benchmark",
     "cargo-bench-history",
     "calibrax",
+    "mlperf_logging",
     "otava",
     "junit-xsd",
 ];

@@ -8,7 +8,7 @@ import pytest
 from .conftest import HOME, Made
 from .harness import Worker
 
-BATCH, STEPS, RATE = 4, 6, 0.5
+BATCH, STEPS, RATE, HELD_OUT = 4, 6, 0.5, 20
 
 
 class Material:
@@ -18,10 +18,9 @@ class Material:
         random = np.random.default_rng(5)
         for folder in ("data", "weights"):
             (place / folder).mkdir()
-        inputs = random.normal(size=(BATCH * STEPS, 3)).astype(np.float32)
-        self.data = Made(
-            place / "data", {"input": inputs, "label": random.integers(0, 2, BATCH * STEPS, dtype=np.int32)}
-        )
+        count = BATCH * STEPS + HELD_OUT
+        inputs = random.normal(size=(count, 3)).astype(np.float32)
+        self.data = Made(place / "data", {"input": inputs, "label": random.integers(0, 2, count, dtype=np.int32)})
         start = {"0.weight": random.normal(size=(1, 3, 2)), "0.bias": random.normal(size=(1, 2))}
         self.weights = Made(place / "weights", {name: array.astype(np.float32) for name, array in start.items()})
         self.training = {
@@ -61,6 +60,13 @@ def asked(worker, what, **more):
     return {field: array[0] for field, array in worker.read(said).items()}
 
 
+def after(worker, steps):
+    """What so many steps leave, from the beginning."""
+    losses = asked(worker, "train", anew=True, steps=steps)["loss"]
+    assert len(losses) == steps
+    return asked(worker, "left")
+
+
 def test_steps_are_a_stream_and_what_they_left_is_handed_over_without_computing(worker, material, tmp_path):
     name, said = opened(worker, material, tmp_path)
     assert name == "opened" and said["settings"]["optimiser.rate"] == "0.5", said
@@ -68,18 +74,18 @@ def test_steps_are_a_stream_and_what_they_left_is_handed_over_without_computing(
     assert losses.shape == (BATCH * STEPS,) and len(np.unique(losses)) == STEPS
     left, again = asked(worker, "left"), asked(worker, "left")
     assert left["steps"] == STEPS and all(np.array_equal(left[name], again[name]) for name in left)
-    after = asked(worker, "after", steps=STEPS)
-    assert all(np.array_equal(left[name], after[name]) for name in after)
+    again = after(worker, STEPS)
+    assert all(np.array_equal(left[name], again[name]) for name in left)
     assert worker.ask("close")[0] == "closed"
 
 
 def test_the_first_step_is_computed_from_the_weights_of_the_beginning_and_changes_none(worker, material, tmp_path):
     opened(worker, material, tmp_path)
     first = asked(worker, "first")
-    start = asked(worker, "after", steps=0)
+    start = after(worker, 0)
     for name, array in material.weights.fields.items():
         assert np.array_equal(start[name], array[0])
-        one = asked(worker, "after", steps=1)[name]
+        one = after(worker, 1)[name]
         assert np.allclose(one, array[0] - RATE * first[f"gradient of {name}"], atol=1e-6)
     expected = material.data.fields["input"][:BATCH] @ start["0.weight"] + start["0.bias"]
     assert np.allclose(first["logits"], expected, atol=1e-6)
@@ -91,6 +97,27 @@ def test_phases_are_told_for_the_steps_that_are_asked_for(worker, material, tmp_
     assert name == "answer", said
     assert {key: len(times) for key, times in said["times"].items()} == {"step": 3, "whole step": 3}
     assert all(whole <= step for whole, step in zip(said["times"]["whole step"], said["times"]["step"], strict=True))
+
+
+def test_training_goes_on_from_where_it_is_until_the_data_end(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    whole = after(worker, 4)
+    after(worker, 1)
+    assert len(asked(worker, "train", anew=False, steps=3)["loss"]) == 3
+    left = asked(worker, "left")
+    assert all(np.array_equal(left[name], whole[name]) for name in whole)
+    name, said = worker.ask("call", name="train", anew=False, steps=3)
+    assert name == "failed" and "EndOfData: the data end after 6 steps" in said["detail"], said
+
+
+def test_labels_that_are_right_are_counted_on_what_was_held_out(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    left = after(worker, 2)
+    fields = material.data.fields
+    logits = fields["input"][BATCH * STEPS :] @ left["0.weight"] + left["0.bias"]
+    due = np.count_nonzero(logits.argmax(1) == fields["label"][BATCH * STEPS :])
+    assert asked(worker, "right")["right"] == due and 0 < due < HELD_OUT
+    assert asked(worker, "left")["steps"] == 2, "looking changes nothing"
 
 
 def test_a_loss_that_is_no_number_ends_the_training_with_its_step(worker, material, tmp_path):

@@ -40,6 +40,10 @@ class NotFinite(Exception):
     """A loss that is no number."""
 
 
+class EndOfData(Exception):
+    """More steps than there are samples for."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What is trained, and how."""
@@ -73,6 +77,11 @@ class Task:
         at = slice(index * self.batch, (index + 1) * self.batch)
         return self.samples["input"][at], self.samples["label"][at]
 
+    def held_out(self) -> tuple[Array, Array]:
+        """The samples that nothing is learned from."""
+        at = slice(self.steps * self.batch, None)
+        return self.samples["input"][at], self.samples["label"][at]
+
 
 class Phases:
     """The clock of one step: when each of its phases has ended."""
@@ -92,6 +101,8 @@ class Training(Loader):
     """An open training. Its file says in which phases a step of its mode can be told apart."""
 
     synchronised = "returns when ready"
+    library: str | None = None
+    """What computes below the framework, with its version, where that is another package."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -122,21 +133,34 @@ class Training(Loader):
     def settings(self) -> dict[str, str]:
         """What is really set, read from the framework's own objects."""
 
-    def begin(self, epoch: int) -> Iterator[Batch]:
+    @abstractmethod
+    def predict(self, inputs: Array) -> Array:
+        """The logits of samples with the weights as they are, which it does not change."""
+
+    def restart(self) -> None:
         self.reset()
         self.done = 0
+
+    def advance(self) -> float:
+        """The next step of the epoch."""
+        if self.done == self.task.steps:
+            raise EndOfData(f"the data end after {self.done} steps")
+        loss = self.step(self.done)
+        if not math.isfinite(loss):
+            raise NotFinite(f"the loss of step {self.done} is {loss}")
+        self.done += 1
+        return loss
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.restart()
         return self._steps()
 
     def _steps(self) -> Iterator[Batch]:
-        for index in range(self.task.steps):
-            loss = self.step(index)
-            self.done = index + 1
-            if not math.isfinite(loss):
-                raise NotFinite(f"the loss of step {index} is {loss}")
-            yield {"loss": np.full(self.task.batch, loss, np.float32)}
+        while self.done < self.task.steps:
+            yield {"loss": np.full(self.task.batch, self.advance(), np.float32)}
 
     def executed(self) -> Executed:
-        return Executed(self.task.work, operators="native", synchronised=self.synchronised)
+        return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
 
 
 @dataclass(frozen=True)
@@ -173,11 +197,15 @@ class Case(Streaming):
         match name:
             case "step_phases":
                 return "answer", {"times": self.phases(message["skip"], message["steps"])}
-            case "after":
-                training.reset()
-                for index in range(message["steps"]):
-                    training.step(index)
-                return "batch", self.tensors(training.weights())
+            case "train":
+                if message["anew"]:
+                    training.restart()
+                losses = [training.advance() for _ in range(message["steps"])]
+                return "batch", self.tensors({"loss": np.array(losses, np.float32)})
+            case "right":
+                inputs, labels = training.task.held_out()
+                right = np.count_nonzero(training.predict(inputs).argmax(-1) == labels)
+                return "batch", self.tensors({"right": np.float32(right)})
             case "first":
                 training.reset()
                 loss, logits, gradients = training.compute(0)

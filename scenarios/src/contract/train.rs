@@ -8,7 +8,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use super::load::stream_epochs;
 use super::{Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
-use crate::workload::{Compilation, TrainingSpec, cut};
+use crate::workload::{Compilation, Target, TrainingSpec, cut};
 
 /// Steps that a smoke run has.
 const SMOKE_STEPS: usize = 4;
@@ -29,7 +29,9 @@ pub struct Material {
 pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(TrainingSpec, Material)> {
     spec.check()?;
     let steps = if bencher.is_smoke() { Some(SMOKE_STEPS) } else { cut()? };
-    let spec = TrainingSpec { steps: steps.unwrap_or(spec.steps).min(spec.steps), ..spec.clone() };
+    let steps = steps.unwrap_or(spec.steps).min(spec.steps);
+    let target = spec.target.map(|target| Target { every: target.every.min(steps), ..target });
+    let spec = TrainingSpec { steps, target, ..spec.clone() };
     let cache = Cache::from_env();
     let open = |spec| Ok::<_, Error>(Arc::new(cache.open(&spec)?));
     let material = Material { data: open(spec.data()?)?, weights: open(spec.weights()?)? };

@@ -52,11 +52,17 @@ pub trait TrainingLoop: Epochs {
     /// As [`Epochs::begin`].
     fn first(&mut self) -> Result<First>;
 
-    /// Begins anew, and does so many of the very steps that are timed. Gives the weights after them.
+    /// Does so many of the very steps that are timed, from the beginning (`anew`) or from where it is. Gives the mean loss of each.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`]; a loss that is no number, with its step; steps beyond the data.
+    fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>>;
+
+    /// How many labels of the samples that are held out have the greatest logit, with the weights as they are.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
-    fn after(&mut self, steps: usize) -> Result<Tensors>;
+    fn right(&mut self) -> Result<usize>;
 }
 
 /// How long steps took, phase by phase.

@@ -9,6 +9,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
+use super::clusters::Clusters;
 use super::normal_stream::NormalStream;
 use super::photograph::{Photographs, ROOM};
 use super::scene::{CHANNELS, Scene};
@@ -25,6 +26,7 @@ pub(super) struct Generator {
     /// What draws pictures, where that is asked for.
     scene: Option<Scene>,
     photographs: Option<Photographs>,
+    clusters: Option<Clusters>,
     /// The stream that goes on from field to field, and what its numbers are multiplied with.
     scaled: Option<(NormalStream, f64)>,
 }
@@ -43,7 +45,14 @@ impl Generator {
             (dtype, values),
             (Dtype::U8, Values::Below(1..=256))
                 | (Dtype::I32 | Dtype::I64, Values::Below(1..))
-                | (Dtype::F32, Values::Normal | Values::Scaled | Values::Spread(_) | Values::Same(_))
+                | (
+                    Dtype::F32,
+                    Values::Normal
+                        | Values::Scaled
+                        | Values::Spread(_)
+                        | Values::Same(_)
+                        | Values::Around { classes: 1.., .. }
+                )
         ) || (dtype, values) == (Dtype::U8, Values::Scene)
             || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
@@ -73,6 +82,12 @@ impl Generator {
             dtype,
             values,
             scene,
+            clusters: match values {
+                Values::Around { classes, apart } => {
+                    Some(Clusters::new(field.kind.shape.iter().product(), classes, apart, position, seed))
+                }
+                _ => None,
+            },
             photographs: (values == Values::Photograph).then(|| Photographs::new(seed)),
             scaled,
         })
@@ -85,6 +100,9 @@ impl Generator {
         }
         if let Some(photographs) = &mut self.photographs {
             return photographs.fill(bytes);
+        }
+        if let Some(clusters) = &mut self.clusters {
+            return clusters.fill(bytes);
         }
         if let Some((stream, scale)) = &mut self.scaled {
             for number in bytes.as_chunks_mut().0 {
@@ -162,10 +180,14 @@ impl Generator {
         byte
     }
 
-    /// The upper bits of `bits * bound`: one draw a number, with a bias below `bound / 2^64`.
     fn below(&mut self, bound: u32) -> u32 {
-        ((u128::from(self.random.next_u64()) * u128::from(bound)) >> 64) as u32
+        below(&mut self.random, bound)
     }
+}
+
+/// The upper bits of `bits * bound`: one draw a number, with a bias below `bound / 2^64`.
+pub(super) fn below(random: &mut Pcg64, bound: u32) -> u32 {
+    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u32
 }
 
 #[cfg(test)]
@@ -215,6 +237,39 @@ mod tests {
         let tokens: Vec<i32> = tokens.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect();
         assert!(tokens.iter().all(|id| (0..32_000).contains(id)));
         assert!(tokens.iter().any(|&id| id > 31_900) && tokens.iter().any(|&id| id < 100));
+    }
+
+    #[test]
+    fn elements_lie_around_the_centre_of_the_class_that_the_next_field_has() {
+        let spec = DataSpec::normal("x", 1_000, vec![50]).with("y", Dtype::I32, &[], Values::Below(3));
+        let field =
+            FieldSpec { values: Values::Around { classes: 3, apart: 1_000_000 }, ..spec.fields[0].clone() };
+        let drawn = bytes(&field, 42, 4 * 50_000);
+        let numbers: Vec<f32> = drawn.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect();
+        let mut labels = vec![0; 4_000];
+        Generator::new(&spec.fields[1], 1, 42, None).unwrap().fill(&mut labels);
+        let labels: Vec<i32> = labels.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect();
+        let mean = |class: i32| {
+            let of: Vec<&[f32]> = numbers
+                .chunks(50)
+                .zip(&labels)
+                .filter(|(_, label)| **label == class)
+                .map(|(x, _)| x)
+                .collect();
+            (0..50).map(|at| of.iter().map(|x| x[at]).sum::<f32>() / of.len() as f32).collect::<Vec<_>>()
+        };
+        let (first, second) = (mean(0), mean(1));
+        let apart = first.iter().zip(&second).map(|(a, b)| (a - b).powi(2)).sum::<f32>() / 50.0;
+        assert!((1.0..3.5).contains(&apart), "two deviations of 1 lie 2 apart in the square: {apart}");
+        // Around its own centre an element is as standard normal numbers are.
+        let own = |(x, label): (&[f32], &i32)| {
+            let centre = [&first, &second][*label as usize];
+            x.iter().zip(centre).map(|(x, c)| (x - c).powi(2)).sum::<f32>() / 50.0
+        };
+        let spread: Vec<f32> =
+            numbers.chunks(50).zip(&labels).filter(|(_, label)| **label < 2).map(own).collect();
+        let spread = spread.iter().sum::<f32>() / spread.len() as f32;
+        assert!((0.95..1.05).contains(&spread), "{spread}");
     }
 
     #[test]

@@ -10,8 +10,10 @@ compile_error!(
 
 mod cache;
 mod cifar10;
+mod clusters;
 mod coco;
 mod criteo;
+mod digits;
 mod generate;
 mod layout;
 mod manifest;
@@ -30,6 +32,7 @@ mod text;
 mod wikitext;
 
 pub use cache::Cache;
+pub use digits::DIGITS;
 pub use manifest::Normalisation;
 pub use real_sets::{REAL_SETS, RealSet, Seen};
 pub use set::DataSet;

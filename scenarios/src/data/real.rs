@@ -8,7 +8,7 @@ use weighbridge::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::root::unreadable;
-use super::{DataSpec, Origin, cifar10, coco, criteo, text, wikitext};
+use super::{DataSpec, Origin, cifar10, coco, criteo, digits, text, wikitext};
 
 /// The files of a real data set, in the order in which they are read.
 pub(super) struct Files {
@@ -24,6 +24,7 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
         Origin::Criteo => criteo::find(data_root)?,
         Origin::WikiText => wikitext::find(data_root)?,
         Origin::CocoCaptions { .. } => coco::find(data_root)?,
+        Origin::Digits { .. } => Vec::new(), // they come with a crate
         Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
     };
     Ok(Files { origin, paths })
@@ -44,6 +45,7 @@ impl Files {
             Origin::Criteo => "criteo".to_owned(),
             Origin::WikiText => "wikitext".to_owned(),
             Origin::CocoCaptions { vocabulary } => format!("coco{vocabulary}"),
+            Origin::Digits { seed, held_out } => format!("digits{seed}less{held_out}"),
             Origin::Synthetic { .. } => "synthetic".to_owned(),
         };
         Ok(format!("{name}-{:016x}", xxh3_64(seen.as_bytes())))
@@ -58,6 +60,7 @@ impl Files {
             Origin::Criteo => return criteo::read(&self.paths[0], spec),
             Origin::WikiText => wikitext::read(&self.paths[0], spec.elements, shape[0]),
             Origin::CocoCaptions { vocabulary } => return coco::read(&self.paths, spec, vocabulary),
+            Origin::Digits { seed, held_out } => return digits::read(spec, seed, held_out),
             Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
         }?;
         Ok(vec![field])

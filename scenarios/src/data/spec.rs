@@ -50,6 +50,13 @@ pub enum Values {
     Scaled,
     /// Normal around zero, with so many millionths as standard deviation, drawn in `f64` and rounded to `f32`.
     Spread(u32),
+    /// Standard normal around a centre, as `f32`: that of the class which the next field draws by [`Values::Below`].
+    Around {
+        /// As many centres.
+        classes: u32,
+        /// Their numbers are normal with so many millionths as standard deviation.
+        apart: u32,
+    },
     /// This number throughout, as `f32`.
     Same(u8),
     /// Read from files.
@@ -72,6 +79,13 @@ pub enum Origin {
     Criteo,
     /// The raw training text of `WikiText-103`, hashed to token ids.
     WikiText,
+    /// Handwritten digits, dealt out for a training: the last `held_out` elements are none that stand before them.
+    Digits {
+        /// The seed of the order.
+        seed: u64,
+        /// Elements that nothing is learned from.
+        held_out: usize,
+    },
     /// COCO's validation images of 2017 with their captions.
     CocoCaptions {
         /// Token ids of captions are below this.
@@ -190,6 +204,7 @@ impl DataSpec {
                 Values::Normal => "normal".into(),
                 Values::Scaled => "scaled".into(),
                 Values::Spread(millionths) => format!("spread{millionths}"),
+                Values::Around { classes, apart } => format!("around{classes}by{apart}"),
                 Values::Same(number) => format!("same{number}"),
                 Values::Read => "read".into(),
             };

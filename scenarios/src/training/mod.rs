@@ -1,15 +1,23 @@
 //! Training steps: how long they take, phase by phase, and whether each system takes the same ones.
 //!
+//! Losses have a trend over an epoch, so that no sample of them can be held against all: `equivalence` is `shape`, and the proof is
+//! the scenario's own.
+//!
 //! A scenario here opens a training, times its steps as a stream, and then holds it against the reference (`proof`): the settings
 //! that it has really set (`settings`), the weights that the timed steps have left, its weights at the start, what its first step
-//! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`).
+//! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`), or how the
+//! training comes to a target (`course`).
 
+mod course;
 mod peak;
 mod proof;
 mod settings;
 pub mod train1_steps;
+pub mod train2_target;
 
+pub use course::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
 pub use train1_steps::train;
+pub use train2_target::train_to_target;
 
 pub use crate::contract::{PHASE, WHOLE_STEP};

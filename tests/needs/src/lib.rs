@@ -42,6 +42,8 @@ pub enum Need {
     CargoBenchHistory,
     /// A Python that has `calibrax`, likewise.
     Calibrax,
+    /// A Python that has `mlperf_logging`, likewise.
+    MlperfLogging,
     /// A Python that has `otava`: our change points are held against its.
     Otava,
     /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
@@ -50,7 +52,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -64,6 +66,7 @@ impl Need {
         Self::PytestBenchmark,
         Self::CargoBenchHistory,
         Self::Calibrax,
+        Self::MlperfLogging,
         Self::Otava,
         Self::JunitXsd,
     ];
@@ -84,6 +87,7 @@ impl Need {
             Self::PytestBenchmark => "pytest_benchmark",
             Self::CargoBenchHistory => "cargo-bench-history",
             Self::Calibrax => "calibrax",
+            Self::MlperfLogging => "mlperf_logging",
             Self::Otava => "otava",
             Self::JunitXsd => "junit-xsd",
         }
@@ -104,6 +108,7 @@ impl Need {
             Self::PytestBenchmark => "no Python here has `pytest_benchmark`",
             Self::CargoBenchHistory => "there is no `cargo-bench-history`",
             Self::Calibrax => "no Python here has `calibrax`",
+            Self::MlperfLogging => "no Python here has `mlperf_logging`",
             Self::Otava => "no Python here has `otava`",
             Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
         }

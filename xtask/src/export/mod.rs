@@ -10,6 +10,7 @@ mod csv;
 mod custom;
 mod jsonl;
 mod junit;
+mod mlperf;
 mod openmetrics;
 mod tensorboard;
 mod time;
@@ -72,7 +73,7 @@ pub(crate) struct Format {
 }
 
 /// Every format, in the order in which help has them.
-pub(crate) const FORMATS: [Format; 15] = [
+pub(crate) const FORMATS: [Format; 16] = [
     Format {
         name: "jsonl",
         about: "JSON Lines: a line for each metric of each case",
@@ -126,6 +127,11 @@ pub(crate) const FORMATS: [Format; 15] = [
         name: "mlflow",
         about: "MLflow through its SDK, a store of files: --out DIR",
         write: tracker::mlflow,
+    },
+    Format {
+        name: "mlperf",
+        about: "the log of each training to a target in MLPerf's form: --out DIR; no compliance is claimed",
+        write: mlperf::write,
     },
     Format {
         name: "calibrax",

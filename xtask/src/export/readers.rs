@@ -105,6 +105,28 @@ fn calibrax_opens_the_store_and_follows_a_case_over_two_runs() {
     assert_eq!(told["year"], 1970);
 }
 
+/// Parses logs as the checker of `MLPerf` does, and says what it could not.
+const MLPERF: &str = r#"
+import sys
+from mlperf_logging.compliance_checker.mlp_parser import parse_file
+for name in sys.argv[1:]:
+    lines, failed = parse_file(name, '6.0.0')
+    print(len(lines), len(failed), lines[-1].key, lines[-1].value["metadata"]["status"])
+"#;
+
+#[test]
+fn the_parser_of_mlperf_takes_every_line_of_a_log() {
+    let Some(python) = needs::python_with(Need::MlperfLogging) else { return };
+    let home = home();
+    let cases = vec![crate::fixtures::course("Swift", 1, 5_000.0, Some((64.0, 0.8)))];
+    home.store(&crate::fixtures::run(1_000, cases));
+    let out = home.directory.path().join("logs");
+    run(&args("mlperf", Some(&out)), &home.place).expect("exported");
+    let logs = super::tests::files(&out);
+    let text = answer(Command::new(python).args(["-c", MLPERF]).args(&logs));
+    assert_eq!(text.lines().collect::<Vec<_>>(), vec!["12 0 run_stop success"; logs.len()], "{text}");
+}
+
 /// A bench target that hands in what we have exported, as if it had been measured by criterion just now.
 const HANDS_IN: &str = r#"
 fn main() {

@@ -4,6 +4,7 @@ mod advice;
 pub(crate) mod charts;
 pub(crate) mod comment;
 mod comparison;
+pub(crate) mod course;
 mod curves;
 mod field;
 pub(crate) mod html;
@@ -12,6 +13,7 @@ mod ledger;
 mod operators;
 mod sections;
 mod spent;
+mod target;
 mod training;
 pub(crate) mod view;
 

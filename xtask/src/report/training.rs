@@ -9,6 +9,7 @@ use weighbridge_scenarios::training::{MEASURED_PEAK, PAPER_PEAKS, PEAK, PHASE, W
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
 use super::field::name;
+use super::target;
 use crate::show::trouble;
 use crate::table::Table;
 
@@ -27,9 +28,11 @@ const MODES: [&str; 3] = ["eager", "compiled", "autotuned"];
 pub(super) fn page(run: &RunRecord) -> Result<String> {
     // The reference has one way to compute, whatever mode others are held against it in.
     let again = |case: &&CaseRecord| case.tier == Some(0) && axis(case, "mode") != Some(MODES[0]);
-    let cases = run.cases.iter().filter(|case| case.id.scenario == SCENARIO);
-    let cases: Vec<&CaseRecord> = cases.filter(|case| !again(case)).collect();
-    if cases.is_empty() {
+    let of_scenario = |scenario: &str| -> Vec<&CaseRecord> {
+        run.cases.iter().filter(|case| case.id.scenario == scenario && !again(case)).collect()
+    };
+    let (cases, targets) = (of_scenario(SCENARIO), of_scenario(target::SCENARIO));
+    if cases.is_empty() && targets.is_empty() {
         return Ok(String::new());
     }
     let mut page = format!(
@@ -43,24 +46,35 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         run.manifest.active_backend,
         run.manifest.planned.repeats,
     );
-    let variants: BTreeSet<&str> = cases.iter().filter_map(|case| axis(case, "variant")).collect();
-    for variant in variants {
-        let of: Vec<&CaseRecord> =
-            cases.iter().copied().filter(|case| axis(case, "variant") == Some(variant)).collect();
+    for (variant, of) in by_variant(&cases) {
         page.push_str(&throughput(variant, &of));
         page.push_str(&phases(variant, &of));
         page.push_str(&crashes(&of));
     }
+    page.push_str(&precisions(&cases));
+    for (variant, of) in by_variant(&targets) {
+        page.push_str(&target::section(variant, &of));
+        page.push_str(&crashes(&of));
+    }
+    page.push_str(&versions(run));
     page.push_str(&operations(measured_peak(&cases))?);
     page.push_str(&not_measured(&cases));
     Ok(page)
 }
 
-fn axis<'a>(case: &'a CaseRecord, name: &str) -> Option<&'a str> {
+fn by_variant<'a>(cases: &[&'a CaseRecord]) -> BTreeMap<&'a str, Vec<&'a CaseRecord>> {
+    let mut of: BTreeMap<&str, Vec<&CaseRecord>> = BTreeMap::new();
+    for case in cases {
+        of.entry(axis(case, "variant").unwrap_or_default()).or_default().push(case);
+    }
+    of
+}
+
+pub(super) fn axis<'a>(case: &'a CaseRecord, name: &str) -> Option<&'a str> {
     case.id.point.get(name).map(|value| value.text.as_str())
 }
 
-fn value(case: &CaseRecord, metric: &str) -> Option<f64> {
+pub(super) fn value(case: &CaseRecord, metric: &str) -> Option<f64> {
     Some(case.metric(metric)?.estimate.as_ref()?.median)
 }
 
@@ -68,7 +82,7 @@ fn shown(value: Option<f64>, unit: &Unit) -> String {
     value.map_or_else(String::new, |value| quantity::show(value, unit))
 }
 
-fn row_name(case: &CaseRecord) -> String {
+pub(super) fn row_name(case: &CaseRecord) -> String {
     format!("{}, {}", name(case), axis(case, "mode").unwrap_or("one mode"))
 }
 
@@ -178,8 +192,11 @@ fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
 
 fn crashes(cases: &[&CaseRecord]) -> String {
     let mut text = String::new();
+    let mut said = BTreeSet::new(); // of several seeds the same once
     for case in cases {
-        let Some(what) = trouble(case) else { continue };
+        let Some(what) = trouble(case).filter(|what| said.insert((row_name(case), what.clone()))) else {
+            continue;
+        };
         // Of a traceback the last line is the cause.
         let what = match what.lines().collect::<Vec<_>>()[..] {
             [first, .., last] => format!("{first} ... {last}"),
@@ -193,6 +210,61 @@ fn crashes(cases: &[&CaseRecord]) -> String {
 fn measured_peak(cases: &[&CaseRecord]) -> Option<f64> {
     // Of the same machine: the best that any case has seen of it.
     cases.iter().filter_map(|case| value(case, PEAK)).max_by(f64::total_cmp)
+}
+
+/// The same training with products in `bf16`, beside the one in `f32`; nothing where a run has not both.
+fn precisions(cases: &[&CaseRecord]) -> String {
+    let mut table = Table::new(["configuration", "training", "f32>", "bf16>", "speed>", "peak memory>"]);
+    for half in cases.iter().filter(|case| case.ranked() && case.tier != Some(0)) {
+        let Some(variant) = axis(half, "variant").and_then(|variant| variant.strip_suffix("_bf16")) else {
+            continue;
+        };
+        let whole = cases.iter().find(|case| {
+            case.ranked()
+                && case.id.adapter == half.id.adapter
+                && axis(case, "mode") == axis(half, "mode")
+                && axis(case, "variant") == Some(variant)
+        });
+        let Some(whole) = whole else { continue };
+        let ratio = |metric: &str| Some(value(half, metric)? / value(whole, metric)?);
+        let rate = Unit::other("samples/s");
+        table.row([
+            row_name(half),
+            variant.to_owned(),
+            shown(value(whole, "throughput"), &rate),
+            shown(value(half, "throughput"), &rate),
+            shown(ratio("throughput"), &Unit::RATIO),
+            shown(ratio("peak_memory"), &Unit::RATIO),
+        ]);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n## Precisions\n\nThe same training with products in `bf16`, weights and their changes in `f32`, beside `f32` all along: above \
+         1x is faster, and more memory.\n\n{}",
+        table.markdown()
+    )
+}
+
+/// What else decides such figures: the versions of what computes, and of what it runs on.
+fn versions(run: &RunRecord) -> String {
+    let mut systems: BTreeSet<String> = BTreeSet::new();
+    let trained =
+        run.cases.iter().filter(|case| [SCENARIO, target::SCENARIO].contains(&case.id.scenario.as_str()));
+    for case in trained {
+        let (Some(version), Some(work)) = (case.version.as_deref(), &case.work) else { continue };
+        let below =
+            work.ticket.library.as_deref().map_or_else(String::new, |library| format!(" on {library}"));
+        systems.insert(format!("- {} {version}{below}\n", name(case)));
+    }
+    let environment = &run.manifest.environment;
+    let about = ["gpu driver", "os", "kernel", "libc", "rustc"].iter().filter_map(|key| {
+        let said =
+            [&environment.software, &environment.machine].into_iter().find_map(|facts| facts.get(*key))?;
+        Some(format!("- {key}: {said}\n"))
+    });
+    format!("\n## Versions\n\n{}{}", systems.into_iter().collect::<String>(), about.collect::<String>())
 }
 
 /// Operations of each size, and what they allow at best.
@@ -252,6 +324,9 @@ fn not_measured(cases: &[&CaseRecord]) -> String {
         "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; nothing of their speed does.\n\
          - Several devices, and with them communication and the efficiency of scaling.\n",
     );
+    if cases.is_empty() {
+        return text;
+    }
     let ran = |mode| cases.iter().any(|case| axis(case, "mode") == Some(mode) && case.ranked());
     for mode in MODES.into_iter().filter(|mode| !ran(mode)) {
         writeln!(text, "- The mode `{mode}`: no case of it is ranked.").expect(FITS);
@@ -294,6 +369,21 @@ mod tests {
             metric("peak", Unit::FLOPS, 2e11),
         ];
         case
+    }
+
+    #[test]
+    fn a_precision_stands_beside_the_other_with_what_it_brings_and_versions_are_told() {
+        let mut half = case("PyTorch", "eager", 1_500.0);
+        half.id.point.0[0].text = "vit5_tiny_bf16".into();
+        let mut alone = half.clone();
+        alone.id.adapter = Some("Half alone".into());
+        let cases = vec![case("PyTorch", "eager", 1_000.0), half, alone];
+        let page = page(&fixtures::run(1, cases)).unwrap();
+        let row = "| PyTorch, eager | vit5_tiny | 1.00 k samples/s | 1.50 k samples/s | 1.50x |";
+        assert!(page.contains(row), "{page}");
+        assert!(!page.contains("| Half alone, eager | vit5_tiny |"), "{page}");
+        let alone = self::page(&fixtures::run(1, vec![case("PyTorch", "eager", 1_000.0)])).unwrap();
+        assert!(!alone.contains("## Precisions") && alone.contains("## Versions"), "{alone}");
     }
 
     #[test]

@@ -163,6 +163,7 @@ class Flax(Training):
     """A state of arrays, and functions of it."""
 
     synchronised = "jax.block_until_ready"
+    library = f"JAX {jax.__version__}, Optax {optax.__version__}"
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -185,8 +186,11 @@ class Flax(Training):
         optimiser = make(**numbers)
         self.first_state = optimiser.init(self.start)
 
+        def logits_of(parameters: Any, x: Array) -> Array:
+            return nnx.merge(graph, parameters, rest, copy=True)(x)
+
         def loss_of(parameters: Any, x: Array, y: Array) -> tuple[Array, Array]:
-            logits = nnx.merge(graph, parameters, rest, copy=True)(x)
+            logits = logits_of(parameters, x)
             return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean(), logits
 
         def gradients_of(parameters: Any, x: Array, y: Array) -> tuple[tuple[Array, Array], Any]:
@@ -200,6 +204,7 @@ class Flax(Training):
             (loss, _), gradients = gradients_of(parameters, x, y)
             return *update(parameters, state, gradients), loss
 
+        self.logits_of = jax.jit(logits_of)
         self.loss_of, self.gradients_of, self.update, self.whole_step = loss_of, gradients_of, update, whole_step
         if task.mode == "compiled":
             self.gradients_of, self.whole_step = jax.jit(gradients_of), jax.jit(whole_step, donate_argnums=(0, 1))
@@ -242,6 +247,9 @@ class Flax(Training):
     def compute(self, index: int) -> tuple[float, Numbers, Tensors]:
         (loss, logits), gradients = self.gradients_of(self.parameters, *self.samples(index))
         return float(loss), np.asarray(logits), self.tensors(gradients)
+
+    def predict(self, inputs: Numbers) -> Numbers:
+        return np.asarray(self.logits_of(self.parameters, jax.device_put(inputs)))
 
     def weights(self) -> Tensors:
         return self.tensors(self.parameters)

@@ -21,6 +21,7 @@ from .keras_model import Keras, trainer
 
 class KerasTensorFlow(Keras):
     modes = ("eager", "compiled")
+    library = f"TensorFlow {tf.__version__}"
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)

@@ -22,6 +22,7 @@ from .keras_model import Keras, trainer
 
 class KerasJax(Keras):
     synchronised = "jax.block_until_ready"
+    library = f"JAX {jax.__version__}"
     modes = ("eager", "compiled")
 
     def __init__(self, task: Task) -> None:
@@ -89,10 +90,18 @@ class KerasJax(Keras):
         (loss, (logits, _)), gradients = self.gradients_of(trainable, other, *self.samples(index))
         return float(loss), np.asarray(logits), [np.asarray(one) for one in gradients]
 
+    def predict(self, inputs: Array) -> Array:
+        self.hand_back()
+        return super().predict(inputs)
+
     def weights(self) -> dict[str, Array]:
+        self.hand_back()
+        return super().weights()
+
+    def hand_back(self) -> None:
+        """Gives the model the weights that the steps have left."""
         for variable, number in zip(self.model.trainable_variables, self.state[0], strict=True):
             variable.assign(number)
-        return super().weights()
 
 
 ADAPTER = trainer("Keras (JAX)", KerasJax)

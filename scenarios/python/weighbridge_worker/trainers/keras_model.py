@@ -198,6 +198,10 @@ class Keras(Training):
         named = {name: by_variable[id(variable)] for name, variable in self.named.items()}
         return loss, logits, self.shaped(named)
 
+    def predict(self, inputs: Array) -> Array:
+        # In training: statistics of a batch are then its own, as the model is defined.
+        return ops.convert_to_numpy(ops.stop_gradient(self.model(ops.convert_to_tensor(inputs), training=True)))
+
     def weights(self) -> Tensors:
         return self.shaped({name: ops.convert_to_numpy(variable) for name, variable in self.named.items()})
 

@@ -17,6 +17,7 @@ from .keras_model import Keras, trainer
 
 class KerasTorch(Keras):
     modes = ("eager",)
+    library = f"PyTorch {torch.__version__}"
 
     def samples(self, index: int) -> tuple[Any, Any]:
         inputs, labels = self.task.of_step(index)

@@ -227,8 +227,12 @@ class PyTorch(Training):
         return torch.autocast("cpu", torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
 
     def samples(self, index: int) -> tuple[Tensor, Tensor]:
-        inputs, labels = map(torch.from_numpy, self.task.of_step(index))
-        return inputs.permute(0, 3, 1, 2) if self.images else inputs, labels.long()
+        inputs, labels = self.task.of_step(index)
+        return self.entering(inputs), torch.from_numpy(labels).long()
+
+    def entering(self, inputs: Array) -> Tensor:
+        inputs = torch.from_numpy(inputs)
+        return inputs.permute(0, 3, 1, 2) if self.images else inputs
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         with self.precision():
@@ -261,6 +265,10 @@ class PyTorch(Training):
         loss.backward()
         gradients = {one.name: one.ours(one.parameter.grad).numpy() for one in self.named}
         return loss.item(), logits.detach().float().numpy(), gradients
+
+    def predict(self, inputs: Array) -> Array:
+        with torch.no_grad(), self.precision():
+            return self.module(self.entering(inputs)).float().numpy()
 
     def weights(self) -> Tensors:
         return {one.name: one.ours(one.parameter.detach()).numpy() for one in self.named}

@@ -99,8 +99,30 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
         Ok(First { loss, logits, gradients: fields.map(gradient).collect::<Result<_>>()? })
     }
 
-    fn after(&mut self, steps: usize) -> Result<Tensors> {
-        tensors(self.worker.call_for_batch("after", &json!({ "steps": steps }))?)
+    fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
+        let losses = self.single("train", "loss", &json!({ "anew": anew, "steps": steps }))?;
+        if losses.len() != steps {
+            let what = format!("{} losses came of {steps} steps", losses.len());
+            return Err(Error::of(ErrorKind::Protocol, what));
+        }
+        Ok(losses)
+    }
+
+    fn right(&mut self) -> Result<usize> {
+        match self.single("right", "right", &json!({}))?[..] {
+            [right] if right >= 0.0 => Ok(right as usize),
+            ref other => Err(Error::of(ErrorKind::Protocol, format!("{other:?} labels are right"))),
+        }
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Open<W> {
+    /// The numbers of a batch that has one field, of this name.
+    fn single(&mut self, call: &str, name: &str, message: &serde_json::Value) -> Result<Vec<f32>> {
+        match &self.worker.call_for_batch(call, message)?.fields[..] {
+            [field] if field.name == name => numbers(field),
+            other => Err(unexpected(name, other.first())),
+        }
     }
 }
 

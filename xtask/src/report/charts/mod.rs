@@ -4,6 +4,7 @@ mod bars;
 mod cdf;
 mod curves;
 mod heatmap;
+mod loss;
 mod palette;
 mod png;
 mod radar;
@@ -64,7 +65,7 @@ pub(super) struct Chart {
 type Kind = (&'static str, fn(&View<'_>, &Palette<'_>) -> Vec<Chart>);
 
 /// Every kind, in the order in which they are written.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     ("throughput bars", bars::throughput),
     ("throughput radar", radar::charts),
     ("latency CDF", cdf::charts),
@@ -73,6 +74,7 @@ const KINDS: [Kind; 8] = [
     ("chain depth", curves::depth),
     ("feature heat map", heatmap::charts),
     ("latency against throughput", tradeoff::charts),
+    ("loss curves", loss::charts),
 ];
 
 pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {

@@ -21,6 +21,15 @@ fn deep(scenario: &str, adapter: &str, axis: &str, number: usize, rate: f64) -> 
         estimate: Estimate::of(&values),
         values: values.into_iter().map(Reading::Value).collect(),
     });
+    for (name, value) in [("loss at 8", 2.0), ("accuracy at 8", 0.4), ("time at 8", 8.0 / rate)] {
+        case.metrics.push(MetricRecord {
+            name: name.into(),
+            unit: Unit::COUNT,
+            direction: Direction::Information,
+            values: around(value).into_iter().map(Reading::Value).collect(),
+            estimate: None,
+        });
+    }
     for metric in &mut case.metrics {
         let values: Vec<f64> = metric.values.iter().filter_map(Reading::value).collect();
         metric.estimate = Estimate::of(&values);
@@ -70,6 +79,7 @@ fn every_kind_is_drawn_as_svg_and_as_png() {
         "chain_depth-",
         "feature_heatmap",
         "tradeoff-",
+        "loss-",
     ] {
         for end in [".svg", ".png"] {
             assert!(

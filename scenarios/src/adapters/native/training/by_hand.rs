@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ndarray::ArrayView1;
 use weighbridge::{Delivery, Dtype, Error, FieldKind, Result};
 
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
@@ -62,6 +63,29 @@ impl<T: Real> ByHand<T> {
             },
             spec: spec.clone(),
         })
+    }
+
+    /// Goes on from these weights.
+    ///
+    /// # Errors
+    /// Others than the model has.
+    pub(crate) fn take(&mut self, weights: &Tensors) -> Result<()> {
+        if !self.names.iter().eq(weights.iter().map(|(name, _)| name)) {
+            return Err(Error::new("these are the weights of another model"));
+        }
+        for (ours, (name, theirs)) in self.parameters.iter_mut().zip(weights) {
+            if ours.len() != theirs.len() {
+                return Err(Error::new(format!(
+                    "`{name}` has {} numbers and needs {}",
+                    theirs.len(),
+                    ours.len()
+                )));
+            }
+            for (ours, theirs) in ours.iter_mut().zip(theirs) {
+                *ours = T::of(f64::from(*theirs));
+            }
+        }
+        Ok(())
     }
 
     fn reset(&mut self) {
@@ -197,12 +221,27 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         Ok(First { loss: loss.single(), logits, gradients: self.named(&gradients) })
     }
 
-    fn after(&mut self, steps: usize) -> Result<Tensors> {
-        self.reset();
-        for _ in 0..steps {
-            self.advance()?;
+    fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
+        if anew {
+            self.reset();
         }
-        Ok(self.named(&self.parameters))
+        let mut losses = Vec::with_capacity(steps);
+        for _ in 0..steps {
+            if !self.advance()? {
+                return Err(Error::new(format!("the data end after {} steps", self.done)));
+            }
+            losses.extend(singles(&self.losses.bytes).first());
+        }
+        Ok(losses)
+    }
+
+    fn right(&mut self) -> Result<usize> {
+        let (input, labels) = self.samples(self.spec.batch * self.spec.steps..self.data.elements());
+        let logits = self.network.forward(&input, &self.parameters)?;
+        let greatest = |row: ArrayView1<'_, T>| {
+            (0..row.len()).fold(0, |most, at| if row[at] > row[most] { at } else { most }) as i32
+        };
+        Ok(logits.rows().into_iter().zip(labels).filter(|(row, label)| greatest(*row) == *label).count())
     }
 }
 

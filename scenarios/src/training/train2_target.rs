@@ -1,0 +1,301 @@
+//! TRAIN-2: training until a target.
+
+use std::fmt;
+
+use weighbridge::Needs;
+use weighbridge::prelude::*;
+
+use super::course::tell_course;
+use super::proof::prove;
+use crate::contract::{Train, Trainer, open_material};
+use crate::workload::{Compilation, Initialisation, TrainingSpec};
+
+/// Training until samples that nothing was learned from are known.
+///
+/// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in TRAIN-1. Then the system
+/// trains once more from the beginning; every so many steps it looks at the samples that were held out, and it ends where the
+/// target's share of them is right. `to target: steps` and `to target: time` say when that was, and are absent where it never
+/// was; `loss at`, `accuracy at` and `time at` a number of steps are the course. Each `seed` has its own first weights and its own
+/// order of samples, the same for every system.
+///
+/// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal work: all that
+/// TRAIN-1 proves, and that the weights at the target are those that a reference in `f64` comes to in as many steps, and know as
+/// many of the samples as the system says.
+#[scenario(id = "TRAIN-2", category = "Training", sets = ["convergence"], equivalence = shape,
+    needs = needs, describe = describe)]
+fn to_a_target(
+    bencher: &mut Bencher,
+    trainer: &mut dyn Trainer,
+    #[sweep(
+        digits_mlp = Task::DigitsMlp,
+        digits_vit = Task::DigitsVit,
+        clusters_mlp = Task::ClustersMlp,
+        tiny = Task::ForTests
+    )]
+    variant: Task,
+    #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)] mode: Compilation,
+    #[sweep(1, 2, 3)] seed: u64,
+) -> Result<()> {
+    let task = if bencher.is_smoke() { Task::ForTests } else { variant };
+    train_to_target(bencher, trainer, mode, &seeded(task, seed))
+}
+
+/// The scenario with a training that need not be one of those here, as [`train`](super::train) is that of TRAIN-1. It must have a
+/// `[target]`.
+///
+/// # Errors
+/// What is impossible in the training, declined, or not equal work.
+pub fn train_to_target(
+    bencher: &Bencher,
+    trainer: &mut dyn Trainer,
+    mode: Compilation,
+    spec: &TrainingSpec,
+) -> Result<()> {
+    let (spec, material) = open_material(bencher, spec)?;
+    let mut training = bencher.train(trainer, mode, &spec, &material)?;
+    prove(&mut *training, &spec, &material)?;
+    tell_course(bencher, &mut *training, &spec, &material)
+}
+
+/// What a point needs, for the plan.
+fn needs(variant: &Task, _: &Compilation, _: &u64) -> Needs {
+    variant.spec().needs()
+}
+
+/// What a point does, for listings.
+fn describe(variant: &Task, mode: &Compilation, seed: &u64) -> String {
+    format!("{}, {mode}, seed {seed}", variant.spec().describe())
+}
+
+fn seeded(task: Task, seed: u64) -> TrainingSpec {
+    let spec = task.spec();
+    let initialisation = Initialisation { seed, ..spec.initialisation };
+    TrainingSpec { initialisation, samples: spec.samples.seeded(seed), ..spec }
+}
+
+/// A task that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Handwritten digits by three linear maps.
+    DigitsMlp,
+    /// Handwritten digits by a vision transformer.
+    DigitsVit,
+    /// Numbers around a centre for each class.
+    ClustersMlp,
+    /// Digits in no time.
+    ForTests,
+}
+
+impl Task {
+    /// The configuration.
+    ///
+    /// # Panics
+    /// Never: it is tested that it can be read.
+    pub fn spec(self) -> TrainingSpec {
+        let text = match self {
+            Self::DigitsMlp => TrainingSpec::DIGITS_MLP,
+            Self::DigitsVit => include_str!("../workload/trainings/digits_vit.toml"),
+            Self::ClustersMlp => include_str!("../workload/trainings/clusters_mlp.toml"),
+            Self::ForTests => TrainingSpec::DIGITS_SMALL,
+        };
+        TrainingSpec::read(text).expect("it is tested that it can be read")
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spec().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::native::{ByHand, NdarrayTrainer};
+    use crate::contract::changed::bencher;
+    use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
+    use crate::data::DataSet;
+    use crate::training::course::{BEST_ACCURACY, Course, STEPS_TO_TARGET, TIME_TO_TARGET};
+    use crate::workload::model::Scheme;
+    use crate::workload::{Optimiser, Target};
+
+    fn small() -> TrainingSpec {
+        seeded(Task::ForTests, 1)
+    }
+
+    fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::Yield> {
+        let bencher = bencher();
+        train_to_target(&bencher, trainer, Compilation::Eager, spec)?;
+        bencher.finish()
+    }
+
+    fn metrics(spec: &TrainingSpec) -> BTreeMap<String, f64> {
+        let done = trained(&mut NdarrayTrainer, spec).unwrap();
+        done.seen.custom.into_iter().map(|metric| (metric.name, metric.value)).collect()
+    }
+
+    #[test]
+    fn a_target_is_reached_at_a_step_and_the_course_to_it_is_told() {
+        let told = metrics(&small());
+        let steps = told[STEPS_TO_TARGET];
+        assert!((4.0..48.0).contains(&steps) && (steps % 4.0).abs() < 1e-9, "{told:?}");
+        assert!(told[TIME_TO_TARGET] > 0.0 && told[BEST_ACCURACY] >= 0.5, "{told:?}");
+        assert!(told[&format!("loss at {steps}")] < told["loss at 4"], "{told:?}");
+        let at_last = |what: &str| told[&format!("{what} at {steps}")].to_bits();
+        assert_eq!(at_last("accuracy"), told[BEST_ACCURACY].to_bits());
+        assert_eq!(at_last("time"), told[TIME_TO_TARGET].to_bits());
+    }
+
+    #[test]
+    fn a_target_that_is_never_reached_ends_with_the_data_and_has_no_steps() {
+        let spec = TrainingSpec { target: Some(Target { accuracy: 1.0, held_out: 50, every: 4 }), ..small() };
+        let told = metrics(&spec);
+        assert!(!told.contains_key(STEPS_TO_TARGET) && !told.contains_key(TIME_TO_TARGET), "{told:?}");
+        assert!(told[BEST_ACCURACY] < 1.0 && told.contains_key("accuracy at 48"), "{told:?}");
+    }
+
+    /// One is said to be sooner at the target, until both begin with the same weights.
+    #[test]
+    fn other_first_weights_move_the_step_of_the_target_and_are_refused() {
+        let steps = |scheme, seed| {
+            let spec = small();
+            metrics(&TrainingSpec { initialisation: Initialisation { scheme, seed }, ..spec })
+                .get(STEPS_TO_TARGET)
+                .copied()
+                .unwrap_or(f64::INFINITY)
+        };
+        let (ours, other) = (steps(Scheme::He, 1), steps(Scheme::Normal, 1));
+        assert!(other >= 1.25 * ours, "{ours} steps and {other}");
+        let mut better =
+            Other(|spec| spec.initialisation = Initialisation { scheme: Scheme::He, ..spec.initialisation });
+        let normal = Initialisation { scheme: Scheme::Normal, seed: 1 };
+        let said = trained(&mut better, &TrainingSpec { initialisation: normal, ..small() }).unwrap_err();
+        assert!(said.to_string().contains("trainings that begin apart are not compared"), "{said}");
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_ends_the_training_with_its_step() {
+        let optimiser = Optimiser::Sgd { rate: 1e30, momentum: 0.0 };
+        let said = trained(&mut NdarrayTrainer, &TrainingSpec { optimiser, ..small() }).unwrap_err();
+        assert!(said.to_string().contains("the loss of step "), "{said}");
+    }
+
+    #[test]
+    fn more_steps_than_there_are_samples_for_are_an_error() {
+        let spec = small();
+        let (spec, material) = open_material(&bencher(), &spec).unwrap();
+        let mut training = ByHand::<f32>::open(&spec, &material.data, &material.weights).unwrap();
+        let said = training.train(true, spec.steps + 1).unwrap_err();
+        assert!(said.to_string().contains("the data end after 48 steps"), "{said}");
+    }
+
+    #[test]
+    fn a_training_without_a_target_is_refused() {
+        let said = trained(&mut NdarrayTrainer, &TrainingSpec { target: None, ..small() }).unwrap_err();
+        assert!(said.to_string().contains("digits_for_tests has no `[target]`"), "{said}");
+    }
+
+    /// The trainer by hand, with another training than was asked for.
+    struct Other(fn(&mut TrainingSpec));
+
+    impl Trainer for Other {
+        fn open(
+            &mut self,
+            spec: &TrainingSpec,
+            _how: Compilation,
+            data: &Arc<DataSet>,
+            _weights: &Arc<DataSet>,
+        ) -> Result<Box<dyn TrainingLoop + '_>> {
+            let mut spec = spec.clone();
+            (self.0)(&mut spec);
+            let weights = Arc::new(crate::data::Cache::from_env().open(&spec.weights()?)?);
+            Ok(Box::new(ByHand::<f32>::open(&spec, data, &weights)?))
+        }
+    }
+
+    /// Says that it knows all of them.
+    struct Boaster(ByHand<f32>);
+
+    struct BoastingTrainer;
+
+    impl Trainer for BoastingTrainer {
+        fn open(
+            &mut self,
+            spec: &TrainingSpec,
+            _how: Compilation,
+            data: &Arc<DataSet>,
+            weights: &Arc<DataSet>,
+        ) -> Result<Box<dyn TrainingLoop + '_>> {
+            Ok(Box::new(Boaster(ByHand::open(spec, data, weights)?)))
+        }
+    }
+
+    impl Epochs for Boaster {
+        fn begin(&mut self, epoch: u64) -> Result<()> {
+            self.0.begin(epoch)
+        }
+
+        fn advance(&mut self) -> Result<bool> {
+            self.0.advance()
+        }
+
+        fn batch(&self) -> &dyn Batch {
+            self.0.batch()
+        }
+
+        fn executed(&self) -> Executed {
+            self.0.executed()
+        }
+    }
+
+    impl TrainingLoop for Boaster {
+        fn settings(&self) -> BTreeMap<String, String> {
+            self.0.settings()
+        }
+
+        fn left(&mut self) -> Result<(usize, Tensors)> {
+            self.0.left()
+        }
+
+        fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
+            self.0.phases(skip, steps)
+        }
+
+        fn first(&mut self) -> Result<First> {
+            self.0.first()
+        }
+
+        fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
+            self.0.train(anew, steps)
+        }
+
+        fn right(&mut self) -> Result<usize> {
+            Ok(50)
+        }
+    }
+
+    #[test]
+    fn weights_that_do_not_know_what_they_are_said_to_know_are_refused() {
+        let said = trained(&mut BoastingTrainer, &small()).unwrap_err();
+        assert!(
+            said.to_string()
+                .contains("50 of 50 labels are said to be right after 4 steps, and by those weights"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_course_ends_at_the_first_look_that_reaches_the_target() {
+        let (spec, material) = open_material(&bencher(), &small()).unwrap();
+        let mut training = ByHand::<f64>::open(&spec, &material.data, &material.weights).unwrap();
+        let target = spec.target.unwrap();
+        let course = Course::follow(&mut training, &spec, &target).unwrap();
+        let (last, before) = course.looks.split_last().unwrap();
+        assert!(course.reached && last.right >= 25, "{course:?}");
+        assert!(before.iter().all(|look| look.right < 25 && look.took <= last.took), "{course:?}");
+        assert_eq!(training.left().unwrap().0, last.steps);
+    }
+}
