@@ -111,24 +111,28 @@ fn repeat(number: u32) -> Repeat {
     Repeat { number, purpose, slot: 2_500_000, start: Some(900_000), tree: None, outcome }
 }
 
-/// A training in seven repeats, at its target after so many steps and seconds, or never.
-pub(crate) fn course(adapter: &str, seed: u64, rate: f64, target: Option<(f64, f64)>) -> CaseRecord {
-    let mut case = case("TRAIN-2", adapter, &around(1.0));
-    let axis = |axis: &str, text: &str| AxisValue {
-        axis: axis.into(),
-        text: text.into(),
-        labelled: true,
-        debug: None,
-    };
-    case.tier = Some(1);
-    case.id.point.0 = vec![axis("mode", "eager"), axis("seed", &seed.to_string())];
-    let metric = |name: &str, value: f64| MetricRecord {
+/// A value of an axis that has labels.
+pub(crate) fn axis(axis: &str, text: &str) -> AxisValue {
+    AxisValue { axis: axis.into(), text: text.into(), labelled: true, debug: None }
+}
+
+/// A metric with the same value in seven repeats.
+pub(crate) fn metric(name: &str, unit: Unit, value: f64) -> MetricRecord {
+    MetricRecord {
         name: name.into(),
-        unit: Unit::COUNT,
+        unit,
         direction: Direction::Information,
         values: vec![Reading::Value(value); 7],
         estimate: Estimate::of(&[value; 7]),
-    };
+    }
+}
+
+/// A training in seven repeats, at its target after so many steps and seconds, or never.
+pub(crate) fn course(adapter: &str, seed: u64, rate: f64, target: Option<(f64, f64)>) -> CaseRecord {
+    let mut case = case("TRAIN-2", adapter, &around(1.0));
+    case.tier = Some(1);
+    case.id.point.0 = vec![axis("mode", "eager"), axis("seed", &seed.to_string())];
+    let metric = |name: &str, value: f64| metric(name, Unit::COUNT, value);
     case.metrics = vec![
         metric("throughput", rate),
         metric("wall_time", 32.0 / rate),

@@ -128,6 +128,13 @@ def test_a_loss_that_is_no_number_ends_the_training_with_its_step(worker, materi
     assert name == "failed" and "NotFinite: the loss of step" in said["detail"], said
 
 
+def test_operators_are_declined_where_no_profiler_is_read(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    name, said = worker.ask("call", name="operators", steps=2)
+    assert name == "declined" and "no profiler" in said["why"], said
+    assert len(asked(worker, "train", anew=True, steps=2)["loss"]) == 2, "the case goes on"
+
+
 def test_a_mode_that_a_system_lacks_is_declined_and_one_that_nobody_has_is_broken(worker, material, tmp_path):
     name, said = opened(worker, material, tmp_path, mode="compiled")
     assert name == "declined" and said["why"] == "mode compiled: numpy has one", said

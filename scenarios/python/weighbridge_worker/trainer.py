@@ -16,10 +16,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .adapter import Executed, Loader, Place, System
+from .adapter import Declined, Executed, Loader, Place, System
 from .data import Data
 from .exchange import Exchange
 from .pipeline import Array, Batch
+from .profiles import Operators
 from .protocol import Broken, Message
 from .streaming import Streaming
 
@@ -125,6 +126,10 @@ class Training(Loader):
     def compute(self, index: int) -> tuple[float, Array, Tensors]:
         """Loss, logits and gradients of a step with the weights as they are, as the mode computes them."""
 
+    def operators(self, run: Callable[[], None]) -> Operators:
+        """What the framework's own profiler sees while `run` does steps."""
+        raise Declined("operators: no profiler of this framework is read here")
+
     @abstractmethod
     def weights(self) -> Tensors:
         """The weights as they are."""
@@ -211,6 +216,8 @@ class Case(Streaming):
                 loss, logits, gradients = training.compute(0)
                 named = {f"gradient of {name}": gradient for name, gradient in gradients.items()}
                 return "batch", self.tensors({"loss": np.float32(loss), "logits": logits, **named})
+            case "operators":
+                return "answer", {"times": self.operators(message["steps"])}
             case "left":
                 return "batch", self.tensors({"steps": np.float32(training.done), **training.weights()})
             case _:
@@ -230,6 +237,23 @@ class Case(Streaming):
                 for name, phase in clock.took.items():
                     times.setdefault(name, []).append(phase)
         return times
+
+    def operators(self, steps: int) -> Operators:
+        """The time of so many steps, and of each operator in them."""
+        took = [0, steps]
+
+        def run() -> None:
+            start = now()
+            for _ in range(steps):
+                self.loader.advance()
+            took[0] = now() - start
+
+        self.loader.restart()
+        self.loader.advance()  # what is compiled or allocated once
+        try:
+            return {**self.loader.operators(run), "": took}
+        except (RuntimeError, ImportError, OSError) as error:
+            raise Declined(f"operators: the profiler says {error}") from error
 
     def tensors(self, arrays: Mapping[str, Array | np.float32]) -> Message:
         """Hands over arrays, each as one element."""

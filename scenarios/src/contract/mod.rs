@@ -19,5 +19,7 @@ pub use learn::{Learn, check_gradient, open_lesson, time_steps, time_steps_of};
 pub use learner::{Learner, Steps};
 pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch};
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
-pub use train::{Material, PHASE, Train, WHOLE_STEP, open_material, time_phases};
-pub use trainer::{First, Phases, Tensors, Trainer, TrainingLoop};
+pub use train::{
+    Material, OPERATOR, PHASE, PROFILED, Train, WHOLE_STEP, open_material, tell_operators, time_phases,
+};
+pub use trainer::{First, Operators, Phases, Tensors, Trainer, TrainingLoop};

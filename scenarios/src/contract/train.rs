@@ -1,5 +1,6 @@
 //! `bencher.train`: a trainer's steps as a stream that the harness can time, and its phases.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,6 +109,42 @@ pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &Tr
         bencher.metric(&format!("{PHASE}{name}"), mean(times), Unit::SECONDS, Direction::Lower);
     }
     bencher.metric(&format!("{PHASE}{WHOLE_STEP}"), step, Unit::SECONDS, Direction::Lower);
+    Ok(())
+}
+
+/// Steps that a profiler looks at.
+const LOOKED_AT: usize = 8;
+
+/// So many operators are told: those that take the most time.
+const TOLD: usize = 30;
+
+/// What the metric of an operator is called before its name: its own time in a step.
+pub const OPERATOR: &str = "operator: ";
+
+/// The metric that has the time of a step under the profiler.
+pub const PROFILED: &str = "profiled step";
+
+/// Does some steps under the system's own profiler, where it has one, and tells the operators that take the most of them as
+/// metrics of the case.
+///
+/// # Errors
+/// As [`TrainingLoop::operators`], but for a skip.
+pub fn tell_operators(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
+    let steps = LOOKED_AT.min(spec.steps - 1);
+    if steps == 0 {
+        return Ok(());
+    }
+    let operators = match training.operators(steps) {
+        Err(error) if error.is_skip() => return Ok(()),
+        told => told?,
+    };
+    let of_step = |time: Duration| time.as_secs_f64() / steps as f64;
+    let mut each: Vec<(&String, &(Duration, u64))> = operators.each.iter().collect();
+    each.sort_by_key(|(_, (time, _))| Reverse(*time));
+    for (name, (time, _)) in each.into_iter().take(TOLD) {
+        bencher.metric(&format!("{OPERATOR}{name}"), of_step(*time), Unit::SECONDS, Direction::Information);
+    }
+    bencher.metric(PROFILED, of_step(operators.took), Unit::SECONDS, Direction::Information);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::Result;
+use weighbridge::{Result, skip};
 
 use super::Epochs;
 use crate::data::DataSet;
@@ -58,6 +58,14 @@ pub trait TrainingLoop: Epochs {
     /// As [`Epochs::begin`]; a loss that is no number, with its step; steps beyond the data.
     fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>>;
 
+    /// Begins anew, and does so many steps under the system's own profiler, after one that it does not see.
+    ///
+    /// # Errors
+    /// A skip where there is no profiler to read; as [`Epochs::begin`].
+    fn operators(&mut self, steps: usize) -> Result<Operators> {
+        Err(skip(format!("operators: no profiler tells what {steps} steps are made of")))
+    }
+
     /// How many labels of the samples that are held out have the greatest logit, with the weights as they are.
     ///
     /// # Errors
@@ -73,6 +81,15 @@ pub struct Phases {
     /// Each phase of each step, by the names that the system can tell apart: `data`, `forward`, `backward`, `optimiser`,
     /// `communication`, or several of them as one (`forward+backward`, `whole step`).
     pub phases: BTreeMap<String, Vec<Duration>>,
+}
+
+/// What steps are made of, as a profiler sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operators {
+    /// All steps together, by the clock, with the profiler running.
+    pub took: Duration,
+    /// Each operator: the time that it took itself, in all steps and threads, and how often it was called.
+    pub each: BTreeMap<String, (Duration, u64)>,
 }
 
 /// What a step computes.

@@ -9,7 +9,10 @@
 //! training comes to a target (`course`).
 
 mod course;
+#[cfg(test)]
+mod liars;
 mod peak;
+mod preset;
 mod proof;
 mod settings;
 pub mod train1_steps;
@@ -17,7 +20,8 @@ pub mod train2_target;
 
 pub use course::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
+pub use preset::Preset;
 pub use train1_steps::train;
 pub use train2_target::train_to_target;
 
-pub use crate::contract::{PHASE, WHOLE_STEP};
+pub use crate::contract::{OPERATOR, PHASE, PROFILED, WHOLE_STEP};

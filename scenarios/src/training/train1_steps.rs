@@ -1,13 +1,12 @@
 //! TRAIN-1: steps of training, from samples in memory.
 
-use std::fmt;
-
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use super::peak::{PEAK, measured_product};
+use super::preset::Preset;
 use super::proof::prove;
-use crate::contract::{Train, Trainer, open_material, time_phases};
+use crate::contract::{Train, Trainer, open_material, tell_operators, time_phases};
 use crate::workload::{Compilation, TrainingSpec};
 
 /// Steps of training a vision transformer, from samples that are in memory.
@@ -17,7 +16,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// or compiled with variants tried on the machine. Throughput is of the mean step; `throughput_flops` of the operations that follow
 /// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
 /// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). Some steps
-/// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one.
+/// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
+/// are done under the system's own profiler, where it has one: the metrics `operator: ...` are the 30 that take the most of a step.
 ///
 /// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not timed: building and
 /// compiling the model, going back to its first weights. Every repeat proves equal work: the settings are read back from the
@@ -75,6 +75,7 @@ pub fn train(
     let mut training = bencher.train(trainer, mode, &spec, &material)?;
     prove(&mut *training, &spec, &material)?;
     time_phases(bencher, &mut *training, &spec)?;
+    tell_operators(bencher, &mut *training, &spec)?;
     bencher.metric(PEAK, measured_product(), Unit::FLOPS, Direction::Information);
     Ok(())
 }
@@ -89,54 +90,12 @@ fn describe(variant: &Preset, mode: &Compilation) -> String {
     format!("{}, {mode}", variant.spec().describe())
 }
 
-/// A training that has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// A vision transformer that a processor trains in a second or two.
-    Vit5Tiny,
-    /// The first with products in `bf16`.
-    Vit5TinyBf16,
-    /// A small GPT.
-    GptTiny,
-    /// Three linear maps.
-    MlpTiny,
-    /// The shape of the first one in no time.
-    ForTests,
-}
-
-impl Preset {
-    /// The configuration.
-    ///
-    /// # Panics
-    /// Never: it is tested that it can be read.
-    pub fn spec(self) -> TrainingSpec {
-        let text = match self {
-            Self::Vit5Tiny => TrainingSpec::TINY,
-            Self::Vit5TinyBf16 => include_str!("../workload/trainings/vit5_tiny_bf16.toml"),
-            Self::GptTiny => include_str!("../workload/trainings/gpt_tiny.toml"),
-            Self::MlpTiny => include_str!("../workload/trainings/mlp_tiny.toml"),
-            Self::ForTests => TrainingSpec::SMALL,
-        };
-        TrainingSpec::read(text).expect("it is tested that it can be read")
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spec().name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
-
     use super::*;
-    use crate::adapters::native::{ByHand, NdarrayTrainer, ReferenceTrainer};
+    use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};
     use crate::contract::changed::bencher;
-    use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
-    use crate::data::DataSet;
+    use crate::training::liars::{Liar, Lie, Other};
     use crate::workload::{Initialisation, Optimiser, Precision};
 
     fn small() -> TrainingSpec {
@@ -162,99 +121,9 @@ mod tests {
         assert_eq!(content, small().work().unwrap());
     }
 
-    /// The trainer by hand, with another training than was asked for.
-    struct Other(fn(&mut TrainingSpec));
-
-    impl Trainer for Other {
-        fn open(
-            &mut self,
-            spec: &TrainingSpec,
-            _how: Compilation,
-            data: &Arc<DataSet>,
-            _weights: &Arc<DataSet>,
-        ) -> Result<Box<dyn TrainingLoop + '_>> {
-            let mut spec = spec.clone();
-            (self.0)(&mut spec);
-            let weights = Arc::new(crate::data::Cache::from_env().open(&spec.weights()?)?);
-            Ok(Box::new(ByHand::<f32>::open(&spec, data, &weights)?))
-        }
-    }
-
-    /// Honest whenever it is looked at from the beginning, and lazy in the steps that are timed.
-    struct Lazy {
-        honest: ByHand<f32>,
-        timed: usize,
-    }
-
-    impl Epochs for Lazy {
-        fn begin(&mut self, epoch: u64) -> Result<()> {
-            self.timed = 0;
-            self.honest.begin(epoch)
-        }
-
-        fn advance(&mut self) -> Result<bool> {
-            // The losses of a training hardly differ from step to step.
-            let more = self.timed < small().steps;
-            if more && self.timed.is_multiple_of(2) {
-                self.honest.advance()?;
-            }
-            self.timed += usize::from(more);
-            Ok(more)
-        }
-
-        fn batch(&self) -> &dyn Batch {
-            self.honest.batch()
-        }
-
-        fn executed(&self) -> Executed {
-            self.honest.executed()
-        }
-    }
-
-    impl TrainingLoop for Lazy {
-        fn settings(&self) -> BTreeMap<String, String> {
-            self.honest.settings()
-        }
-
-        fn left(&mut self) -> Result<(usize, Tensors)> {
-            Ok((self.timed, self.honest.left()?.1))
-        }
-
-        fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
-            self.honest.phases(skip, steps)
-        }
-
-        fn first(&mut self) -> Result<First> {
-            self.honest.first()
-        }
-
-        fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
-            self.timed = if anew { steps } else { self.timed + steps };
-            self.honest.train(anew, steps)
-        }
-
-        fn right(&mut self) -> Result<usize> {
-            self.honest.right()
-        }
-    }
-
-    struct LazyTrainer;
-
-    impl Trainer for LazyTrainer {
-        fn open(
-            &mut self,
-            spec: &TrainingSpec,
-            _how: Compilation,
-            data: &Arc<DataSet>,
-            weights: &Arc<DataSet>,
-        ) -> Result<Box<dyn TrainingLoop + '_>> {
-            Ok(Box::new(Lazy { honest: ByHand::open(spec, data, weights)?, timed: 0 }))
-        }
-    }
-
     #[test]
     fn work_that_the_timed_steps_did_not_do_is_missed_in_the_weights_that_they_left() {
-        let said = trained(&mut LazyTrainer).unwrap_err().to_string();
+        let said = trained(&mut Liar(Lie::SkipsHalf)).unwrap_err().to_string();
         assert!(
             said.contains(
                 "steps that were done have left other weights than the reference's: they are apart by"

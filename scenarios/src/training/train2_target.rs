@@ -1,11 +1,10 @@
 //! TRAIN-2: training until a target.
 
-use std::fmt;
-
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
 use super::course::tell_course;
+use super::preset::Preset;
 use super::proof::prove;
 use crate::contract::{Train, Trainer, open_material};
 use crate::workload::{Compilation, Initialisation, TrainingSpec};
@@ -27,17 +26,17 @@ fn to_a_target(
     bencher: &mut Bencher,
     trainer: &mut dyn Trainer,
     #[sweep(
-        digits_mlp = Task::DigitsMlp,
-        digits_vit = Task::DigitsVit,
-        clusters_mlp = Task::ClustersMlp,
-        tiny = Task::ForTests
+        digits_mlp = Preset::DigitsMlp,
+        digits_vit = Preset::DigitsVit,
+        clusters_mlp = Preset::ClustersMlp,
+        tiny = Preset::DigitsForTests
     )]
-    variant: Task,
+    variant: Preset,
     #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)] mode: Compilation,
     #[sweep(1, 2, 3)] seed: u64,
 ) -> Result<()> {
-    let task = if bencher.is_smoke() { Task::ForTests } else { variant };
-    train_to_target(bencher, trainer, mode, &seeded(task, seed))
+    let preset = if bencher.is_smoke() { Preset::DigitsForTests } else { variant };
+    train_to_target(bencher, trainer, mode, &seeded(preset, seed))
 }
 
 /// The scenario with a training that need not be one of those here, as [`train`](super::train) is that of TRAIN-1. It must have a
@@ -58,72 +57,36 @@ pub fn train_to_target(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Task, _: &Compilation, _: &u64) -> Needs {
+fn needs(variant: &Preset, _: &Compilation, _: &u64) -> Needs {
     variant.spec().needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Task, mode: &Compilation, seed: &u64) -> String {
+fn describe(variant: &Preset, mode: &Compilation, seed: &u64) -> String {
     format!("{}, {mode}, seed {seed}", variant.spec().describe())
 }
 
-fn seeded(task: Task, seed: u64) -> TrainingSpec {
-    let spec = task.spec();
+fn seeded(preset: Preset, seed: u64) -> TrainingSpec {
+    let spec = preset.spec();
     let initialisation = Initialisation { seed, ..spec.initialisation };
     TrainingSpec { initialisation, samples: spec.samples.seeded(seed), ..spec }
-}
-
-/// A task that has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Handwritten digits by three linear maps.
-    DigitsMlp,
-    /// Handwritten digits by a vision transformer.
-    DigitsVit,
-    /// Numbers around a centre for each class.
-    ClustersMlp,
-    /// Digits in no time.
-    ForTests,
-}
-
-impl Task {
-    /// The configuration.
-    ///
-    /// # Panics
-    /// Never: it is tested that it can be read.
-    pub fn spec(self) -> TrainingSpec {
-        let text = match self {
-            Self::DigitsMlp => TrainingSpec::DIGITS_MLP,
-            Self::DigitsVit => include_str!("../workload/trainings/digits_vit.toml"),
-            Self::ClustersMlp => include_str!("../workload/trainings/clusters_mlp.toml"),
-            Self::ForTests => TrainingSpec::DIGITS_SMALL,
-        };
-        TrainingSpec::read(text).expect("it is tested that it can be read")
-    }
-}
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spec().name)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
 
     use super::*;
     use crate::adapters::native::{ByHand, NdarrayTrainer};
+    use crate::contract::TrainingLoop;
     use crate::contract::changed::bencher;
-    use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
-    use crate::data::DataSet;
     use crate::training::course::{BEST_ACCURACY, Course, STEPS_TO_TARGET, TIME_TO_TARGET};
+    use crate::training::liars::{Liar, Lie, Other};
     use crate::workload::model::Scheme;
     use crate::workload::{Optimiser, Target};
 
     fn small() -> TrainingSpec {
-        seeded(Task::ForTests, 1)
+        seeded(Preset::DigitsForTests, 1)
     }
 
     fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::Yield> {
@@ -198,88 +161,9 @@ mod tests {
         assert!(said.to_string().contains("digits_for_tests has no `[target]`"), "{said}");
     }
 
-    /// The trainer by hand, with another training than was asked for.
-    struct Other(fn(&mut TrainingSpec));
-
-    impl Trainer for Other {
-        fn open(
-            &mut self,
-            spec: &TrainingSpec,
-            _how: Compilation,
-            data: &Arc<DataSet>,
-            _weights: &Arc<DataSet>,
-        ) -> Result<Box<dyn TrainingLoop + '_>> {
-            let mut spec = spec.clone();
-            (self.0)(&mut spec);
-            let weights = Arc::new(crate::data::Cache::from_env().open(&spec.weights()?)?);
-            Ok(Box::new(ByHand::<f32>::open(&spec, data, &weights)?))
-        }
-    }
-
-    /// Says that it knows all of them.
-    struct Boaster(ByHand<f32>);
-
-    struct BoastingTrainer;
-
-    impl Trainer for BoastingTrainer {
-        fn open(
-            &mut self,
-            spec: &TrainingSpec,
-            _how: Compilation,
-            data: &Arc<DataSet>,
-            weights: &Arc<DataSet>,
-        ) -> Result<Box<dyn TrainingLoop + '_>> {
-            Ok(Box::new(Boaster(ByHand::open(spec, data, weights)?)))
-        }
-    }
-
-    impl Epochs for Boaster {
-        fn begin(&mut self, epoch: u64) -> Result<()> {
-            self.0.begin(epoch)
-        }
-
-        fn advance(&mut self) -> Result<bool> {
-            self.0.advance()
-        }
-
-        fn batch(&self) -> &dyn Batch {
-            self.0.batch()
-        }
-
-        fn executed(&self) -> Executed {
-            self.0.executed()
-        }
-    }
-
-    impl TrainingLoop for Boaster {
-        fn settings(&self) -> BTreeMap<String, String> {
-            self.0.settings()
-        }
-
-        fn left(&mut self) -> Result<(usize, Tensors)> {
-            self.0.left()
-        }
-
-        fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
-            self.0.phases(skip, steps)
-        }
-
-        fn first(&mut self) -> Result<First> {
-            self.0.first()
-        }
-
-        fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
-            self.0.train(anew, steps)
-        }
-
-        fn right(&mut self) -> Result<usize> {
-            Ok(50)
-        }
-    }
-
     #[test]
     fn weights_that_do_not_know_what_they_are_said_to_know_are_refused() {
-        let said = trained(&mut BoastingTrainer, &small()).unwrap_err();
+        let said = trained(&mut Liar(Lie::KnowsAll(50)), &small()).unwrap_err();
         assert!(
             said.to_string()
                 .contains("50 of 50 labels are said to be right after 4 steps, and by those weights"),

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anyhow::Result;
-use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, machine, quantity};
-use weighbridge_scenarios::training::{MEASURED_PEAK, PAPER_PEAKS, PEAK, PHASE, WHOLE_STEP};
+use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
+use weighbridge_scenarios::training::{
+    MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, WHOLE_STEP,
+};
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
 use super::field::name;
@@ -49,6 +51,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
     for (variant, of) in by_variant(&cases) {
         page.push_str(&throughput(variant, &of));
         page.push_str(&phases(variant, &of));
+        page.push_str(&operators(variant, &of));
         page.push_str(&crashes(&of));
     }
     page.push_str(&precisions(&cases));
@@ -91,9 +94,23 @@ fn utilisation(case: &CaseRecord) -> Option<f64> {
     Some(value(case, "throughput_flops")? / value(case, PEAK)?)
 }
 
-/// The mean of the steps that were done phase by phase.
-fn phased_step(case: &CaseRecord) -> Option<f64> {
-    value(case, &format!("{PHASE}{WHOLE_STEP}"))
+/// The repeat whose steps, done phase by phase, took the median: its mean step, and its phases. Phases of several repeats do not add up
+/// to a step of any.
+fn phased(case: &CaseRecord) -> Option<(f64, Vec<(&str, f64)>)> {
+    let whole = case.metric(&format!("{PHASE}{WHOLE_STEP}"))?;
+    let mut steps: Vec<(usize, f64)> = whole
+        .values
+        .iter()
+        .map(Reading::value)
+        .enumerate()
+        .filter_map(|(at, step)| Some((at, step?)))
+        .collect();
+    steps.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (repeat, step) = *steps.get(steps.len().saturating_sub(1) / 2)?;
+    let phase = |metric: &'_ MetricRecord| metric.values.get(repeat).and_then(Reading::value);
+    let named =
+        case.metrics.iter().filter_map(|metric| Some((metric.name.strip_prefix(PHASE)?, phase(metric)?)));
+    Some((step, named.filter(|(name, _)| *name != WHOLE_STEP).collect()))
 }
 
 fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
@@ -161,11 +178,7 @@ fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
 fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
     let mut table = Table::new(["configuration", "phase", "time>", "of the step>"]);
     for case in cases.iter().filter(|case| case.ranked()) {
-        let Some(step) = phased_step(case) else { continue };
-        let parts = case.metrics.iter().filter_map(|metric| {
-            let phase = metric.name.strip_prefix(PHASE)?;
-            (phase != WHOLE_STEP).then_some((phase, metric.estimate.as_ref()?.median))
-        });
+        let Some((step, parts)) = phased(case) else { continue };
         let mut sum = 0.0;
         for (phase, time) in parts {
             sum += time;
@@ -185,7 +198,37 @@ fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
     }
     format!(
         "\n## Where a step goes: {variant}\n\nMean times of steps that were done phase by phase, each phase complete before the next one \
-         began. Phases that a mode cannot separate are one row; none was estimated.\n\n{}",
+         began, in the repeat of the median step. Phases that a mode cannot separate are one row; none was estimated.\n\n{}",
+        table.markdown()
+    )
+}
+
+/// What the steps of each system are made of; nothing where no profiler told.
+fn operators(variant: &str, cases: &[&CaseRecord]) -> String {
+    let mut table = Table::new(["configuration", "operator", "own time in a step>", "of all operators>"]);
+    for case in cases.iter().filter(|case| case.ranked()) {
+        let told = case.metrics.iter().filter_map(|metric| {
+            Some((metric.name.strip_prefix(OPERATOR)?, metric.estimate.as_ref()?.median))
+        });
+        let mut told: Vec<(&str, f64)> = told.collect();
+        told.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let all: f64 = told.iter().map(|(_, time)| time).sum();
+        for (operator, time) in told.into_iter().take(30) {
+            let share = format!("{:.1} %", 100.0 * time / all);
+            table.row([row_name(case), operator.to_owned(), quantity::show(time, &Unit::SECONDS), share]);
+        }
+        if let Some(step) = value(case, PROFILED).filter(|_| all > 0.0) {
+            let step = quantity::show(step, &Unit::SECONDS);
+            table.row([row_name(case), "the step that they are of".to_owned(), step, String::new()]);
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n## Operators: {variant}\n\nThe 30 that take the most time of a step, as the system's own profiler sees them, on all of its threads. \
+         What runs while the profiler looks on is slower than what is timed: read the shares. Where operators are far from the step that they \
+         are of, the rest is the interpreter's and the framework's own.\n\n{}",
         table.markdown()
     )
 }
@@ -336,29 +379,14 @@ fn not_measured(cases: &[&CaseRecord]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::data::{AxisValue, Direction, Estimate, MetricRecord, Reading};
-
     use super::*;
-    use crate::fixtures;
+    use crate::fixtures::{self, axis, metric};
 
     fn case(adapter: &str, mode: &str, samples: f64) -> CaseRecord {
         let mut case = fixtures::case(SCENARIO, adapter, &fixtures::around(1.0));
-        let axis = |axis: &str, text: &str| AxisValue {
-            axis: axis.into(),
-            text: text.into(),
-            labelled: true,
-            debug: None,
-        };
         case.tier = Some(1);
         case.id.point.0 = vec![axis("variant", "vit5_tiny"), axis("mode", mode)];
         let step = 32.0 / samples;
-        let metric = |name: &str, unit, value: f64| MetricRecord {
-            name: name.into(),
-            unit,
-            direction: Direction::Information,
-            values: vec![Reading::Value(value); 7],
-            estimate: Estimate::of(&[value; 7]),
-        };
         case.metrics = vec![
             metric("throughput", Unit::ELEMENTS_PER_SECOND, samples),
             metric("throughput_flops", Unit::FLOPS, samples * 6e7),
@@ -367,8 +395,24 @@ mod tests {
             metric("phase: backward", Unit::SECONDS, 0.7 * step),
             metric("phase: all", Unit::SECONDS, step),
             metric("peak", Unit::FLOPS, 2e11),
+            metric("operator: addmm", Unit::SECONDS, 0.3 * step),
+            metric("operator: native_layer_norm", Unit::SECONDS, 0.1 * step),
         ];
         case
+    }
+
+    #[test]
+    fn phases_are_of_one_repeat_so_that_they_add_up_to_its_step() {
+        let mut case = case("PyTorch", "eager", 1_000.0);
+        for (name, values) in [
+            ("phase: forward", [1.0, 2.0, 3.0]),
+            ("phase: backward", [3.0, 1.0, 2.0]),
+            ("phase: all", [4.0, 3.0, 5.0]),
+        ] {
+            let metric = case.metrics.iter_mut().find(|metric| metric.name == name).unwrap();
+            metric.values = values.map(Reading::Value).to_vec();
+        }
+        assert_eq!(phased(&case), Some((4.0, vec![("forward", 1.0), ("backward", 3.0)])));
     }
 
     #[test]
@@ -403,6 +447,7 @@ mod tests {
         let compiled = row("| PyTorch, compiled |");
         assert!(compiled.contains("2.00x") && compiled.contains("60.0 %"), "{compiled}");
         assert!(row("| PyTorch, autotuned |").contains("CRASH"), "{page}");
+        assert!(page.contains("| PyTorch, eager | addmm | 9.60 ms | 75.0 % |"), "{page}");
         assert!(page.contains("failed: a traceback ... NoValidChoicesError: no kernel fits"), "{page}");
         assert!(page.contains("| PyTorch, eager | backward | 22.4 ms | 70.0 % |"), "{page}");
         assert!(page.contains("| ViT-5 Small | H100 SXM, bf16, dense | 989.000 | 35082.2 |"), "{page}");

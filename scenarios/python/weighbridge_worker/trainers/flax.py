@@ -18,6 +18,7 @@ from jax import Array
 
 from ..adapter import Declined, Place
 from ..pipeline import Array as Numbers
+from ..profiles import Operators, by_jax
 from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
 
 
@@ -247,6 +248,9 @@ class Flax(Training):
     def compute(self, index: int) -> tuple[float, Numbers, Tensors]:
         (loss, logits), gradients = self.gradients_of(self.parameters, *self.samples(index))
         return float(loss), np.asarray(logits), self.tensors(gradients)
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_jax(run)
 
     def predict(self, inputs: Numbers) -> Numbers:
         return np.asarray(self.logits_of(self.parameters, jax.device_put(inputs)))

@@ -10,12 +10,14 @@ import os
 
 os.environ["KERAS_BACKEND"] = "jax"
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..pipeline import Array
+from ..profiles import Operators, by_jax
 from ..trainer import Phases, Task
 from .keras_model import Keras, trainer
 
@@ -89,6 +91,9 @@ class KerasJax(Keras):
         trainable, other, _ = self.state
         (loss, (logits, _)), gradients = self.gradients_of(trainable, other, *self.samples(index))
         return float(loss), np.asarray(logits), [np.asarray(one) for one in gradients]
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_jax(run)
 
     def predict(self, inputs: Array) -> Array:
         self.hand_back()

@@ -6,11 +6,13 @@ import os
 
 os.environ["KERAS_BACKEND"] = "torch"
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ..pipeline import Array
+from ..profiles import Operators, by_torch
 from ..trainer import Phases
 from .keras_model import Keras, trainer
 
@@ -51,6 +53,9 @@ class KerasTorch(Keras):
         with clock.phase("optimiser"):
             self.update(gradients)
             loss.item()
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_torch(run)
 
     def gradients(self, index: int) -> tuple[float, Array, list[Array]]:
         loss, logits = self.forward(*self.samples(index))

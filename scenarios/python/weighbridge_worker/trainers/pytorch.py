@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from ..adapter import Place
 from ..pipeline import Array
+from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
 
 
@@ -269,6 +270,9 @@ class PyTorch(Training):
     def predict(self, inputs: Array) -> Array:
         with torch.no_grad(), self.precision():
             return self.module(self.entering(inputs)).float().numpy()
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_torch(run)
 
     def weights(self) -> Tensors:
         return {one.name: one.ours(one.parameter.detach()).numpy() for one in self.named}

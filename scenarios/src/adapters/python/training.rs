@@ -11,7 +11,7 @@ use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
 
 use super::open::Open;
 use super::state::TensorFiles;
-use crate::contract::{First, Phases, Tensors, TrainingLoop};
+use crate::contract::{First, Operators, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::Model;
 use crate::workload::{Compilation, Optimiser, Precision, TrainingSpec};
@@ -106,6 +106,23 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
             return Err(Error::of(ErrorKind::Protocol, what));
         }
         Ok(losses)
+    }
+
+    fn operators(&mut self, steps: usize) -> Result<Operators> {
+        let said = self.worker.call("operators", &json!({ "steps": steps }))?;
+        let mut operators = Operators::default();
+        for (name, told) in said {
+            let [time, calls] = told[..] else {
+                let what =
+                    format!("`{name}` has {} numbers where its time and its calls are due", told.len());
+                return Err(Error::of(ErrorKind::Protocol, what));
+            };
+            match name.as_str() {
+                "" => operators.took = Duration::from_nanos(time),
+                _ => drop(operators.each.insert(name, (Duration::from_nanos(time), calls))),
+            }
+        }
+        Ok(operators)
     }
 
     fn right(&mut self) -> Result<usize> {

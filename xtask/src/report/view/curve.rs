@@ -9,6 +9,9 @@ use super::group;
 /// Axes along which more is meant to be proportionally faster.
 const SCALING: [&str; 6] = ["workers", "threads", "devices", "ranks", "processes", "hosts"];
 
+/// An axis of names that are written as numbers: nothing grows along it.
+const NAMES: &str = "seed";
+
 /// One scenario along one axis, all else being equal.
 pub(crate) struct Curve<'a> {
     /// `CV-1/small: workers`.
@@ -78,6 +81,9 @@ fn number(axis: &str, text: &str) -> Option<(String, f64)> {
         };
         digits.replace('_', "").parse::<f64>().ok().filter(|number| number.is_finite()).map(|n| n * factor)
     };
+    if axis == NAMES {
+        return None;
+    }
     if let Some(number) = plain(text) {
         return Some((axis.to_owned(), number));
     }
@@ -131,6 +137,7 @@ mod tests {
         check("variant", "batch_8", Some(("batch", 8.0)));
         check("variant", "10k", Some(("variant", 10_000.0)));
         check("len", "1_000", Some(("len", 1_000.0)));
+        check("seed", "2", None);
         for text in ["small", "inf", "", "k", "small_x"] {
             check("variant", text, None);
         }

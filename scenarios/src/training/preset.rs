@@ -1,0 +1,55 @@
+//! The trainings that have a name.
+
+use std::fmt;
+
+use crate::workload::TrainingSpec;
+
+/// A training that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// A vision transformer that a processor trains in a second or two.
+    Vit5Tiny,
+    /// The same with products in `bf16`.
+    Vit5TinyBf16,
+    /// A small GPT.
+    GptTiny,
+    /// Three linear maps.
+    MlpTiny,
+    /// The shape of the first one in no time.
+    ForTests,
+    /// Handwritten digits by three linear maps.
+    DigitsMlp,
+    /// Handwritten digits by a vision transformer.
+    DigitsVit,
+    /// Numbers around a centre for each class.
+    ClustersMlp,
+    /// Digits in no time.
+    DigitsForTests,
+}
+
+impl Preset {
+    /// The configuration.
+    ///
+    /// # Panics
+    /// Never: it is tested that it can be read.
+    pub fn spec(self) -> TrainingSpec {
+        let text = match self {
+            Self::Vit5Tiny => TrainingSpec::TINY,
+            Self::Vit5TinyBf16 => include_str!("../workload/trainings/vit5_tiny_bf16.toml"),
+            Self::GptTiny => include_str!("../workload/trainings/gpt_tiny.toml"),
+            Self::MlpTiny => include_str!("../workload/trainings/mlp_tiny.toml"),
+            Self::ForTests => TrainingSpec::SMALL,
+            Self::DigitsMlp => TrainingSpec::DIGITS_MLP,
+            Self::DigitsVit => include_str!("../workload/trainings/digits_vit.toml"),
+            Self::ClustersMlp => include_str!("../workload/trainings/clusters_mlp.toml"),
+            Self::DigitsForTests => TrainingSpec::DIGITS_SMALL,
+        };
+        TrainingSpec::read(text).expect("it is tested that it can be read")
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spec().name)
+    }
+}
