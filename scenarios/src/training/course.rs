@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
-use super::proof::prove_course;
-use crate::contract::{Material, TrainingLoop};
-use crate::workload::{Target, TrainingSpec};
+use crate::contract::TrainingLoop;
+use crate::workload::TrainingSpec;
 
 /// Steps until the target; absent where it was not reached.
 pub const STEPS_TO_TARGET: &str = "to target: steps";
@@ -53,12 +52,9 @@ impl Course {
     /// Trains from the beginning. The clock runs while steps are done.
     ///
     /// # Errors
-    /// As [`TrainingLoop::train`]; more labels right than there are.
-    pub(super) fn follow(
-        training: &mut dyn TrainingLoop,
-        spec: &TrainingSpec,
-        target: &Target,
-    ) -> Result<Self> {
+    /// A training without a target; as [`TrainingLoop::train`]; more labels right than there are.
+    pub(super) fn follow(training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<Self> {
+        let target = spec.target.ok_or_else(|| Error::new(format!("{} has no `[target]`", spec.name)))?;
         let (_, labels) = spec.layers()?.labels()?;
         let labels = target.held_out * labels.iter().product::<usize>();
         training.train(true, 0)?;
@@ -86,7 +82,8 @@ impl Course {
         look.right as f64 / self.labels as f64
     }
 
-    fn tell(&self, bencher: &Bencher) {
+    /// Hands in the steps and the time to the target, where it was reached, and some of the looks.
+    pub(super) fn tell(&self, bencher: &Bencher) {
         let told = |name: &str, value: f64, unit, direction| bencher.metric(name, value, unit, direction);
         if let (true, Some(last)) = (self.reached, self.looks.last()) {
             told(STEPS_TO_TARGET, last.steps as f64, Unit::COUNT, Direction::Lower);
@@ -103,22 +100,4 @@ impl Course {
             told(&format!("{TIME_AT}{steps}"), took.as_secs_f64(), Unit::SECONDS, information);
         }
     }
-}
-
-/// Trains until the target, proves that the weights there are what the reference comes to and know what they are said to know,
-/// and tells the course as metrics of the case.
-///
-/// # Errors
-/// As [`Course::follow`]; what is not proved; a training without a target.
-pub(super) fn tell_course(
-    bencher: &Bencher,
-    training: &mut dyn TrainingLoop,
-    spec: &TrainingSpec,
-    material: &Material,
-) -> Result<()> {
-    let target = spec.target.ok_or_else(|| Error::new(format!("{} has no `[target]`", spec.name)))?;
-    let course = Course::follow(training, spec, &target)?;
-    prove_course(training, spec, material, &course)?;
-    course.tell(bencher);
-    Ok(())
 }

@@ -3,9 +3,9 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use super::course::tell_course;
+use super::course::Course;
 use super::preset::Preset;
-use super::proof::prove;
+use super::proof::{prove, prove_course};
 use crate::contract::{Train, Trainer, open_material};
 use crate::workload::{Compilation, Initialisation, TrainingSpec};
 
@@ -53,7 +53,10 @@ pub fn train_to_target(
     let (spec, material) = open_material(bencher, spec)?;
     let mut training = bencher.train(trainer, mode, &spec, &material)?;
     prove(&mut *training, &spec, &material)?;
-    tell_course(bencher, &mut *training, &spec, &material)
+    let course = Course::follow(&mut *training, &spec)?;
+    prove_course(&mut *training, &spec, &material, &course)?;
+    course.tell(bencher);
+    Ok(())
 }
 
 /// What a point needs, for the plan.
@@ -80,7 +83,7 @@ mod tests {
     use crate::adapters::native::{ByHand, NdarrayTrainer};
     use crate::contract::TrainingLoop;
     use crate::contract::changed::bencher;
-    use crate::training::course::{BEST_ACCURACY, Course, STEPS_TO_TARGET, TIME_TO_TARGET};
+    use crate::training::course::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
     use crate::training::liars::{Liar, Lie, Other};
     use crate::workload::model::Scheme;
     use crate::workload::{Optimiser, Target};
@@ -175,8 +178,7 @@ mod tests {
     fn a_course_ends_at_the_first_look_that_reaches_the_target() {
         let (spec, material) = open_material(&bencher(), &small()).unwrap();
         let mut training = ByHand::<f64>::open(&spec, &material.data, &material.weights).unwrap();
-        let target = spec.target.unwrap();
-        let course = Course::follow(&mut training, &spec, &target).unwrap();
+        let course = Course::follow(&mut training, &spec).unwrap();
         let (last, before) = course.looks.split_last().unwrap();
         assert!(course.reached && last.right >= 25, "{course:?}");
         assert!(before.iter().all(|look| look.right < 25 && look.took <= last.took), "{course:?}");

@@ -4,6 +4,7 @@ mod advice;
 pub(crate) mod charts;
 pub(crate) mod comment;
 mod comparison;
+mod configuration;
 pub(crate) mod course;
 mod curves;
 mod field;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use weighbridge::data::{CaseRecord, Unit, quantity};
 use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
+use super::configuration::{axis, row_name, value};
 use super::course::Course;
-use super::training::{axis, row_name, value};
 use crate::table::Table;
 
 /// The scenario whose cases these are.

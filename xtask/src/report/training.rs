@@ -10,6 +10,7 @@ use weighbridge_scenarios::training::{
 };
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
+use super::configuration::{axis, row_name, value};
 use super::field::name;
 use super::target;
 use crate::show::trouble;
@@ -73,20 +74,8 @@ fn by_variant<'a>(cases: &[&'a CaseRecord]) -> BTreeMap<&'a str, Vec<&'a CaseRec
     of
 }
 
-pub(super) fn axis<'a>(case: &'a CaseRecord, name: &str) -> Option<&'a str> {
-    case.id.point.get(name).map(|value| value.text.as_str())
-}
-
-pub(super) fn value(case: &CaseRecord, metric: &str) -> Option<f64> {
-    Some(case.metric(metric)?.estimate.as_ref()?.median)
-}
-
 fn shown(value: Option<f64>, unit: &Unit) -> String {
     value.map_or_else(String::new, |value| quantity::show(value, unit))
-}
-
-pub(super) fn row_name(case: &CaseRecord) -> String {
-    format!("{}, {}", name(case), axis(case, "mode").unwrap_or("one mode"))
 }
 
 /// The share of the peak beside it that the steps of the stream are.

@@ -25,6 +25,8 @@ from .keras_model import Keras, trainer
 class KerasJax(Keras):
     synchronised = "jax.block_until_ready"
     library = f"JAX {jax.__version__}"
+    first_state: Any = None
+    """Of the weights, of what is not trained and of the optimiser, once they are set."""
     modes = ("eager", "compiled")
 
     def __init__(self, task: Task) -> None:
@@ -49,10 +51,12 @@ class KerasJax(Keras):
             self.gradients_of, self.whole_step = jax.jit(gradients_of), jax.jit(whole_step, donate_argnums=0)
 
     def reset(self) -> None:
-        super().reset()
-        kept = self.model.trainable_variables, self.model.non_trainable_variables, self.optimiser.variables
+        if self.first_state is None:
+            super().reset()
+            kept = self.model.trainable_variables, self.model.non_trainable_variables, self.optimiser.variables
+            self.first_state = tuple([variable.value for variable in part] for part in kept)
         # A copy: the step overwrites what it is given.
-        self.state = jax.tree.map(jax.numpy.copy, tuple([variable.value for variable in part] for part in kept))
+        self.state = jax.tree.map(jax.numpy.copy, self.first_state)
 
     def samples(self, index: int) -> tuple[Any, Any]:
         return jax.device_put(self.task.of_step(index))
