@@ -21,7 +21,7 @@ pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, materi
     // First of all: whatever follows begins anew.
     let (steps, left) = training.left()?;
     let mut reference = ByHand::<f64>::open(spec, &material.data, &material.weights)?;
-    let [of_results, of_changes, _] = spec.precision.tolerance();
+    let [of_results, of_changes, _] = spec.tolerance()?;
     let start = after(&mut reference, 0)?;
     same_start(&after(training, 0)?, &start)?;
     if !(1..=spec.steps).contains(&steps) {
@@ -115,7 +115,7 @@ fn same_way(
     material: &Material,
     reference: &mut ByHand<f64>,
 ) -> Result<()> {
-    let [_, _, of_way] = spec.precision.tolerance();
+    let [_, _, of_way] = spec.tolerance()?;
     let start = after(reference, 0)?;
     let expected = after(reference, steps)?;
     let share = apart(found, &expected, &start)?;
