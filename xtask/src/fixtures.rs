@@ -128,7 +128,7 @@ pub(crate) fn metric(name: &str, unit: Unit, value: f64) -> MetricRecord {
 }
 
 /// A training in seven repeats, at its target after so many steps and seconds, or never.
-pub(crate) fn course(adapter: &str, seed: u64, rate: f64, target: Option<(f64, f64)>) -> CaseRecord {
+pub(crate) fn training(adapter: &str, seed: u64, rate: f64, target: Option<(f64, f64)>) -> CaseRecord {
     let mut case = case("TRAIN-2", adapter, &around(1.0));
     case.tier = Some(1);
     case.id.point.0 = vec![axis("mode", "eager"), axis("seed", &seed.to_string())];

@@ -6,9 +6,9 @@
 //! A scenario here opens a training, times its steps as a stream, and then holds it against the reference (`proof`): the settings
 //! that it has really set (`settings`), the weights that the timed steps have left, its weights at the start, what its first step
 //! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`), or how the
-//! training comes to a target (`course`).
+//! training comes to a target (`learning_curve`).
 
-mod course;
+mod learning_curve;
 #[cfg(test)]
 mod liars;
 mod peak;
@@ -18,7 +18,7 @@ mod settings;
 pub mod train1_steps;
 pub mod train2_target;
 
-pub use course::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
+pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
 pub use preset::Preset;
 pub use train1_steps::train;

@@ -2,7 +2,7 @@
 
 use weighbridge::{Error, Result};
 
-use super::course::Course;
+use super::learning_curve::LearningCurve;
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
 use crate::contract::{Material, Tensors, TrainingLoop};
@@ -58,17 +58,17 @@ pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, materi
     Ok(())
 }
 
-/// Holds the end of a course against the reference: its weights, and how many labels they get right.
+/// Holds the end of a learning curve against the reference: its weights, and how many labels they get right.
 ///
 /// # Errors
 /// Other weights; another number of labels than those weights get right.
-pub(super) fn prove_course(
+pub(super) fn prove_learning_curve(
     training: &mut dyn TrainingLoop,
     spec: &TrainingSpec,
     material: &Material,
-    course: &Course,
+    curve: &LearningCurve,
 ) -> Result<()> {
-    let Some(last) = course.looks.last() else { return Ok(()) };
+    let Some(last) = curve.looks.last() else { return Ok(()) };
     let mut reference = ByHand::<f64>::open(spec, &material.data, &material.weights)?;
     let (steps, left) = training.left()?;
     if steps != last.steps {
@@ -81,10 +81,10 @@ pub(super) fn prove_course(
     reference.take(&left)?;
     let right = reference.right()?;
     // Where two logits are next to alike, rounding decides which is the greater one.
-    if right.abs_diff(last.right) > 1 + course.labels / NEXT_TO_ALIKE {
+    if right.abs_diff(last.right) > 1 + curve.labels / NEXT_TO_ALIKE {
         return Err(Error::new(format!(
             "{} of {} labels are said to be right after {steps} steps, and by those weights {right} are",
-            last.right, course.labels
+            last.right, curve.labels
         )));
     }
     Ok(())
@@ -124,7 +124,7 @@ fn same_way(
     }
     let mut plain = ByHand::<f32>::open(spec, &material.data, &material.weights)?;
     let rounding = apart(&after(&mut plain, steps)?, &expected, &start)?;
-    let allowed = (GROWN * rounding).clamp(of_way, MOST);
+    let allowed = allowed(of_way, rounding);
     // A share that is no number is no agreement.
     if share.is_nan() || share > allowed {
         return Err(Error::new(format!(
@@ -136,6 +136,11 @@ fn same_way(
         )));
     }
     Ok(())
+}
+
+/// How far apart a way may be where rounding alone takes it so far; what is no number allows nothing more.
+fn allowed(of_way: f64, rounding: f64) -> f64 {
+    if rounding.is_nan() { of_way } else { (GROWN * rounding).clamp(of_way, MOST) }
 }
 
 /// How many times further than one rounding another may lead.
@@ -239,4 +244,16 @@ fn alike(what: &str, found: &[f32], expected: &[f32], tolerance: f64, rounded: f
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_may_part_by_what_rounding_does_and_never_so_far_that_steps_could_be_missing() {
+        for (rounding, due) in [(0.001, 0.02), (0.03, 0.12), (0.32, MOST), (f64::NAN, 0.02)] {
+            assert!((allowed(0.02, rounding) - due).abs() < 1e-9, "{rounding}");
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use weighbridge::Needs;
 use weighbridge::prelude::*;
 
-use super::course::Course;
+use super::learning_curve::LearningCurve;
 use super::preset::Preset;
-use super::proof::{prove, prove_course};
+use super::proof::{prove, prove_learning_curve};
 use crate::contract::{Train, Trainer, open_material};
 use crate::workload::{Compilation, Initialisation, TrainingSpec};
 
@@ -14,8 +14,8 @@ use crate::workload::{Compilation, Initialisation, TrainingSpec};
 /// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in TRAIN-1. Then the system
 /// trains once more from the beginning; every so many steps it looks at the samples that were held out, and it ends where the
 /// target's share of them is right. `to target: steps` and `to target: time` say when that was, and are absent where it never
-/// was; `loss at`, `accuracy at` and `time at` a number of steps are the course. Each `seed` has its own first weights and its own
-/// order of samples, the same for every system.
+/// was; `loss at`, `accuracy at` and `time at` a number of steps are the learning curve. Each `seed` has its own first weights
+/// and its own order of samples, the same for every system.
 ///
 /// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal work: all that
 /// TRAIN-1 proves, and that the weights at the target are those that a reference in `f64` comes to in as many steps, and know as
@@ -53,9 +53,9 @@ pub fn train_to_target(
     let (spec, material) = open_material(bencher, spec)?;
     let mut training = bencher.train(trainer, mode, &spec, &material)?;
     prove(&mut *training, &spec, &material)?;
-    let course = Course::follow(&mut *training, &spec)?;
-    prove_course(&mut *training, &spec, &material, &course)?;
-    course.tell(bencher);
+    let curve = LearningCurve::follow(&mut *training, &spec)?;
+    prove_learning_curve(&mut *training, &spec, &material, &curve)?;
+    curve.tell(bencher);
     Ok(())
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use crate::adapters::native::{ByHand, NdarrayTrainer};
     use crate::contract::TrainingLoop;
     use crate::contract::changed::bencher;
-    use crate::training::course::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
+    use crate::training::learning_curve::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
     use crate::training::liars::{Liar, Lie, Other};
     use crate::workload::model::Scheme;
     use crate::workload::{Optimiser, Target};
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_reached_at_a_step_and_the_course_to_it_is_told() {
+    fn a_target_is_reached_at_a_step_and_the_learning_curve_is_told() {
         let told = metrics(&small());
         let steps = told[STEPS_TO_TARGET];
         assert!((4.0..48.0).contains(&steps) && (steps % 4.0).abs() < 1e-9, "{told:?}");
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_course_ends_at_the_first_look_that_reaches_the_target() {
+    fn a_learning_curve_ends_at_the_first_look_that_reaches_the_target() {
         let (spec, material) = open_material(&bencher(), &small()).unwrap();
         let mut training = ByHand::<f64>::open(&spec, &material.data, &material.weights).unwrap();
-        let course = Course::follow(&mut training, &spec).unwrap();
-        let (last, before) = course.looks.split_last().unwrap();
-        assert!(course.reached && last.right >= 25, "{course:?}");
-        assert!(before.iter().all(|look| look.right < 25 && look.took <= last.took), "{course:?}");
+        let curve = LearningCurve::follow(&mut training, &spec).unwrap();
+        let (last, before) = curve.looks.split_last().unwrap();
+        assert!(curve.reached && last.right >= 25, "{curve:?}");
+        assert!(before.iter().all(|look| look.right < 25 && look.took <= last.took), "{curve:?}");
         assert_eq!(training.left().unwrap().0, last.steps);
     }
 }

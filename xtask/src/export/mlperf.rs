@@ -9,17 +9,17 @@ use weighbridge::data::CaseRecord;
 use weighbridge_scenarios::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
-use crate::report::course::Course;
+use crate::report::learning_curve::LearningCurve;
 
 pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let mut files = Vec::new();
     for case in job.run.cases.iter().filter(|case| case.ranked()) {
         let repeats = case.metric(BEST_ACCURACY).map_or(0, |metric| metric.values.len());
         for place in 0..repeats {
-            let course = Course::of_repeat(case, place);
-            if !course.looks.is_empty() {
+            let curve = LearningCurve::of_repeat(case, place);
+            if !curve.looks.is_empty() {
                 let path = PathBuf::from(case.id.file_name()).join(format!("result_{place}.txt"));
-                files.push((path, log(job, case, &course).into_bytes()));
+                files.push((path, log(job, case, &curve).into_bytes()));
             }
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     Ok(Wrote::Files(files))
 }
 
-fn log(job: &Job<'_>, case: &CaseRecord, course: &Course) -> String {
+fn log(job: &Job<'_>, case: &CaseRecord, curve: &LearningCurve) -> String {
     let begun = job.run.manifest.started * 1_000;
     let batch = batch(case);
     let mut text = String::new();
@@ -65,13 +65,13 @@ fn log(job: &Job<'_>, case: &CaseRecord, course: &Course) -> String {
         line(0.0, point, key, value, json!({}));
     }
     line(0.0, "INTERVAL_START", "run_start", Value::Null, json!({}));
-    for look in &course.looks {
+    for look in &curve.looks {
         let at = json!({"samples_count": look.steps * batch, "step_num": look.steps});
         line(look.time, point, "train_loss", json!(look.loss), at.clone());
         line(look.time, point, "eval_accuracy", json!(look.accuracy), at);
     }
-    let last = course.looks.last().map_or(0.0, |look| look.time);
-    let status = if course.reached { "success" } else { "aborted" };
+    let last = curve.looks.last().map_or(0.0, |look| look.time);
+    let status = if curve.reached { "success" } else { "aborted" };
     line(last, "INTERVAL_END", "run_stop", Value::Null, json!({"status": status}));
     text
 }
@@ -86,12 +86,13 @@ fn batch(case: &CaseRecord) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{args, files};
-    use crate::fixtures::{course, home, run};
+    use crate::fixtures::{home, run, training};
 
     #[test]
     fn each_repeat_has_a_log_that_ends_with_whether_it_came_to_the_target() {
         let home = home();
-        let cases = vec![course("Swift", 1, 5_000.0, Some((64.0, 0.8))), course("Lost", 1, 9_000.0, None)];
+        let cases =
+            vec![training("Swift", 1, 5_000.0, Some((64.0, 0.8))), training("Lost", 1, 9_000.0, None)];
         home.store(&run(1_000, cases));
         let out = home.directory.path().join("logs");
         let said = super::super::run(&args("mlperf", Some(&out)), &home.place).expect("exported");

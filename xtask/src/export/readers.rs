@@ -118,7 +118,7 @@ for name in sys.argv[1:]:
 fn the_parser_of_mlperf_takes_every_line_of_a_log() {
     let Some(python) = needs::python_with(Need::MlperfLogging) else { return };
     let home = home();
-    let cases = vec![crate::fixtures::course("Swift", 1, 5_000.0, Some((64.0, 0.8)))];
+    let cases = vec![crate::fixtures::training("Swift", 1, 5_000.0, Some((64.0, 0.8)))];
     home.store(&crate::fixtures::run(1_000, cases));
     let out = home.directory.path().join("logs");
     run(&args("mlperf", Some(&out)), &home.place).expect("exported");

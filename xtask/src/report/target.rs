@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge::data::{CaseRecord, Unit, quantity};
+use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
 use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use super::configuration::{axis, row_name, value};
-use super::course::Course;
+use super::learning_curve::LearningCurve;
 use crate::table::Table;
 
 /// The scenario whose cases these are.
@@ -77,14 +77,8 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
     cases.sort_by_key(|case| axis(case, "seed").map(str::to_owned));
     let of = |metric: &str| -> Vec<Option<f64>> { cases.iter().map(|case| value(case, metric)).collect() };
     let median = |values: Vec<Option<f64>>| -> Option<f64> {
-        let mut all: Vec<f64> = values.into_iter().collect::<Option<_>>()?;
-        all.sort_by(f64::total_cmp);
-        let middle = all.len() / 2;
-        match all.len() {
-            0 => None,
-            even if even % 2 == 0 => Some(f64::midpoint(all[middle - 1], all[middle])),
-            _ => Some(all[middle]),
-        }
+        let all: Vec<f64> = values.into_iter().collect::<Option<_>>()?;
+        Some(Estimate::of(&all)?.median)
     };
     let (steps, time, rate) = (of(STEPS_TO_TARGET), median(of(TIME_TO_TARGET)), median(of("throughput")));
     Trained { name, steps, time, rate, cases }
@@ -94,7 +88,7 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
 fn missed(one: &Trained<'_>) -> String {
     let of = |case: &&CaseRecord| {
         let best = value(case, BEST_ACCURACY)?;
-        let last = Course::of(case).looks.last()?.steps;
+        let last = LearningCurve::of(case).looks.last()?.steps;
         value(case, STEPS_TO_TARGET).is_none().then(|| {
             format!("seed {}: {:.1} % in {last} steps", axis(case, "seed").unwrap_or("?"), 100.0 * best)
         })
@@ -114,7 +108,7 @@ fn places(trained: &[Trained<'_>], of: fn(&Trained<'_>) -> Option<f64>) -> Vec<O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::course as case;
+    use crate::fixtures::training as case;
 
     #[test]
     fn the_faster_step_that_is_later_at_the_target_has_the_second_place_by_time() {
@@ -141,9 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn a_course_is_read_in_the_order_of_its_steps() {
+    fn a_learning_curve_is_read_in_the_order_of_its_steps() {
         let steps: Vec<u64> =
-            Course::of(&case("One", 1, 1.0, None)).looks.iter().map(|look| look.steps).collect();
+            LearningCurve::of(&case("One", 1, 1.0, None)).looks.iter().map(|look| look.steps).collect();
         assert_eq!(steps, [8, 64]);
     }
 }

@@ -3,7 +3,7 @@
 use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::course::{Course, Look};
+use crate::report::learning_curve::{LearningCurve, Look};
 use crate::report::view::{Group, View};
 use crate::svg::{Anchor, Axis, Svg};
 
@@ -19,7 +19,7 @@ pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
 fn chart(view: &View<'_>, palette: &Palette<'_>, group: &Group<'_>) -> Option<Chart> {
     let cases = group.cases.iter().map(|at| view.cases[*at].record).filter(|case| case.ranked());
     let lines: Vec<(&str, Vec<Look>)> = cases
-        .filter_map(|case| Some((case.id.adapter.as_deref()?, Course::of(case).looks)))
+        .filter_map(|case| Some((case.id.adapter.as_deref()?, LearningCurve::of(case).looks)))
         .filter(|(_, looks)| !looks.is_empty())
         .collect();
     let all = || lines.iter().flat_map(|(_, looks)| looks);

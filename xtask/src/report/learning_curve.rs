@@ -1,11 +1,11 @@
-//! The course of a training to its target, as a case's metrics have it.
+//! The learning curve of a training to its target, as a case's metrics have it.
 
 use weighbridge::data::{CaseRecord, MetricRecord, Reading};
 use weighbridge_scenarios::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIME_AT};
 
 /// Looks at a training, until its target or the end of its data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct LearningCurve {
     /// In order; none where the case has no target.
     pub(crate) looks: Vec<Look>,
     /// Whether the last one reached it.
@@ -24,7 +24,7 @@ pub(crate) struct Look {
     pub(crate) accuracy: f64,
 }
 
-impl Course {
+impl LearningCurve {
     /// Medians over the repeats.
     pub(crate) fn of(case: &CaseRecord) -> Self {
         Self::read(case, |metric| Some(metric.estimate.as_ref()?.median))

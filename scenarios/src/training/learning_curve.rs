@@ -1,4 +1,4 @@
-//! The course of a training: how long it takes until samples that it has not learned from are known.
+//! The learning curve of a training: how long it takes until samples that it has not learned from are known.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ const TOLD: usize = 16;
 
 /// A training, looked at every so many steps, until its target or the end of its data.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct LearningCurve {
     pub(super) looks: Vec<Look>,
     /// Labels that are looked at.
     pub(super) labels: usize,
@@ -48,7 +48,7 @@ pub(super) struct Look {
     pub(super) right: usize,
 }
 
-impl Course {
+impl LearningCurve {
     /// Trains from the beginning. The clock runs while steps are done.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Course {
         let (_, labels) = spec.layers()?.labels()?;
         let labels = target.held_out * labels.iter().product::<usize>();
         training.train(true, 0)?;
-        let mut course = Self { looks: Vec::new(), labels, reached: false };
+        let mut curve = Self { looks: Vec::new(), labels, reached: false };
         let mut took = Duration::ZERO;
         for steps in (target.every..=spec.steps).step_by(target.every) {
             let begun = Instant::now();
@@ -69,13 +69,13 @@ impl Course {
                 return Err(Error::new(format!("{right} labels are said to be right, of {labels}")));
             }
             let loss = losses.iter().sum::<f32>() / losses.len() as f32;
-            course.looks.push(Look { steps, took, loss, right });
-            course.reached = right >= target.due(labels);
-            if course.reached {
+            curve.looks.push(Look { steps, took, loss, right });
+            curve.reached = right >= target.due(labels);
+            if curve.reached {
                 break;
             }
         }
-        Ok(course)
+        Ok(curve)
     }
 
     fn share(&self, look: &Look) -> f64 {
