@@ -9,13 +9,19 @@ use syn::visit::Visit;
 
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
-    "json", "tool", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify",
-    "record", "compare", "store", "report", "harness", "compat",
+    "json", "tool", "device", "process", "stats", "metric", "bencher", "registry", "worker", "plan", "run",
+    "verify", "record", "compare", "store", "report", "harness", "compat",
 ];
 
 /// What the ground stages may import: they are no tower.
-const GROUND: &[(&str, &[&str])] =
-    &[("json", &[]), ("tool", &[]), ("device", &[]), ("stats", &[]), ("metric", &["device", "stats"])];
+const GROUND: &[(&str, &[&str])] = &[
+    ("json", &[]),
+    ("tool", &[]),
+    ("device", &[]),
+    ("process", &["json", "device"]),
+    ("stats", &[]),
+    ("metric", &["device", "stats"]),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -161,7 +167,7 @@ fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_na
                 assert!(!line.contains(print), "only report/terminal.rs writes to the terminal: {at}");
             }
             let clock = line.contains("Instant::now()") || line.contains("SystemTime::now()");
-            let times = ["device/", "run/", "report/progress.rs", "harness/bench.rs"];
+            let times = ["device/", "process/", "run/", "report/progress.rs", "harness/bench.rs"];
             assert!(
                 !clock || times.iter().any(|allowed| place.starts_with(allowed)),
                 "clocks are read in device: {at}"

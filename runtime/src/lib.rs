@@ -63,11 +63,13 @@ mod tool;
 
 mod device;
 mod metric;
+mod process;
 mod stats;
 
 mod bencher;
 mod registry;
 
+#[cfg(feature = "worker")]
 pub mod worker;
 
 mod plan;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::process::{Ended, Opened, Process, Watch};
 use super::program::Program;
 use super::protocol::Ask;
 use super::reference::Known;
+use super::supervised::{Ended, Opened, Supervised, Watch};
 use super::{Failure, How, Outcome, Repeat};
 use crate::bencher::{BLOCK, Calibrator, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
 use crate::metric::{Block, TimedBy};
@@ -269,11 +269,11 @@ impl Duel<'_> {
         self.plan.cases.iter().find(|planned| planned.id == *case)
     }
 
-    fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {
+    fn start(&self, side: usize, drawn: u64) -> Result<Supervised, Broken> {
         let mut program = self.programs[side].clone().on(self.plan.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        Process::start(&program, self.plan.timeout).map_err(|error| {
+        Supervised::start(&program, self.plan.timeout).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
             Broken::Failed(SIDES[side], failure)

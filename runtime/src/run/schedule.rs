@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::event::{Ending, Event};
 use super::executor::{Executor, Turn};
-use super::process::Ended;
 use super::protocol::Ask;
 use super::reference::References;
 use super::remaining::{Remaining, Running};
 use super::stop::Seen;
+use super::supervised::Ended;
 use super::{Outcome, Repeat};
 use crate::bencher::{Key, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};

@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::Command;
+use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
-use super::place::Place;
-use super::process::Process;
 use super::protocol::{
     Ask, Batch, Held as Handed, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION,
 };
@@ -23,6 +22,7 @@ use crate::bencher::{
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
+use crate::process::Place;
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -30,7 +30,7 @@ use crate::metric::Ledger;
 /// fails. Dropping it ends its process and all that it started.
 #[derive(Debug)]
 pub struct Worker {
-    process: Process,
+    process: Conversation,
     place: Place,
     /// Its own among the workers of this process.
     name: String,
@@ -42,7 +42,7 @@ pub struct Worker {
 
 /// A worker that has not said yet who it is.
 struct Started {
-    process: Process,
+    process: Conversation,
     place: Place,
     name: String,
 }
@@ -127,7 +127,7 @@ impl Worker {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let place = place.within(&name);
-        let process = Process::start(command, place.clone())?;
+        let process = Conversation::start(command, place.clone())?;
         Ok(Started { process, place, name })
     }
 
