@@ -319,14 +319,14 @@ fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same
     ];
     for (loader, ran_on) in loaders {
         let seen = load(loader, &device, Platform::Gpu).unwrap();
-        let ticket = &seen.work.as_ref().unwrap().ticket;
-        assert_eq!((ticket.delivery, &*ticket.ran_on), (Delivery::Device, ran_on));
+        let report = &seen.work.as_ref().unwrap().report;
+        assert_eq!((report.delivery, &*report.ran_on), (Delivery::Device, ran_on));
         assert_eq!(content(&seen), expected);
         let skipped = load(loader, &device, Platform::Cpu).map(drop).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("add `--platform gpu`"), "{skipped}");
     }
     let on_host = load(&mut ReferenceCuda, &host, Platform::Gpu).unwrap();
-    assert_eq!(on_host.work.unwrap().ticket.delivery, Delivery::Owned);
+    assert_eq!(on_host.work.unwrap().report.delivery, Delivery::Owned);
     stand.set("devices", 0);
     let skipped = load(&mut Reference, &device, Platform::Gpu).map(drop).unwrap_err();
     assert!(skipped.is_skip() && skipped.to_string().contains("no CUDA device ("), "{skipped}");

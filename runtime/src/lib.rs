@@ -137,7 +137,7 @@ pub use bencher::{
     Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
     ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
     Limits, Moments, Operator, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream,
-    Ticket, Used, Whole, Work, Yield, fail, skip,
+    Used, Whole, Work, WorkReport, Yield, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
@@ -199,7 +199,9 @@ pub mod gpu {
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
 /// plain structs with public fields.
 pub mod data {
-    pub use crate::bencher::{Content, Evidence, FileUse, Limits, Phase, Purpose, Ticket, Unstopped, Work};
+    pub use crate::bencher::{
+        Content, Evidence, FileUse, Limits, Phase, Purpose, Unstopped, Work, WorkReport,
+    };
     pub use crate::compare::{
         Accepted, Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
         GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,

@@ -75,7 +75,7 @@ fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point
     if !(is_checkpointer(scenario) && done.seen.samples.is_empty() && !done.seen.custom.is_empty()) {
         assert_eq!(done.seen.samples.len() as u64 * done.seen.iterations_per_sample, 2, "two batches");
     }
-    Ok(done.work.expect("`load` hands in a ticket"))
+    Ok(done.work.expect("`load` hands in a work report"))
 }
 
 /// Whether the moments of all fields are within this share of the field's scale.
@@ -141,7 +141,7 @@ fn agree(registry: &Registry, scenario: &ScenarioEntry, points: Vec<Point>) -> u
                 (Ok(work), Ok(reference)) => {
                     let (found, expected) = (&work.content, &reference.content);
                     // Two batches of an epoch in any order are not always the same two.
-                    let in_order = !work.ticket.synchronised.ends_with("any order");
+                    let in_order = !work.report.synchronised.ends_with("any order");
                     match scenario.equivalence() {
                         Equivalence::Approx(share) => near(found, expected, share),
                         // Such scenarios prove the rest themselves.
@@ -152,9 +152,9 @@ fn agree(registry: &Registry, scenario: &ScenarioEntry, points: Vec<Point>) -> u
                         _ if !in_order => assert_eq!(found.fields, expected.fields),
                         _ => assert_eq!(found, expected, "{} {point}", scenario.id),
                     }
-                    assert_eq!(work.ticket.input, reference.ticket.input, "{} {point}", scenario.id);
+                    assert_eq!(work.report.input, reference.report.input, "{} {point}", scenario.id);
                     assert_eq!(
-                        work.ticket.transforms, reference.ticket.transforms,
+                        work.report.transforms, reference.report.transforms,
                         "{} {point}",
                         scenario.id
                     );

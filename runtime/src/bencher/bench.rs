@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::region::{Arrays, Regions};
 use super::{
     Budget, Content, Dtype, Error, Evidence, FileUse, Kept, KeptField, Key, Limits, Pace, PerIteration,
-    Phase, Purpose, Result, Spot, Ticket, Work, visible_in_line,
+    Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
@@ -208,7 +208,7 @@ fn note_once(seen: &mut Observation, note: String) {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) seen: Observation,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) report: Option<WorkReport>,
     pub(super) content: Content,
     pub(super) spots: Vec<Spot>,
     pub(super) evidence: Evidence,
@@ -226,20 +226,20 @@ pub(super) struct State {
 /// What one repeat gave.
 ///
 /// ```
-/// use weighbridge::{Bencher, Limits, Purpose, Settings, Ticket};
+/// use weighbridge::{Bencher, Limits, Purpose, Settings, WorkReport};
 ///
 /// let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
-/// bencher.work(Ticket { ran_on: "cpu".to_owned(), ..Ticket::default() });
+/// bencher.work(WorkReport { ran_on: "cpu".to_owned(), ..WorkReport::default() });
 /// bencher.iter(|| 1 + 1);
 /// let given = bencher.finish()?;
-/// assert_eq!(given.work.unwrap().ticket.ran_on, "cpu");
+/// assert_eq!(given.work.unwrap().report.ran_on, "cpu");
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Yield {
     /// The raw observation.
     pub seen: Observation,
-    /// The work ticket; `None` when the scenario handed in none.
+    /// The work report; `None` when the scenario handed in none.
     pub work: Option<Work>,
     /// The hashes of every element whose content was looked at, batch by batch.
     pub spots: Vec<Spot>,
@@ -428,9 +428,9 @@ impl Bencher {
         seen.custom.push(Custom { name, value, unit, direction });
     }
 
-    /// Hands in the work ticket. The last one counts.
-    pub fn work(&self, ticket: Ticket) {
-        self.state.borrow_mut().ticket = Some(ticket.visible());
+    /// Hands in the work report. The last one counts.
+    pub fn work(&self, report: WorkReport) {
+        self.state.borrow_mut().report = Some(report.visible());
     }
 
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
@@ -466,7 +466,7 @@ impl Bencher {
         let bytes = format!("{value:?}").into_bytes();
         let field =
             KeptField { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
-        self.state.borrow_mut().ticket.get_or_insert_default();
+        self.state.borrow_mut().report.get_or_insert_default();
         self.delivered(&Kept { elements: 1, fields: vec![field] });
     }
 
@@ -499,7 +499,7 @@ impl Bencher {
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<Yield> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote, .. } =
+        let State { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
         if let Some(error) = refused {
             return Err(error);
@@ -527,7 +527,7 @@ impl Bencher {
         // The clock stood for what was neither measured nor anything else that is told.
         let stood = seen.ledger.measured.saturating_sub(seen.wall);
         seen.ledger.move_to(Entry::Measured, Entry::Stopped, stood);
-        let work = ticket.map(|ticket| Work { ticket, content });
+        let work = report.map(|report| Work { report, content });
         Ok(Yield { seen, work, spots, evidence })
     }
 

@@ -1,4 +1,4 @@
-//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`Ticket`] of what was done.
+//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`WorkReport`] of what was done.
 //!
 //! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
 //! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
@@ -50,4 +50,4 @@ pub use pace::{Pace, PerIteration};
 pub use remote::{Asked, Audit, Costs, Held, Ran, Remote, Stopped, Used, Whole};
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
 pub(crate) use visible::{visible, visible_in_line};
-pub use work::{Delivery, Operator, Ticket, Work};
+pub use work::{Delivery, Operator, Work, WorkReport};

@@ -569,7 +569,7 @@ fn stood(ran: &Ran) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, KeptField, Settings, Ticket, Yield};
+    use crate::bencher::{Dtype, KeptField, Settings, WorkReport, Yield};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
 
@@ -656,7 +656,7 @@ mod tests {
 
     fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
         let bencher = Bencher::new(Settings::new(purpose, limits));
-        bencher.work(Ticket::default());
+        bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change, pass: None }, 0)?;
         bencher.finish()
     }
@@ -703,7 +703,7 @@ mod tests {
     #[test]
     fn what_makes_many_batches_at_a_time_is_measured_over_more_of_them_and_the_record_says_so() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
-        bencher.work(Ticket::default());
+        bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }, 0).unwrap();
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));

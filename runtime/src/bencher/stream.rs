@@ -791,7 +791,7 @@ mod tests {
     fn stream(purpose: Purpose, limits: Limits, source: &mut Rows) -> Result<Yield> {
         let clock: Clock = source.hand.clock();
         let bencher = Bencher::new(Settings { clock, ..Settings::new(purpose, limits) });
-        bencher.work(crate::bencher::Ticket::default());
+        bencher.work(crate::bencher::WorkReport::default());
         bencher.stream(source)?;
         bencher.finish()
     }
@@ -992,7 +992,7 @@ mod tests {
         let clock = ahead.rows.hand.clock();
         let settings = Settings { alone: true, clock, ..Settings::new(Purpose::Measure, limits) };
         let bencher = Bencher::new(settings);
-        bencher.work(crate::bencher::Ticket::default());
+        bencher.work(crate::bencher::WorkReport::default());
         bencher.stream(&mut ahead).unwrap();
         bencher.finish().unwrap().seen
     }

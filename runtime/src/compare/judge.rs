@@ -211,8 +211,8 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
     if let Some(why) = axis_changed(&before.id, &after.id) {
         return Some(why);
     }
-    if let (Some(old), Some(work)) = (&before.ticket, &after.work) {
-        let new = &work.ticket;
+    if let (Some(old), Some(work)) = (&before.report, &after.work) {
+        let new = &work.report;
         let text = |input: &Option<String>| input.clone().unwrap_or_else(|| "none".to_owned());
         if old.input != new.input {
             return Some(format!("input changed: it was {} and is {}", text(&old.input), text(&new.input)));

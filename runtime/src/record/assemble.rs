@@ -159,7 +159,7 @@ fn status(repeats: &[Repeat], planned: u32) -> CaseStatus {
     }
 }
 
-/// The work of the verifying repeat, where it ended well and handed in a ticket.
+/// The work of the verifying repeat, where it ended well and handed in a work report.
 fn verified_work(repeats: &[Repeat]) -> Option<&Work> {
     repeats.iter().filter(|repeat| repeat.purpose == Purpose::Verify).find_map(|repeat| {
         match &repeat.outcome {
@@ -183,7 +183,7 @@ fn agreement(
         (Some(work), Reference::Work(reference)) => agree(work, reference, equivalence),
         _ if equivalence == Equivalence::None => Agreement::NotAsked,
         (Some(_), Reference::Missing(why)) => Agreement::Unverified(why.clone()),
-        (None, _) if verified => Agreement::Unverified("the scenario handed in no work ticket".to_owned()),
+        (None, _) if verified => Agreement::Unverified("the scenario handed in no work report".to_owned()),
         (None, _) => Agreement::Unverified("its verifying repeat gave none".to_owned()),
     }
 }

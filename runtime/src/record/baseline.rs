@@ -6,7 +6,7 @@ use super::process::short;
 use super::{
     CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RunId, RunRecord,
 };
-use crate::bencher::Ticket;
+use crate::bencher::WorkReport;
 use crate::metric::{Course, Reading};
 use crate::plan::CaseId;
 use crate::verify::{Agreement, Finding};
@@ -52,7 +52,7 @@ pub struct BaselineCase {
     #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
     /// What the subject said of its work.
-    pub ticket: Option<Ticket>,
+    pub report: Option<WorkReport>,
     /// How its work stood to the reference's.
     pub agreement: Agreement,
     /// What took its rank away: empty where nothing did.
@@ -91,7 +91,7 @@ impl From<&CaseRecord> for BaselineCase {
             headline: case.headline.clone(),
             metrics: case.metrics.iter().filter_map(kept).collect(),
             processes: case.processes.clone(),
-            ticket: case.work.as_ref().map(|work| work.ticket.clone()),
+            report: case.work.as_ref().map(|work| work.report.clone()),
             agreement: case.agreement.clone(),
             findings: case.failed_rules().cloned().collect(),
             course: case.course,

@@ -41,7 +41,7 @@ pub struct CaseRecord {
     pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
     pub median_repeat: Option<u32>,
-    /// The full ticket, from the verifying repeat.
+    /// The full work report, from the verifying repeat.
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,

@@ -98,7 +98,7 @@ fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCas
     match verified.map(|(_, repeat)| &repeat.outcome) {
         Some(Outcome::Measured { work: Some(work), .. }) => Reference::Work(work),
         Some(Outcome::Measured { work: None, .. }) => {
-            Reference::Missing(format!("{} handed in no work ticket", reference.id))
+            Reference::Missing(format!("{} handed in no work report", reference.id))
         }
         Some(Outcome::Failed(failure)) => Reference::Missing(format!("{} {failure}", reference.id)),
         Some(Outcome::Skipped { why }) => Reference::Missing(format!("{} was skipped: {why}", reference.id)),

@@ -99,7 +99,7 @@ pub enum Answer {
     Measured {
         /// What it saw.
         seen: Box<Observation>,
-        /// Its work ticket.
+        /// Its work report.
         work: Option<Work>,
         /// What the rules judge by.
         evidence: Box<Evidence>,

@@ -106,9 +106,9 @@ fn attempt(
     }
     ran?;
     let mut result = bencher.finish()?;
-    // What the adapter says of itself once and for all stands on every ticket of it.
+    // What the adapter says of itself once and for all stands on every work report of it.
     if let (Some(work), Some(unequal)) = (&mut result.work, entry.and_then(|entry| entry.unequal)) {
-        work.ticket.unequal.get_or_insert_with(|| unequal.to_owned());
+        work.report.unequal.get_or_insert_with(|| unequal.to_owned());
     }
     Ok(result)
 }

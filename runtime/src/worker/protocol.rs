@@ -154,7 +154,7 @@ pub(super) struct Failed {
 /// An open pipeline: what it really does, and what opening it cost.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Opened {
-    /// For the work ticket.
+    /// For the work report.
     pub executed: Executed,
     /// What it really runs on: `cpu`, `gpu`, `tpu`. It must be the platform that was asked for.
     #[serde(default = "host")]

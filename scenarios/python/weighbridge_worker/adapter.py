@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Executed:
-    """What really happens, for the ticket."""
+    """What really happens, for the work report."""
 
     transforms: tuple[str, ...]
     operators: str = "shared numpy"

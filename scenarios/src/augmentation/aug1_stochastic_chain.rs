@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// for the image; both are addressed, so that the batches are the same in every run, with any number of workers.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
+/// opening the pipeline. The work report must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
 #[scenario(id = "AUG-1", category = "Augmentation", equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn stochastic_chain(

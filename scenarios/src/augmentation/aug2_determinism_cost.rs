@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// deterministic` is the ratio of the times of one epoch of each, through the same loader, after the stream.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the two epochs of the ratio. The ticket must show the three transforms of the variant, and
+/// opening the pipeline, the two epochs of the ratio. The work report must show the three transforms of the variant, and
 /// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.

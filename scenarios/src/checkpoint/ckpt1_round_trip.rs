@@ -44,7 +44,7 @@ fn round_trip(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let watched = Watched::begin(checkpoints.processes());
     let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());

@@ -41,7 +41,7 @@ fn cold(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
     let (watched, expected) = (RefCell::new(None), Cell::new(0));

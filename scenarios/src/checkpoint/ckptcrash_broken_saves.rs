@@ -42,7 +42,7 @@ fn broken_saves(
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;
     let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
     let points = drawn(changes.len(), if bencher.is_smoke() { 3 } else { POINTS }, bencher.seed());

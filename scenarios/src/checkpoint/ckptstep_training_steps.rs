@@ -47,7 +47,7 @@ fn training_steps(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let file_system = File::open(place.path())?;
     let mut last = None;
     for save in 0..saves {

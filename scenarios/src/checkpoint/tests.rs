@@ -22,7 +22,7 @@ fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<Yield> {
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
     let mut checkpoints = checkpointer.open(Saving::Blocking, &data)?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
     let rounds = Rounds::new(&bencher, &mut *checkpoints, &directory);

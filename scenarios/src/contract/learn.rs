@@ -14,7 +14,7 @@ use crate::workload::{Lesson, Parameters};
 /// Adds `learn` to the bencher.
 pub trait Learn {
     /// Runs a lesson over its data through a learner, as [`open_lesson`] gives both: opens the lesson, times its batches,
-    /// hands in the ticket.
+    /// hands in the work report.
     ///
     /// Timed: from the request for a batch (a group, where the pipeline regroups) until it is there with its gradient and
     /// the parameters are updated. Not timed: opening the lesson, going back to the start.
@@ -37,7 +37,7 @@ pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<Da
 impl Learn for Bencher {
     fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
         let mut steps = self.open(|| learner.open(lesson, data))?;
-        self.work(steps.executed().ticket(data, None));
+        self.work(steps.executed().report(data, None));
         let start = Parameters::start(lesson.channels());
         self.stream(&mut Stream { steps: &mut *steps, start })
     }

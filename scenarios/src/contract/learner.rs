@@ -60,6 +60,6 @@ pub trait Steps {
     /// The parameters as they are.
     fn parameters(&self) -> Parameters;
 
-    /// What the lesson really does, for the work ticket.
+    /// What the lesson really does, for the work report.
     fn executed(&self) -> Executed;
 }

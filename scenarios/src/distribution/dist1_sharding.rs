@@ -23,7 +23,7 @@ use crate::prelude::*;
 /// and every element is hashed. Fewer threads or processes at work than asked for, workers that were not at work at the same
 /// time, a shard that does not hold exactly its elements, in order, as one pipeline alone gives them: each is a failure.
 /// Where a system says that it loses the order, a shard is compared without it, with the reference's elements. The
-/// ticket must show `Normalize` and as many workers as the variant says. The older suite took the number of devices and
+/// work report must show `Normalize` and as many workers as the variant says. The older suite took the number of devices and
 /// ran on one.
 #[scenario(id = "DIST-1", category = "Distribution", sets = ["canonical", "tpu"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -102,7 +102,7 @@ mod tests {
                 let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
                 sharding(&mut bencher, loader, Devices::new(count)).unwrap();
                 let done = bencher.finish().unwrap();
-                assert_eq!(done.work.unwrap().ticket.workers, count as u64);
+                assert_eq!(done.work.unwrap().report.workers, count as u64);
                 let said =
                     |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
                 assert_eq!((said("workers at work"), said("mesh shards")), (count as f64, count as f64));

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// transforms and each cuts out its half; that is the price that is seen.
 ///
 /// Timed, not timed and proven: as in DIST-1; elements count once, not once per band, and every band of every element is
-/// held against one pipeline's. The ticket must show `Normalize`, four workers, and the mesh that was used. The older
+/// held against one pipeline's. The work report must show `Normalize`, four workers, and the mesh that was used. The older
 /// suite took the shape of the mesh and ran on one device.
 #[scenario(id = "DIST-2", category = "Distribution", equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -86,8 +86,8 @@ mod tests {
             let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
             mesh(&mut bencher, &mut Reference, Meshed::new(shape)).unwrap();
             let done = bencher.finish().unwrap();
-            let ticket = done.work.unwrap().ticket;
-            assert_eq!((ticket.workers, &*ticket.ran_on), (4, &*format!("cpu, mesh {shape}")));
+            let report = done.work.unwrap().report;
+            assert_eq!((report.workers, &*report.ran_on), (4, &*format!("cpu, mesh {shape}")));
             let said = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
             assert_eq!((said("mesh shards"), said("mesh bands")), (shards, bands));
         }

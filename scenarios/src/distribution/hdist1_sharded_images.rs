@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// with a pipeline over a shard of its own; a batch is there when its last part is.
 ///
 /// Timed: the order to every worker, fetching the rows, all three transforms, waiting for the last part. Not timed: making
-/// and mapping the data, opening the pipelines, starting threads and processes, the proof, which is that of DIST-1. The ticket must show the three transforms and as many workers as the axis says. The older suite ran on
+/// and mapping the data, opening the pipelines, starting threads and processes, the proof, which is that of DIST-1. The work report must show the three transforms and as many workers as the axis says. The older suite ran on
 /// one device whatever it was asked.
 #[scenario(id = "HDIST-1", category = "Distribution", sets = ["heavy"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -63,9 +63,9 @@ mod tests {
             for workers in [1, 2, 4] {
                 let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
                 sharded_images(&mut bencher, loader, Images::new(64, 48, 16), workers).unwrap();
-                let ticket = bencher.finish().unwrap().work.unwrap().ticket;
-                assert_eq!(ticket.workers, workers as u64);
-                assert_eq!(ticket.transforms, ["RandomResizedCrop", "Normalize", "CastToFloat32"]);
+                let report = bencher.finish().unwrap().work.unwrap().report;
+                assert_eq!(report.workers, workers as u64);
+                assert_eq!(report.transforms, ["RandomResizedCrop", "Normalize", "CastToFloat32"]);
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Its tests drive a worker of the protocol, in as many processes as a mesh has places.
 
-use weighbridge::{Bencher, Direction, Error, Needs, Result, Ticket, Unit};
+use weighbridge::{Bencher, Direction, Error, Needs, Result, Unit, WorkReport};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::crew::{Band, Crew};
@@ -25,7 +25,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
             "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
         )));
     }
-    let ticket = pipelines[0].executed().ticket(&data, pipelines[0].entry_point());
+    let report = pipelines[0].executed().report(&data, pipelines[0].entry_point());
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
     let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
     let pipelines = pipelines.into_iter().zip(bands).collect();
@@ -44,10 +44,10 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
         }
     })?;
     let found = judge(mesh, &spec, &shifts, &alone, in_order)?;
-    bencher.work(Ticket {
-        ran_on: format!("{}, mesh {mesh}", ticket.ran_on),
-        workers: found.workers as u64 * ticket.workers.max(1),
-        ..ticket
+    bencher.work(WorkReport {
+        ran_on: format!("{}, mesh {mesh}", report.ran_on),
+        workers: found.workers as u64 * report.workers.max(1),
+        ..report
     });
     let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);
     say("workers at work", found.workers);
@@ -92,16 +92,16 @@ mod tests {
 
     /// Runs the fake framework over a mesh; nothing where there is no Python.
     #[track_caller]
-    fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(Ticket, Observation)>> {
+    fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(WorkReport, Observation)>> {
         Some(ran_again(&mut Tiny::new(fault)?, mesh, purpose))
     }
 
-    fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(Ticket, Observation)> {
+    fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(WorkReport, Observation)> {
         let spec = PipelineSpec::new(DataSpec::normal("image", 60, vec![8, 3]), 16);
         let bencher = Bencher::new(Settings::new(purpose, Limits::SMOKE));
         run(&bencher, tiny, &spec, mesh)?;
         let done = bencher.finish()?;
-        Ok((done.work.unwrap().ticket, done.seen))
+        Ok((done.work.unwrap().report, done.seen))
     }
 
     /// The processes that this thread, and no other test, has started.
@@ -115,9 +115,9 @@ mod tests {
         for (mesh, workers) in [(Mesh::line(1), 1), (Mesh::line(2), 2), (Mesh::grid(2, 2), 4)] {
             for purpose in [Purpose::Verify, Purpose::Measure] {
                 let Some(done) = ran("none", mesh, purpose) else { return };
-                let (ticket, seen) = done.unwrap();
-                assert_eq!((ticket.workers, &*ticket.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
-                let entry_point = ticket.entry_point.unwrap();
+                let (report, seen) = done.unwrap();
+                assert_eq!((report.workers, &*report.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
+                let entry_point = report.entry_point.unwrap();
                 assert!(
                     entry_point.starts_with("tiny.Loader of") && entry_point.contains(", version 1, Python"),
                     "{entry_point}"

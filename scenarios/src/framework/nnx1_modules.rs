@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// steps of each, in turns (module, function, function, module), through the same learner, after the stream.
 ///
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, the
-/// comparisons. The ticket must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
+/// comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
 /// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
 /// against finite differences in every repeat.
 ///
@@ -71,7 +71,7 @@ mod tests {
         let content = |done: &weighbridge::Yield| done.work.clone().unwrap().content;
         assert_eq!(content(&module), content(&function));
         assert!(content(&module).elements > 0);
-        let transforms = |done: &weighbridge::Yield| done.work.clone().unwrap().ticket.transforms;
+        let transforms = |done: &weighbridge::Yield| done.work.clone().unwrap().report.transforms;
         assert_ne!(transforms(&module), transforms(&function));
         assert!(module.seen.custom.iter().any(|metric| metric.name == "module over function"));
     }

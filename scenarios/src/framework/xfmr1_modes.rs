@@ -22,7 +22,7 @@ use crate::prelude::*;
 /// fails.
 ///
 /// Timed: fetching the rows, the transforms, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline, the comparison. The ticket must show the three transforms and the mode, and `image` as `f32`. A loader
+/// the pipeline, the comparison. The work report must show the three transforms and the mode, and `image` as `f32`. A loader
 /// that has one way to run a list declines.
 ///
 /// The older suite took the list of modes and ran one.

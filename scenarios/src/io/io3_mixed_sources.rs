@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// gathered one by one. A half that is used up begins again.
 ///
 /// Timed: fetching the rows, the draws and the gathering, the transform, putting the batch together. Not timed: making
-/// and mapping the data, opening the pipeline. The ticket must show `Normalize` and `mixture 1:1`, `image` as `f32`,
+/// and mapping the data, opening the pipeline. The work report must show `Normalize` and `mixture 1:1`, `image` as `f32`,
 /// `label` as `i32`.
 ///
 /// After the stream, outside the clock, one epoch is looked at: labels are drawn from 2^30, so each tells which half it

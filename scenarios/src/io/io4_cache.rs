@@ -18,7 +18,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was kept
 /// (`later`). Not timed: making and mapping the data, opening the pipeline, and for `later` the first epoch and the
-/// comparison. The ticket must show `ExpensiveTransform`, `CheapTransform` and `cache`.
+/// comparison. The work report must show `ExpensiveTransform`, `CheapTransform` and `cache`.
 ///
 /// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the scenario
 /// fails.

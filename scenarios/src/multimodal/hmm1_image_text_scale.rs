@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// them pass.
 ///
 /// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show the three transforms, `image` and `tokens` as `f32`:
+/// mapping the data, opening the pipeline. The work report must show the three transforms, `image` and `tokens` as `f32`:
 /// the cast is of every field.
 ///
 /// In the suite that this one follows most systems failed here, since the crop took the tokens for an image.

@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// What does a second field cost, when one is large and one is small: the input of contrastive models?
 ///
 /// Timed: fetching the rows, the transform, both fields, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
+/// data, opening the pipeline. The work report must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
 ///
 /// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the tokens alone.
 #[scenario(id = "MM-1", category = "Multimodal", equivalence = exact,

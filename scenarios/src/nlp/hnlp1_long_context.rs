@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 /// gibibyte a batch; at 8,192 tokens 8 GiB. The scenario is the speed of writing memory.
 ///
 /// Timed: fetching the rows, both masks, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
+/// the pipeline. The work report must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
 /// `causal_mask`.
 #[scenario(id = "HNLP-1", category = "Natural language", sets = ["heavy"], equivalence = exact,
     needs = needs, describe = describe)]

@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 /// there already, since none of the transforms reads text.
 ///
 /// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data, opening the
-/// pipeline. The ticket must show `CreateAttentionMask`; `tokens` and `attention_mask`.
+/// pipeline. The work report must show `CreateAttentionMask`; `tokens` and `attention_mask`.
 #[scenario(id = "HNLP-2", category = "Natural language", sets = ["heavy"], equivalence = exact,
     needs = needs, describe = describe)]
 fn masked_rows(

@@ -12,7 +12,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
-/// The ticket must show no transform, owned batches, and `tokens` as `i32`.
+/// The work report must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn token_rows(

@@ -10,7 +10,7 @@ use weighbridge::{Equivalence, Needs};
 /// solarise, normalise, cast? It is the scenario that more workers should help most.
 ///
 /// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show the eight transforms, and `image` as `f32`.
+/// opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
 #[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn self_supervised(

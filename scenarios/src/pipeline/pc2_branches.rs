@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// with draws of its own, and what comes out is the mean of both.
 ///
 /// Timed: fetching the rows, both branches, the merge, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show both branches and `2 branches merged by their mean`, and `image` as
+/// data, opening the pipeline. The work report must show both branches and `2 branches merged by their mean`, and `image` as
 /// `f32`.
 ///
 /// After the stream, outside the clock, the first batches are made once more with the branches delivered as views:

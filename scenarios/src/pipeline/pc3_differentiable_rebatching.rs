@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// back through the groups to the batch of 256, its parameters and its rows, and a step of gradient descent follows.
 ///
 /// Timed: fetching the rows, forward, regrouping, backward, update: all of that falls on the first group of a batch, as
-/// the latencies show. Not timed: making and mapping the data, opening the lesson, what follows. The ticket must show
+/// the latencies show. Not timed: making and mapping the data, opening the lesson, what follows. The work report must show
 /// `Normalize`, the learnable step, `rebatch to 32` and the gradient; each group counts as 32 elements, so an epoch has all
 /// of them and no more.
 ///

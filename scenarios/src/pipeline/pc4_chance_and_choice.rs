@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// of `RandomBrightness` and `GaussianNoise` follows.
 ///
 /// Timed: fetching the rows, whichever transforms an image draws, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show three transforms with their probabilities, and `image`
+/// mapping the data, opening the pipeline. The work report must show three transforms with their probabilities, and `image`
 /// as `f32`.
 ///
 /// After the stream, outside the clock, the first step alone runs over up to 64 batches, and the images that it changed

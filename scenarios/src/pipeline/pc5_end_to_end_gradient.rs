@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// gradient descent follows. A batch is delivered with the gradient to its rows beside it.
 ///
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, what
-/// follows. The ticket must show `Normalize`, the learnable step and the gradient.
+/// follows. The work report must show `Normalize`, the learnable step and the gradient.
 ///
 /// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole, `step/forward`,
 /// `step/backward` and `step/update` its parts. Then the gradient to every parameter is held against finite differences of

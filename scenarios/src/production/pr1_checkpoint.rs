@@ -18,7 +18,7 @@ use crate::prelude::*;
 /// must be what a pipeline delivers that was never broken off. The older suite took `checkpoint` and iterated.
 ///
 /// Timed: in the stream, fetching the rows, the transform, putting the batch together; in the blocks `save` and `restore`,
-/// those two alone, with the file. Not timed: making and mapping the data, opening pipelines, the comparison. The ticket
+/// those two alone, with the file. Not timed: making and mapping the data, opening pipelines, the comparison. The work report
 /// must show `Normalize`; the metrics are the size of a checkpoint, the blocks' times, and the wait for the first batch
 /// after a restore.
 #[scenario(id = "PR-1", category = "Production", sets = ["canonical", "tpu"], equivalence = exact,

@@ -20,7 +20,7 @@ use crate::prelude::*;
 /// declines a number of workers, or hands out their batches in any order, is compared over the others.)
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
+/// opening the pipeline, the comparison. The work report must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
     needs = needs, describe = describe)]
 fn determinism(

@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// constants are part of the data set.
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
-/// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
+/// computing the constants, opening the pipeline. The work report must show `Normalize`, and `features` as `f32`.
 #[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn dense_table(

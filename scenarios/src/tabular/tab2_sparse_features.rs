@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// which all must be put together for every batch of 1,024.
 ///
 /// Timed: fetching the rows of every field, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
+/// the pipeline. The work report must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
 /// batch.
 #[scenario(id = "TAB-2", category = "Tabular", sets = ["canonical", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]

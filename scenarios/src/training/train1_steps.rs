@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(names[..5], phases);
         assert_eq!(names[5..], ["peak"]);
         assert!(done.seen.custom[5].value > 0.0 && done.seen.flops > 0);
-        let content = done.work.unwrap().ticket.transforms;
+        let content = done.work.unwrap().report.transforms;
         assert_eq!(content, small().work().unwrap());
     }
 

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// alone is left.
 ///
 /// Timed: reading, decoding, the crop of 8 to 100 % of the area to 224 x 224, the mirror, the division, putting the batch
-/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The ticket must
+/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The work report must
 /// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
 /// differ by a level or two, and draws are each system's own.
 #[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), needs = needs, describe = describe)]

@@ -153,7 +153,7 @@ impl Lesson {
         Ok(())
     }
 
-    /// Every step by name, in order, as tickets tell it.
+    /// Every step by name, in order, as work reports tell it.
     pub fn work(&self) -> Vec<String> {
         let mut work: Vec<String> = self.pipeline.transforms.iter().map(ToString::to_string).collect();
         work.push(format!("scale and bias for each channel ({})", self.form));

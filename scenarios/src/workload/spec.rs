@@ -234,7 +234,7 @@ impl PipelineSpec {
         Equivalence::Alike((0.5 * f64::from(steps) / 255.0).max(LEAST) + mixed)
     }
 
-    /// Every step by name, in order, as tickets tell it: transforms with their probabilities, branches, and what is
+    /// Every step by name, in order, as work reports tell it: transforms with their probabilities, branches, and what is
     /// done with whole batches.
     pub fn work(&self) -> Vec<String> {
         self.structure.work(&self.transforms)

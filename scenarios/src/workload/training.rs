@@ -283,7 +283,7 @@ impl TrainingSpec {
         })
     }
 
-    /// Every part of a step by name, as tickets tell it.
+    /// Every part of a step by name, as work reports tell it.
     ///
     /// # Errors
     /// As [`Dimensions::model`].

@@ -133,7 +133,7 @@ fn groups_hold_every_element_once_whatever_their_size() {
 }
 
 #[test]
-fn a_batch_has_the_fields_that_the_lesson_says_and_the_ticket_its_steps() {
+fn a_batch_has_the_fields_that_the_lesson_says_and_the_work_report_its_steps() {
     through_all(&lesson(), &|name, steps| {
         let batch = &learn(steps, 0).0[0];
         for (field, kind) in batch.fields.iter().zip(&lesson().output().unwrap()) {

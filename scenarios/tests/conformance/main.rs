@@ -196,7 +196,7 @@ fn batches_in_any_order_are_the_same_batches() {
 }
 
 #[test]
-fn the_ticket_says_what_was_executed() {
+fn the_work_report_says_what_was_executed() {
     for (name, mut loader) in loaders() {
         let spec = toy().map(Transform::Normalize).map(Transform::CastToFloat32).workers(2);
         let (_place, data) = data(&spec);
@@ -247,7 +247,7 @@ fn the_bencher_hashes_every_element_of_a_verifying_repeat() {
         let done = bencher.finish().unwrap();
         let work = done.work.unwrap();
         assert_eq!(work.content, expected, "{name}");
-        assert_eq!(work.ticket.input.as_deref(), Some(data.digest()), "{name}");
+        assert_eq!(work.report.input.as_deref(), Some(data.digest()), "{name}");
         assert_eq!(done.spots.len(), 5, "{name}: batches of five and three");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::bencher::{Limits, Ticket, Work};
+use crate::bencher::{Limits, Work, WorkReport};
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -26,7 +26,8 @@ pub(in super::super) fn metric(name: &str, direction: Direction, values: &[f64])
 
 /// A case that took these times.
 pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
-    let ticket = Ticket { input: Some("d1".into()), transforms: vec!["sort".into()], ..Ticket::default() };
+    let report =
+        WorkReport { input: Some("d1".into()), transforms: vec!["sort".into()], ..WorkReport::default() };
     CaseRecord {
         id: CaseId { scenario: scenario.into(), point: Point::default(), adapter: None },
         category: "Algorithms".into(),
@@ -39,7 +40,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         metrics: vec![metric("wall_time", Direction::Lower, times)],
         processes: Vec::new(),
         median_repeat: Some(1),
-        work: Some(Work { ticket, ..Work::default() }),
+        work: Some(Work { report, ..Work::default() }),
         agreement: Agreement::Agrees,
         findings: Vec::new(),
         equivalence: None,

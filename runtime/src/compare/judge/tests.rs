@@ -179,19 +179,19 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     );
     let input = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.input = Some("d2".into());
+            work.report.input = Some("d2".into());
         }
     };
     check(plain(), changed(&input), "input changed: it was d1 and is d2");
     let transforms = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.transforms.clear();
+            work.report.transforms.clear();
         }
     };
     check(plain(), changed(&transforms), "transforms changed: they were [sort] and are []");
     let delivery = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.delivery = crate::bencher::Delivery::Device;
+            work.report.delivery = crate::bencher::Delivery::Device;
         }
     };
     let what = "delivery changed: batches were handed over on the host and are on the device";

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::bencher::{Phase, Ticket};
+use crate::bencher::{Phase, WorkReport};
 use crate::device::Usage;
 use crate::metric::{Custom, Direction, Observation, Reading, Region, Surroundings, Taken, Unit};
 use crate::registry::Point;
@@ -257,7 +257,7 @@ fn a_case_that_was_left_out_has_its_reason_and_no_warnings() {
 #[test]
 fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     let work = |input: &str| Work {
-        ticket: Ticket { input: Some(input.into()), ..Ticket::default() },
+        report: WorkReport { input: Some(input.into()), ..WorkReport::default() },
         ..Work::default()
     };
     let exact = || CaseFacts { equivalence: Equivalence::Exact, ..facts() };
@@ -275,7 +275,7 @@ fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     let alone = agreement(Some(work("a")), &Reference::Missing("no tier-0 adapter".into()));
     assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
     let silent = agreement(None, &Reference::Work(&work("a")));
-    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work ticket".into()));
+    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work report".into()));
     let unseen = assemble(exact(), repeats(&[10]), 1, &Reference::Itself).agreement;
     assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
     assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);

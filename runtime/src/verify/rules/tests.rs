@@ -242,7 +242,7 @@ fn what_is_made_before_a_pass_is_told() {
     // In the quickest repeat of a native pipeline begins cost little, unless threads are started for it.
     let begins = |case: &mut super::fixture::Case, begin: u64, workers: u64| {
         (case.repeats, case.seen.ledger.begin) = (2, begin);
-        case.work.ticket.workers = workers;
+        case.work.report.workers = workers;
     };
     fails(
         honest(),
@@ -287,7 +287,7 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), side_by_side, "outside", "100 batches lie at 100 places in 58 MiB");
     passes(honest(), |case| {
         side_by_side(case);
-        case.work.ticket.transforms.push("cache".into()); // which is what was asked for
+        case.work.report.transforms.push("cache".into()); // which is what was asked for
     });
     passes(honest(), |case| {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
@@ -403,12 +403,12 @@ fn a_view_that_calls_itself_owned_is_told() {
     let copies_nothing = |case: &mut super::fixture::Case| {
         case.evidence.view = Some(true);
         case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
-        case.work.ticket.delivery = crate::bencher::Delivery::View;
+        case.work.report.delivery = crate::bencher::Delivery::View;
     };
     fails(honest(), copies_nothing, "view", "to make batches of their own");
     passes(honest(), |case| {
         case.evidence.view = Some(true);
-        case.work.ticket.delivery = crate::bencher::Delivery::View;
+        case.work.report.delivery = crate::bencher::Delivery::View;
     });
 }
 
@@ -469,7 +469,7 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     });
     passes(honest(), |case| {
         with(|files| files.written = 60 << 20)(case);
-        case.work.ticket.transforms = vec!["cache".into()];
+        case.work.report.transforms = vec!["cache".into()];
     });
 }
 
@@ -489,7 +489,7 @@ fn a_batch_that_comes_faster_than_it_is_copied_is_told() {
     });
     passes(honest(), |case| {
         copied(1_500.0)(case);
-        case.work.ticket.delivery = Delivery::View;
+        case.work.report.delivery = Delivery::View;
     });
 }
 
@@ -546,7 +546,7 @@ fn a_subject_that_touches_all_its_memory_for_the_first_time_is_told() {
     passes(honest(), |case| faults(case, 2_000));
     passes(honest(), |case| {
         faults(case, 2_900);
-        case.work.ticket.delivery = Delivery::View;
+        case.work.report.delivery = Delivery::View;
     });
     // Small batches share pages with each other.
     passes(honest(), |case| {
