@@ -17,7 +17,7 @@ use weighbridge::{Bencher, Error, Limits, Mode, Platform, Purpose, Result, Setti
 
 const KERNEL: u64 = 2_000_000;
 
-/// The doubt about a body that returns before its kernel is done.
+/// The caveat about a body that returns before its kernel is done.
 const FORGOT: &str = "forgot-to-sync";
 
 const LIMITS: Limits =
@@ -53,9 +53,9 @@ fn table() -> Result<String> {
         spin.launch(stream, KERNEL)?;
         plain.push((device.host_ns() - start) as f64);
     }
-    let doubts = seen(Mode::Sync, true, spin)?.doubts;
-    let flagged = match doubts.iter().find(|doubt| doubt.name() == FORGOT) {
-        Some(doubt) => format!("FLAGGED: {doubt}"),
+    let caveats = seen(Mode::Sync, true, spin)?.caveats;
+    let flagged = match caveats.iter().find(|caveat| caveat.name() == FORGOT) {
+        Some(caveat) => format!("FLAGGED: {caveat}"),
         None => "not flagged".to_owned(),
     };
     text += &line("no synchronisation", median(plain), &flagged);
@@ -83,8 +83,8 @@ fn seen(mode: Mode, complete: bool, spin: Spin) -> Result<Box<OnDevice>> {
     let bencher =
         Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, LIMITS) });
     let device = bencher.device()?.mode(mode);
-    // The doubt is what is looked for here: known, it ends nothing, so that whatever fails is something else.
-    let device = if complete { device.returns_complete().knows_of(FORGOT) } else { device };
+    // The caveat is what is looked for here: known, it ends nothing, so that whatever fails is something else.
+    let device = if complete { device.returns_complete().allow(FORGOT) } else { device };
     device.time(|stream| spin.launch(stream.raw()?, KERNEL))?;
     bencher.finish()?.seen.device.ok_or_else(|| Error::new("nothing was timed"))
 }

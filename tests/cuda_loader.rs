@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fake_gpu::{Held, Stand};
 use tempfile::TempDir;
-use weighbridge::{Bencher, Delivery, ErrorKind, Kept, Limits, Platform, Purpose, Settings, Yield};
+use weighbridge::{Bencher, Delivery, ErrorKind, Kept, Limits, Platform, Purpose, RepeatResult, Settings};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
@@ -297,7 +297,11 @@ fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
 }
 
 /// What the harness sees of a pipeline, in a run on this platform.
-fn load(loader: &mut dyn Loader, spec: &PipelineSpec, platform: Platform) -> weighbridge::Result<Yield> {
+fn load(
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    platform: Platform,
+) -> weighbridge::Result<RepeatResult> {
     let settings = Settings { platform, ..Settings::new(Purpose::Verify, Limits::SMOKE) };
     let bencher = Bencher::new(settings);
     bencher.load(loader, spec)?;
@@ -309,7 +313,7 @@ fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same
     let stand = stand();
     let host = with(PipelineSpec::new(DataSpec::images(23, 8, 3), 5), &[Normalize, CastToFloat32]);
     let device = host.clone().deliver(Destination::Device);
-    let content = |seen: &Yield| seen.work.as_ref().unwrap().content.clone();
+    let content = |seen: &RepeatResult| seen.work.as_ref().unwrap().content.clone();
     let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
     let loaders: [(&mut dyn Loader, &str); 4] = [
         (&mut Reference, "cpu, delivered to cuda:0"),

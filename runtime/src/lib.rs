@@ -136,8 +136,8 @@ pub mod __private;
 pub use bencher::{
     Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
     ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
-    Limits, Moments, Operator, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream,
-    Used, Whole, Work, WorkReport, Yield, fail, skip,
+    Limits, Moments, Operator, Purpose, Ran, Remote, RepeatResult, Result, See, Settings, Source, Spot,
+    Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
@@ -189,8 +189,8 @@ pub mod gpu {
         throttle_reasons,
     };
     pub use crate::metric::{
-        Audit, Calibration, DEVICE_METRICS, DevicePhase, DeviceSample, Doubt, Enough, OnDevice, Replayed,
-        Returns, Roofline,
+        Audit, Calibration, DEVICE_METRICS, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
+        Replayed, Returns, Roofline,
     };
 }
 
@@ -209,7 +209,7 @@ pub mod data {
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
-        Cause, Course, Direction, Ledger, Observation, Reading, Surroundings, Tagged, Unit,
+        Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit,
     };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{

@@ -1,9 +1,9 @@
-//! Modes, audit and doubts through the real driver calls.
+//! Modes, audit and caveats through the real driver calls.
 
 use std::time::Duration;
 
 use weighbridge::data::Reading;
-use weighbridge::gpu::{DEVICE_METRICS, Doubt, Numbers, OnDevice};
+use weighbridge::gpu::{DEVICE_METRICS, DeviceCaveat, Numbers, OnDevice};
 use weighbridge::{Limits, Mode, Observation};
 
 use crate::spin::Spin;
@@ -12,7 +12,7 @@ use crate::work::{bencher, private_stream, stand, synchronise, take_from_the_poo
 const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None };
 
 fn names(on: &OnDevice) -> Vec<&'static str> {
-    on.doubts.iter().map(Doubt::name).collect()
+    on.caveats.iter().map(DeviceCaveat::name).collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -36,7 +36,7 @@ pub fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
         let on = time(mode, 2_000_000);
         let took = median(on.times());
         assert!((2_000_000.0..2_010_000.0).contains(&took), "{mode}: {took} {:#?}", on.calibration);
-        assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
+        assert!(names(&on).is_empty(), "{mode}: {:?}", on.caveats);
         assert!(on.info.stand_in, "{:?}", on.info);
     }
 }
@@ -57,7 +57,7 @@ pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
 }
 
 #[test]
-fn a_body_that_says_it_is_complete_and_is_not_is_doubted() {
+fn a_body_that_says_it_is_complete_and_is_not_has_a_caveat() {
     let _stand = stand();
     let bencher = bencher(LIMITS);
     let device = bencher.device().unwrap();
@@ -83,7 +83,7 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
 }
 
 #[test]
-pub fn work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync() {
+pub fn work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync() {
     let _stand = stand();
     let run = |mode| {
         let bencher = bencher(LIMITS);
@@ -136,7 +136,7 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
     assert!((3_000_000.0..3_020_000.0).contains(&took), "{took}");
     let overlap = on.overlap.unwrap();
     assert!((1.98..2.01).contains(&overlap), "{overlap}");
-    assert!(names(&on).is_empty(), "{:?}", on.doubts);
+    assert!(names(&on).is_empty(), "{:?}", on.caveats);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_throttled_device_is_told_and_its_cycles_stay() {
     stand.throttle(Duration::from_hours(1), 2.0, 0x48);
     let slow = run();
     assert_eq!((names(&plain), names(&slow)), (vec![], vec!["throttled"]));
-    let Doubt::Throttled { reasons, .. } = &slow.doubts[0] else { panic!("{:?}", slow.doubts) };
+    let DeviceCaveat::Throttled { reasons, .. } = &slow.caveats[0] else { panic!("{:?}", slow.caveats) };
     assert_eq!(reasons.join(", "), "hardware slowdown, hardware thermal slowdown");
     let ratio = |of: fn(&OnDevice) -> Vec<f64>| median(of(&slow)) / median(of(&plain));
     assert!((1.99..2.01).contains(&ratio(OnDevice::times)), "{}", ratio(OnDevice::times));
@@ -250,11 +250,11 @@ fn a_product_of_matrices_is_a_roofline_of_a_body_that_states_operations() {
     // 200 TFLOP/s beside the 400 of half precision, and beside what 132 processors have on paper.
     assert!((0.48..0.56).contains(&value(&seen, "device_flops_of_measured")));
     assert!((0.18..0.20).contains(&value(&seen, "device_flops_of_nominal")));
-    assert!(on.doubts.iter().all(|doubt| doubt.name() != "beyond-roofline"), "{:?}", on.doubts);
+    assert!(on.caveats.iter().all(|caveat| caveat.name() != "beyond-roofline"), "{:?}", on.caveats);
     // The same beside the 50 of single precision, which no product of those could do.
     let (on, seen) = multiplying(Numbers::F32);
     assert!((3.9..4.5).contains(&value(&seen, "device_flops_of_measured")));
-    assert!(on.doubts.iter().any(|doubt| doubt.name() == "beyond-roofline"), "{:?}", on.doubts);
+    assert!(on.caveats.iter().any(|caveat| caveat.name() == "beyond-roofline"), "{:?}", on.caveats);
 }
 
 #[test]
@@ -314,17 +314,17 @@ fn a_short_body_is_bound_by_its_launches_and_its_replay_shows_it() {
     let replayed = on.replayed.as_ref().unwrap().each.value().unwrap();
     let each = median(on.device_times());
     assert!((490.0..600.0).contains(&replayed) && replayed < 0.9 * each, "{replayed} of {each}");
-    assert!(names(&on).contains(&"launch-bound"), "{:?}", on.doubts);
+    assert!(names(&on).contains(&"launch-bound"), "{:?}", on.caveats);
 }
 
 #[test]
 fn a_device_that_others_use_and_one_that_is_a_part_are_told() {
     let stand = stand();
-    for (key, doubt) in [("other_process", "shared-device"), ("mig", "partitioned")] {
+    for (key, caveat) in [("other_process", "shared-device"), ("mig", "partitioned")] {
         stand.reset();
         stand.set(key, 1);
         let on = time(Mode::Event, 100_000);
-        assert!(names(&on).contains(&doubt), "{key}: {:?}", on.doubts);
+        assert!(names(&on).contains(&caveat), "{key}: {:?}", on.caveats);
     }
 }
 

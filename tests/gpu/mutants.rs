@@ -46,7 +46,7 @@ const CAUGHT: [(Wrong, &str, fn()); 7] = [
     (
         Wrong::SyncsOneStream,
         "private stream",
-        modes::work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync,
+        modes::work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync,
     ),
     (Wrong::NeverHolds, "short kernels", modes::event_times_are_within_two_percent_from_five_microseconds_up),
     (

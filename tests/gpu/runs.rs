@@ -67,7 +67,7 @@ fn a_run_on_the_device_records_platform_backend_mode_clock_and_calibration() {
     assert_eq!(manifest["environment"]["machine"]["gpu"], "Stand-in (fake)");
     assert_eq!(manifest["environment"]["software"]["gpu cudnn"], "9.10.2");
     let case = record(folder.path(), "case", "");
-    assert_eq!(case["headline"], "device_time");
+    assert_eq!(case["primary_metric"], "device_time");
     let time =
         case["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "device_time").unwrap();
     let median = time["estimate"]["median"].as_f64().unwrap();

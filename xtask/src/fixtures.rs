@@ -86,7 +86,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
-        headline: "throughput".into(),
+        primary_metric: "throughput".into(),
         metrics: vec![
             metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, values.to_vec()),
             metric("peak_memory", Unit::BYTES, Direction::Lower, around(32.0 * 1024.0 * 1024.0)),
@@ -97,7 +97,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         agreement: Agreement::Reference,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }

@@ -128,22 +128,23 @@ fn whole(run: &RunRecord) -> String {
 /// The repeats of a case, the one that represents it marked.
 fn repeats(case: &CaseRecord) -> String {
     let mut text = format!("{}: {}\n", case.id, case.description);
-    let Some(headline) = case.headline() else {
-        let trouble = show::trouble(case).unwrap_or_else(|| "it has no headline metric".to_owned());
+    let Some(primary_metric) = case.primary_metric() else {
+        let trouble = show::trouble(case).unwrap_or_else(|| "it has no primary metric".to_owned());
         writeln!(text, "{trouble}").expect(FITS);
         return text;
     };
-    writeln!(text, "median of {}: {}\n", headline.name, show::median(Some(headline))).expect(FITS);
+    writeln!(text, "median of {}: {}\n", primary_metric.name, show::median(Some(primary_metric)))
+        .expect(FITS);
     let mut table = Table::new([
         "",
         "repeat>",
-        &format!("{}>", headline.name),
+        &format!("{}>", primary_metric.name),
         "samples>",
         "slot>",
         "ended",
         "disturbed",
     ]);
-    let mut values = headline.values.iter();
+    let mut values = primary_metric.values.iter();
     for repeat in &case.repeats {
         let (value, samples, disturbed, ended) = match &repeat.outcome {
             Outcome::Measured { seen, .. } => {
@@ -157,7 +158,7 @@ fn repeats(case: &CaseRecord) -> String {
             Outcome::Skipped { why } => (None, "-".to_owned(), String::new(), format!("skipped: {why}")),
         };
         let mark = if case.median_repeat == Some(repeat.number) { "*" } else { "" };
-        let value = value.map_or_else(|| "-".to_owned(), |value| quantity::show(value, &headline.unit));
+        let value = value.map_or_else(|| "-".to_owned(), |value| quantity::show(value, &primary_metric.unit));
         let slot = quantity::show(repeat.slot as f64 * 1e-9, &weighbridge::data::Unit::SECONDS);
         table.row([mark.to_owned(), repeat.number.to_string(), value, samples, slot, ended, disturbed]);
     }

@@ -236,7 +236,7 @@ pub(super) struct State {
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Yield {
+pub struct RepeatResult {
     /// The raw observation.
     pub seen: Observation,
     /// The work report; `None` when the scenario handed in none.
@@ -497,7 +497,7 @@ impl Bencher {
     ///
     /// # Errors
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
-    pub fn finish(self) -> Result<Yield> {
+    pub fn finish(self) -> Result<RepeatResult> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
         let State { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
@@ -528,7 +528,7 @@ impl Bencher {
         let stood = seen.ledger.measured.saturating_sub(seen.wall);
         seen.ledger.move_to(Entry::Measured, Entry::Stopped, stood);
         let work = report.map(|report| Work { report, content });
-        Ok(Yield { seen, work, spots, evidence })
+        Ok(RepeatResult { seen, work, spots, evidence })
     }
 
     /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and wakes the

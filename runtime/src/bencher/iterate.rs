@@ -525,14 +525,14 @@ fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Settings, Yield};
+    use crate::bencher::{RepeatResult, Settings};
     use crate::device::ManualClock;
 
     const LIMITS: Limits =
         Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     /// Runs a body that takes `cost` by the clock, and counts its calls.
-    fn measure(limits: Limits, cost: Duration) -> (Yield, u64) {
+    fn measure(limits: Limits, cost: Duration) -> (RepeatResult, u64) {
         let hand = ManualClock::default();
         let bencher =
             Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, limits) });

@@ -1,6 +1,6 @@
 //! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`WorkReport`] of what was done.
 //!
-//! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
+//! Takes the settings of one repeat, hands on a [`RepeatResult`]: the raw [`Observation`](crate::metric::Observation)
 //! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
 //! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
 
@@ -34,7 +34,7 @@ mod work;
 mod yardstick;
 
 pub use batched::Batched;
-pub use bench::{Bencher, Settings, Yield};
+pub use bench::{Bencher, RepeatResult, Settings};
 pub use budget::Budget;
 pub(crate) use calibrate::Calibrator;
 pub(crate) use content::draw_epoch;

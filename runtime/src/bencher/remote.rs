@@ -569,7 +569,7 @@ fn stood(ran: &Ran) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, KeptField, Settings, WorkReport, Yield};
+    use crate::bencher::{Dtype, KeptField, RepeatResult, Settings, WorkReport};
 
     const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
 
@@ -650,11 +650,11 @@ mod tests {
         }
     }
 
-    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
+    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
         stream_within(LIMITS, purpose, change)
     }
 
-    fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
+    fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
         let bencher = Bencher::new(Settings::new(purpose, limits));
         bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change, pass: None }, 0)?;
@@ -668,8 +668,8 @@ mod tests {
 
     #[test]
     fn what_was_measured_elsewhere_becomes_an_observation_like_any_other() {
-        let yielded = stream(Purpose::Measure, |_| {}).unwrap();
-        let seen = yielded.seen;
+        let result = stream(Purpose::Measure, |_| {}).unwrap();
+        let seen = result.seen;
         assert_eq!((seen.samples.len(), seen.wall, seen.elements, seen.bytes), (20, 200, 40, 320));
         assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(Taken::Items)));
         assert_eq!(seen.usage.cpu, Duration::from_nanos(200));
@@ -683,21 +683,21 @@ mod tests {
         assert_eq!(told("restart"), [5.0 * 1e-9, 7.0 * 1e-9]);
         assert_eq!(told("worker processes"), [3.0]);
         assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
-        assert_eq!(yielded.spots.len(), 4);
-        assert_eq!(yielded.evidence.spots.passes, 1);
-        let account = yielded.evidence.account.unwrap();
+        assert_eq!(result.spots.len(), 4);
+        assert_eq!(result.evidence.spots.passes, 1);
+        let account = result.evidence.account.unwrap();
         assert_eq!((account.passed, account.claimed, account.samples), (10 * SECOND, 212, 200));
-        assert_eq!((yielded.evidence.claimed, yielded.evidence.grown), (Some(40), Some(4096)));
+        assert_eq!((result.evidence.claimed, result.evidence.grown), (Some(40), Some(4096)));
     }
 
     #[test]
     fn an_epoch_without_a_stop_comes_first_and_its_copies_are_verified_as_well() {
         let limits = Limits { min_time: Duration::from_nanos(200), ..LIMITS };
-        let yielded = stream_within(limits, Purpose::Measure, |_| {}).unwrap();
-        let unstopped = yielded.evidence.unstopped.unwrap();
+        let result = stream_within(limits, Purpose::Measure, |_| {}).unwrap();
+        let unstopped = result.evidence.unstopped.unwrap();
         assert_eq!((unstopped.wall, unstopped.elements), (SECOND, 60));
-        assert_eq!(yielded.spots.len(), 5);
-        assert_eq!(yielded.spots[0].at, Some(7));
+        assert_eq!(result.spots.len(), 5);
+        assert_eq!(result.spots[0].at, Some(7));
     }
 
     #[test]
@@ -807,8 +807,8 @@ mod tests {
 
     #[test]
     fn the_parts_that_a_worker_tells_take_the_place_of_what_was_charged_here() {
-        let yielded = stream(Purpose::Measure, |ran| ran.ledger.warm_up = 1_000).unwrap();
-        let ledger = yielded.seen.ledger;
+        let result = stream(Purpose::Measure, |ran| ran.ledger.warm_up = 1_000).unwrap();
+        let ledger = result.seen.ledger;
         assert_eq!((ledger.begin, ledger.measured), (12, 200), "as far as so much passed: {ledger:?}");
         assert!(ledger.warm_up >= 1_000, "beside what was done before it was asked: {ledger:?}");
     }

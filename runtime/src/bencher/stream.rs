@@ -695,7 +695,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::bencher::{Dtype, Field, FieldKind, ItemBytes, Limits, See, Settings, Yield};
+    use crate::bencher::{Dtype, Field, FieldKind, ItemBytes, Limits, RepeatResult, See, Settings};
     use crate::device::{Clock, ManualClock};
 
     const LIMITS: Limits =
@@ -788,7 +788,7 @@ mod tests {
         }
     }
 
-    fn stream(purpose: Purpose, limits: Limits, source: &mut Rows) -> Result<Yield> {
+    fn stream(purpose: Purpose, limits: Limits, source: &mut Rows) -> Result<RepeatResult> {
         let clock: Clock = source.hand.clock();
         let bencher = Bencher::new(Settings { clock, ..Settings::new(purpose, limits) });
         bencher.work(crate::bencher::WorkReport::default());
@@ -831,16 +831,16 @@ mod tests {
     #[test]
     fn four_batches_of_a_measured_repeat_are_held_back_and_hashed() {
         let mut rows = Rows::new(100);
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        let result = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
         // Of the epoch without a stop four, of the first pass four, of each later one one.
-        assert_eq!(places(&yielded).len(), 4 + 4 + 4);
-        assert_eq!(yielded.evidence.spots.passes, 1 + 5);
+        assert_eq!(places(&result).len(), 4 + 4 + 4);
+        assert_eq!(result.evidence.spots.passes, 1 + 5);
         let expected = (4 + 4 + 4) * 2;
-        assert_eq!(yielded.work.unwrap().content.elements, expected);
+        assert_eq!(result.work.unwrap().content.elements, expected);
     }
 
-    fn places(yielded: &Yield) -> Vec<u64> {
-        yielded.spots.iter().map(|spot| spot.at.unwrap()).collect()
+    fn places(result: &RepeatResult) -> Vec<u64> {
+        result.spots.iter().map(|spot| spot.at.unwrap()).collect()
     }
 
     #[test]
@@ -865,8 +865,8 @@ mod tests {
     #[test]
     fn an_epoch_without_a_stop_comes_first_and_is_timed_from_before_it_was_begun() {
         let mut rows = Rows::new(100);
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
-        let seen = yielded.evidence.unstopped.unwrap();
+        let result = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        let seen = result.evidence.unstopped.unwrap();
         assert_eq!((seen.elements, seen.batches, seen.ended), (200, 100, true));
         assert_eq!(Duration::from_nanos(seen.begin), Duration::from_secs(1));
         assert_eq!(Duration::from_nanos(seen.first), Duration::from_millis(1));
@@ -915,20 +915,20 @@ mod tests {
     fn a_verifying_repeat_hashes_every_element_of_the_epoch() {
         for whole in [false, true] {
             let mut rows = Rows { whole, ..Rows::new(100) };
-            let yielded = stream(Purpose::Verify, LIMITS, &mut rows).unwrap();
-            assert_eq!(yielded.work.unwrap().content.elements, 200);
-            assert_eq!(yielded.spots.len(), 100);
-            assert!(yielded.seen.samples.is_empty());
+            let result = stream(Purpose::Verify, LIMITS, &mut rows).unwrap();
+            assert_eq!(result.work.unwrap().content.elements, 200);
+            assert_eq!(result.spots.len(), 100);
+            assert!(result.seen.samples.is_empty());
         }
     }
 
     #[test]
     fn a_whole_pass_is_one_sample_without_what_was_copied_in_it() {
         let mut rows = Rows { whole: true, ..Rows::new(100) };
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
-        assert_eq!(yielded.seen.taken, Some(Taken::Passes));
-        assert_eq!(yielded.seen.samples, vec![20_000_000; 5]);
-        assert_eq!((yielded.seen.elements, yielded.spots.len()), (200, 12));
+        let result = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        assert_eq!(result.seen.taken, Some(Taken::Passes));
+        assert_eq!(result.seen.samples, vec![20_000_000; 5]);
+        assert_eq!((result.seen.elements, result.spots.len()), (200, 12));
     }
 
     /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an epoch is

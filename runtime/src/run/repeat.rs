@@ -7,7 +7,7 @@ use std::{any::Any, cell::Cell};
 use super::panicked::{self, bounded};
 use super::protocol::{Answer, Ask};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share};
+use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
@@ -57,7 +57,7 @@ fn attempt(
     resident: &mut Resident,
     on_phase: Box<dyn Fn(Phase)>,
     pace: Option<Box<dyn Pace>>,
-) -> Result<Yield, Error> {
+) -> Result<RepeatResult, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
     let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
@@ -121,8 +121,8 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
-fn answer(result: Yield) -> Answer {
-    let Yield { seen, work, spots, evidence } = result;
+fn answer(result: RepeatResult) -> Answer {
+    let RepeatResult { seen, work, spots, evidence } = result;
     Answer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
 }
 

@@ -14,7 +14,7 @@ const PILOT: usize = 3;
 /// The level of the interval: that of every interval that is printed.
 const LEVEL: f64 = 0.95;
 
-/// A repeat has at least so many samples, or its course could not be told.
+/// A repeat has at least so many samples, or its stationarity could not be told.
 const LEAST_SAMPLES: u64 = 8;
 
 /// A repeat takes at most so many times as long as the profile asks: a pilot of three processes that happen to agree

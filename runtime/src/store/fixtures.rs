@@ -79,7 +79,7 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
     }
 }
 
-/// The record of a case with these headline values and as many repeats.
+/// The record of a case with these primary metric values and as many repeats.
 pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
     let metric = |name: &str| MetricRecord {
         name: name.to_owned(),
@@ -96,7 +96,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
-        headline: "wall_time".into(),
+        primary_metric: "wall_time".into(),
         // As many as the harness has, so that sizes and times of reading are true.
         metrics: std::iter::once(metric("wall_time"))
             .chain((1..16).map(|at| metric(&format!("metric_{at}"))))
@@ -107,7 +107,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         agreement: Agreement::Reference,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }

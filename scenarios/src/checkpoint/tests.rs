@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::{
-    Bencher, Delivery, Error, Kept, KeptField, Limits, Purpose, Result, Settings, Yield, skip,
+    Bencher, Delivery, Error, Kept, KeptField, Limits, Purpose, RepeatResult, Result, Settings, skip,
 };
 
 use super::inventory::Inventory;
@@ -17,7 +17,7 @@ use crate::data::{Cache, DataSet};
 use crate::workload::State;
 
 /// What a scenario does with a checkpointer, at a size for tests.
-fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<Yield> {
+fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));

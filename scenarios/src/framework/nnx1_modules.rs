@@ -68,10 +68,10 @@ mod tests {
             bencher.finish().unwrap()
         });
         let [module, function] = done;
-        let content = |done: &weighbridge::Yield| done.work.clone().unwrap().content;
+        let content = |done: &weighbridge::RepeatResult| done.work.clone().unwrap().content;
         assert_eq!(content(&module), content(&function));
         assert!(content(&module).elements > 0);
-        let transforms = |done: &weighbridge::Yield| done.work.clone().unwrap().report.transforms;
+        let transforms = |done: &weighbridge::RepeatResult| done.work.clone().unwrap().report.transforms;
         assert_ne!(transforms(&module), transforms(&function));
         assert!(module.seen.custom.iter().any(|metric| metric.name == "module over function"));
     }

@@ -58,7 +58,7 @@ mod tests {
     use crate::adapters::native::ReferenceLearner;
     use crate::contract::changed::bencher;
 
-    fn run(learner: &mut dyn Learner) -> Result<weighbridge::Yield> {
+    fn run(learner: &mut dyn Learner) -> Result<weighbridge::RepeatResult> {
         let mut bencher = bencher();
         end_to_end_gradient(&mut bencher, learner, Images::floats(160, 8, 16))?;
         bencher.finish()

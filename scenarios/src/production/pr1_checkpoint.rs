@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
 
-    fn run(loader: &mut dyn Loader) -> Result<weighbridge::Yield> {
+    fn run(loader: &mut dyn Loader) -> Result<weighbridge::RepeatResult> {
         let place = tempfile::tempdir().unwrap();
         let settings =
             Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Limits::SMOKE) };

@@ -102,7 +102,7 @@ mod tests {
         TrainingSpec::read(TrainingSpec::SMALL).unwrap()
     }
 
-    fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::Yield> {
+    fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::RepeatResult> {
         let bencher = bencher();
         train(&bencher, trainer, Compilation::Eager, &small())?;
         bencher.finish()

@@ -92,7 +92,7 @@ mod tests {
         seeded(Preset::DigitsForTests, 1)
     }
 
-    fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::Yield> {
+    fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::RepeatResult> {
         let bencher = bencher();
         train_to_target(&bencher, trainer, Compilation::Eager, spec)?;
         bencher.finish()

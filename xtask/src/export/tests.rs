@@ -38,7 +38,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
             values: values.into_iter().map(Reading::Value).collect(),
         },
     );
-    case.headline = "wall_time".into();
+    case.primary_metric = "wall_time".into();
     case
 }
 

@@ -24,7 +24,9 @@ pub(super) fn store(found: FileContent, tool: &str, files: &[PathBuf], place: &P
     let FileContent { version, machine, software, on_gpu, benchmarks, remarks } = found;
     let (count, fewest) =
         (benchmarks.len(), benchmarks.iter().map(|benchmark| benchmark.processes.len()).min().unwrap_or(0));
-    let make = |Benchmark { id, headline, processes }| CaseRecord::imported(id, tool, headline, processes);
+    let make = |Benchmark { id, primary_metric, processes }| {
+        CaseRecord::imported(id, tool, primary_metric, processes)
+    };
     let cases: Vec<CaseRecord> = benchmarks.into_iter().map(make).collect();
     let imported =
         Imported { tool: tool.to_owned(), version, files: files.iter().map(|file| name(file)).collect() };

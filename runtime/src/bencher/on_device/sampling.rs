@@ -1,4 +1,4 @@
-//! The course of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look back.
+//! The stages of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look back.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
-    Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
+    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, TimedBy, device_caveats,
+    fatal,
 };
 use crate::stats;
 
@@ -36,14 +37,14 @@ const BATCHES: u64 = 20;
 /// Telemetry is read when so much has been sampled since the last time.
 const LOOK: u64 = 20_000_000;
 
-/// And at least so often in the least time of a repeat, so that short ones have a course too.
+/// And at least so often in the least time of a repeat, so that the stationarity of short ones can be told too.
 const LOOKS: u64 = 8;
 
 /// How often memory is looked at between samples, at most; and once more when all have been taken.
 const MEMORY_LOOKS: usize = 64;
 
-/// A duel's samples are doubted from so many on: by the middle of three no single one that was disturbed is blamed.
-const FEWEST_DOUBTED: usize = 3;
+/// Caveats of a duel's samples are looked for from so many on: by the middle of three no single one that was disturbed is blamed.
+const FEWEST_JUDGED: usize = 3;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
@@ -54,7 +55,7 @@ pub(super) struct Asked {
     pub(super) mode: Mode,
     pub(super) returns: Returns,
     pub(super) numbers: Option<Numbers>,
-    pub(super) known: Vec<String>,
+    pub(super) allowed: Vec<String>,
 }
 
 /// One repeat of a body on a device.
@@ -81,7 +82,7 @@ impl<'a> Sampling<'a> {
     /// Refuses a mode that the device has not.
     pub(super) fn new(bencher: &'a Bencher, device: &'a dyn Device, asked: Asked) -> Result<Self, Error> {
         let info = device.info();
-        let Asked { mode, returns, numbers, known } = asked;
+        let Asked { mode, returns, numbers, allowed } = asked;
         let refused =
             |why: &str| Err(Error::new(format!("mode {mode} cannot be had: {why}; use --mode sync")));
         if mode.is_by_device_clock() && !info.has_clock {
@@ -102,7 +103,7 @@ impl<'a> Sampling<'a> {
             clock: clock.to_owned(),
             stated: [elements, bytes, flops],
             numbers,
-            known,
+            allowed,
             bodies: 1,
             ..OnDevice::default()
         };
@@ -125,7 +126,7 @@ impl<'a> Sampling<'a> {
     /// Runs it.
     ///
     /// # Errors
-    /// What the body or the device failed with; in a duel and in a smoke run doubts that fail the case.
+    /// What the body or the device failed with; in a duel and in a smoke run caveats that fail the case.
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
         let (device, limits) = (self.device, self.bencher.limits());
         let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
@@ -259,7 +260,7 @@ impl<'a> Sampling<'a> {
         self.refuse(&fatal(&self.seen))?;
         self.bencher.enter(Phase::Timed);
         pace.ready(self.bencher.per_iteration.get());
-        let (mut before, mut due) = (0, FEWEST_DOUBTED);
+        let (mut before, mut due) = (0, FEWEST_JUDGED);
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
             let all = bodies + inject.more(bodies);
@@ -270,7 +271,7 @@ impl<'a> Sampling<'a> {
                 // Those of another number of bodies are no samples of the same.
                 windows = Windows::measured(self.bencher.settings.clock.clone());
                 self.forget_samples();
-                (self.seen.bodies, due) = (bodies, FEWEST_DOUBTED);
+                (self.seen.bodies, due) = (bodies, FEWEST_JUDGED);
             }
             before = bodies;
             let mut block = Block { iterations: bodies, by: self.timed_by(), ..Block::default() };
@@ -316,14 +317,14 @@ impl<'a> Sampling<'a> {
         self.collected = 0;
     }
 
-    /// Makes an error of the first of these doubts that fails the case and that the scenario does not know of.
-    fn refuse(&self, doubts: &[Doubt]) -> Result<(), Error> {
-        let unknown = |doubt: &&Doubt| !self.seen.known.iter().any(|known| known == doubt.name());
-        match doubts.iter().filter(|doubt| doubt.is_fatal()).find(unknown) {
+    /// Makes an error of the first of these caveats that fails the case and that the scenario does not know of.
+    fn refuse(&self, caveats: &[DeviceCaveat]) -> Result<(), Error> {
+        let unknown = |caveat: &&DeviceCaveat| !self.seen.allowed.iter().any(|known| known == caveat.name());
+        match caveats.iter().filter(|caveat| caveat.is_fatal()).find(unknown) {
             None => Ok(()),
-            Some(doubt) => Err(Error::new(format!(
-                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
-                doubt.name()
+            Some(caveat) => Err(Error::new(format!(
+                "{caveat}; a scenario that means it says `.allow(\"{}\")`",
+                caveat.name()
             ))),
         }
     }
@@ -405,7 +406,7 @@ impl<'a> Sampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation. What is doubted of it fails the case in the stage `verify`, or stands beside it.
+    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
         self.seen.overlap = (!overlaps.is_empty()).then(|| stats::median(&overlaps));
@@ -414,9 +415,9 @@ impl<'a> Sampling<'a> {
             |(name, sum): (&'static str, f64)| DevicePhase { name: name.to_owned(), each: sum / bodies };
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
         let kept = leave_out_low_clocks(&mut self.seen);
-        self.seen.doubts = doubts(&self.seen);
+        self.seen.caveats = device_caveats(&self.seen);
         if self.bencher.settings.purpose == Purpose::Smoke {
-            self.refuse(&self.seen.doubts)?; // nobody judges it
+            self.refuse(&self.seen.caveats)?; // nobody judges it
         }
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
@@ -437,7 +438,7 @@ impl<'a> Sampling<'a> {
                 self.collected as f64 * 1e-3 / bodies
             ));
         }
-        // The course is that of the figures: by the clock of the mode, of the samples that count.
+        // The stationarity is that of the figures: by the clock of the mode, of the samples that count.
         seen.classify_by(&self.seen.times(), |place| kept[place]);
         let iterations = seen.iterations();
         let [elements, bytes, flops] = self.seen.stated;

@@ -36,7 +36,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         tier: None,
         version: None,
         status: CaseStatus::Measured,
-        headline: "wall_time".into(),
+        primary_metric: "wall_time".into(),
         metrics: vec![metric("wall_time", Direction::Lower, times)],
         processes: Vec::new(),
         median_repeat: Some(1),
@@ -44,7 +44,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         agreement: Agreement::Agrees,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: Vec::new(),
     }

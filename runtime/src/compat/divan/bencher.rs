@@ -217,7 +217,7 @@ mod tests {
 
     use super::super::counter::{BytesCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings, Yield};
+    use crate::bencher::{Limits, Purpose, RepeatResult, Settings};
     use crate::device::ManualClock;
 
     const LIMITS: Limits =
@@ -228,7 +228,7 @@ mod tests {
         threads: usize,
         sample_size: Option<u32>,
         bench: impl FnOnce(Bencher<'_, '_>, &ManualClock),
-    ) -> Result<Yield, Error> {
+    ) -> Result<RepeatResult, Error> {
         let hand = ManualClock::default();
         let bencher = bencher::Bencher::new(Settings {
             clock: hand.clock(),

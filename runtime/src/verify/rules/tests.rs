@@ -508,18 +508,22 @@ fn time_that_nobody_explains_is_told() {
 }
 
 #[test]
-fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
-    let doubted = |known: Vec<String>| {
+fn a_caveat_of_a_device_is_told_once_with_its_repeats() {
+    let found_of = |known: Vec<String>| {
         move |case: &mut super::fixture::Case| {
             let audit = DeviceAudit { returned: 2_000, complete: 2_000_000, ..DeviceAudit::default() };
-            let mut device =
-                OnDevice { returns: Returns::Complete, audits: vec![audit; 3], known, ..OnDevice::default() };
+            let mut device = OnDevice {
+                returns: Returns::Complete,
+                audits: vec![audit; 3],
+                allowed: known,
+                ..OnDevice::default()
+            };
             device.info.partitioned = Some(true);
             case.seen.device = Some(Box::new(device));
         }
     };
     let mut case = honest();
-    doubted(Vec::new())(&mut case);
+    found_of(Vec::new())(&mut case);
     let told = |case: &super::fixture::Case| {
         let findings = case.judged().into_iter();
         findings.map(|finding| (finding.rule, finding.severity, finding.detail)).collect::<Vec<_>>()
@@ -527,9 +531,9 @@ fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
     let found = told(&case);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!((&*found[0].0, found[0].1), ("device", Severity::Fail));
-    assert!(found[0].2.contains("forgot to synchronise") && found[0].2.contains("knows_of"), "{found:?}");
+    assert!(found[0].2.contains("forgot to synchronise") && found[0].2.contains("allow"), "{found:?}");
     assert_eq!(found[1].1, Severity::Caveat);
-    doubted(vec!["forgot-to-sync".to_owned()])(&mut case);
+    found_of(vec!["forgot-to-sync".to_owned()])(&mut case);
     assert!(told(&case).iter().all(|(_, severity, _)| *severity == Severity::Caveat));
 }
 

@@ -188,7 +188,7 @@ fn facts(view: &View<'_>, case: &Case<'_>) -> Value {
         add("work", work.unwrap_or_default());
     }
     add("median", json!(record.median_repeat));
-    add("course", json!(record.course.map(weighbridge::data::Course::name)));
+    add("stationarity", json!(record.stationarity.map(weighbridge::data::Stationarity::name)));
     line
 }
 
