@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use weighbridge::Observation;
 use weighbridge::data::{
-    Agreement, AxisValue, Baseline, BaselineName, Baselines, CaseId, CaseRecord, CaseStatus, Direction,
-    Environment, Estimate, Layout, Limits, MetricRecord, Outcome, Planned, Point, Policy, Purpose, Reading,
-    Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
+    Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
+    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Planned, Point, Policy, Purpose,
+    Reading, Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
 };
 
 use crate::Result;
@@ -107,7 +107,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
             repeats: REPEATS,
             stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),

@@ -134,15 +134,15 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
-    ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
-    Limits, Moments, Operator, Purpose, Ran, Remote, RepeatResult, Result, See, Settings, Source, Spot,
-    Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
+    Asked, Audit, Batched, Bencher, Budget, CheckedBatch, Content, Costs, Count, Delivery, DeviceBencher,
+    Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Item, ItemBytes, Kept, KeptField,
+    Key, Moments, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result, See, Settings, Source,
+    Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 
-pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep};
 pub use tool::tool;
 pub use weighbridge_macros::{Sweep, adapter, scenario};
 
@@ -200,7 +200,7 @@ pub mod gpu {
 /// plain structs with public fields.
 pub mod data {
     pub use crate::bencher::{
-        Content, Evidence, FileUse, Limits, Phase, Purpose, Unstopped, Work, WorkReport,
+        Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport,
     };
     pub use crate::compare::{
         Accepted, Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,

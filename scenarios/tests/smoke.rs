@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::{iter, thread};
 
 use weighbridge::__private::{Point, Registry, ScenarioEntry};
-use weighbridge::{Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work};
+use weighbridge::{Bencher, Budget, Content, Equivalence, Error, Moments, Purpose, Settings, Work};
 use weighbridge_scenarios::prelude::*;
 
 use self::own::is_own;
@@ -68,7 +68,7 @@ fn is_trainer(scenario: &ScenarioEntry) -> bool {
 }
 
 fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point) -> Result<Work, Error> {
-    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     (scenario.run)(&mut bencher, Some(loader), point)?;
     let done = bencher.finish()?;
     // What checkpoints do beside other work has values and no samples.

@@ -75,7 +75,7 @@ thread_local! {
 /// The device that a bencher of these tests opens, where it is not the platform's own.
 pub fn device() -> Option<Rc<dyn Device>> {
     let wrong = WRONG.get()?;
-    let inner = open_device(Platform::Gpu).expect("the stand-in has a device");
+    let inner = open_device(Platform::Gpu).expect("the fake has a device");
     Some(Rc::new(Mutant { inner, wrong, read: Cell::new(None), flush: Cell::new(false) }))
 }
 

@@ -80,7 +80,7 @@ fn list(place: &Place) -> Result<Said> {
 
 /// Where a run was measured, in a word.
 fn machine(run: &RunLine) -> String {
-    let fake = if run.stand_in.is_empty() { "" } else { ", FAKE DEVICE" };
+    let fake = if run.fake.is_empty() { "" } else { ", FAKE DEVICE" };
     format!("{}{fake}", run.machine)
 }
 
@@ -212,7 +212,7 @@ mod tests {
     fn every_page_on_a_run_of_a_stand_in_for_a_device_says_so() {
         let home = home();
         let mut fake = plain(1_000, 8.0e6, 12.0e6);
-        fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
+        fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());
         home.store(&fake);
         let case = "CV-1/small/Reference";
         for args in [with(RunsAction::List), show("latest", false, None), show("latest", false, Some(case))] {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         let explained = crate::cli::Explain { case: case.into(), run: None, suite: None, ascii: true };
         let said = crate::explain::run(&explained, &home.place).expect("explained");
-        assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a stand-in"), "{}", said.text);
+        assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a fake"), "{}", said.text);
     }
 
     #[test]

@@ -65,14 +65,14 @@ impl Judgement {
     pub(super) fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::Regressed => 0,
-            Verdict::Inconclusive(_) => Self::UNDECIDED,
+            Verdict::Inconclusive(_) => Self::INCONCLUSIVE,
             Verdict::Improved => 2,
             _ => 3,
         }
     }
 
     /// The rank of what does not decide.
-    pub(super) const UNDECIDED: u8 = 1;
+    pub(super) const INCONCLUSIVE: u8 = 1;
 }
 
 /// Judges one value per process of the baseline against one value per process of the candidate: logarithms, turned so

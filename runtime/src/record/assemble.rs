@@ -1,6 +1,6 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{Caveat, memory, missing, notes, sampled_memory, stability, stand_in, uneven};
+use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stability, uneven};
 use super::derive::{Measured, metrics};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
@@ -96,7 +96,7 @@ pub fn assemble(
     caveats.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     caveats.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     caveats.extend(metrics.iter().filter_map(missing));
-    caveats.extend(stand_in(&measured));
+    caveats.extend(fake(&measured));
     caveats.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     findings.extend(caveats.iter().map(Caveat::finding));

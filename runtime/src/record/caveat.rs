@@ -47,7 +47,7 @@ const fn kind(name: &'static str, says: &'static str, remedy: &'static str) -> C
 
 /// Every kind, the weightiest first.
 pub const CAVEATS: &[CaveatKind] = &[
-    kind("fake-device", "the device is a stand-in, and its figures are of no device", ""),
+    kind("fake-device", "the device is a fake, and its figures are of no device", ""),
     kind(
         "empty-loop",
         "as fast as an empty loop: is the input a constant?",
@@ -109,7 +109,7 @@ pub(super) enum Caveat {
         /// Numbers of the repeats.
         repeats: Vec<u32>,
     },
-    /// A figure of a device is from a stand-in that computes nothing.
+    /// A figure of a device is from a fake that computes nothing.
     FakeDevice(String),
     /// Too few repeats for an interval.
     FewRepeats(usize),
@@ -310,15 +310,15 @@ impl fmt::Display for Caveat {
     }
 }
 
-/// What every report of a run on a stand-in says.
+/// What every report of a run on a fake says.
 pub(crate) fn fake_device(name: &str) -> String {
-    format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
+    format!("FAKE DEVICE: {name} is a fake, and its figures are of no device")
 }
 
-/// That a figure is of a stand-in.
-pub(super) fn stand_in(measured: &[Measured<'_>]) -> Option<Caveat> {
+/// That a figure is of a fake.
+pub(super) fn fake(measured: &[Measured<'_>]) -> Option<Caveat> {
     let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
-    let device = devices.map(|device| &device.info).find(|info| info.stand_in)?;
+    let device = devices.map(|device| &device.info).find(|info| info.fake)?;
     Some(Caveat::FakeDevice(device.name.clone()))
 }
 

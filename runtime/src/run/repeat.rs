@@ -71,7 +71,7 @@ fn attempt(
         scenario: ask.scenario.clone(),
         adapter: ask.adapter.clone(),
         purpose: ask.purpose,
-        limits: ask.limits,
+        budget: ask.budget,
         asked: ask.asked,
         profiled: ask.profiled,
         timeout: ask.timeout,
@@ -148,7 +148,7 @@ mod tests {
     use weighbridge_macros::scenario;
 
     use super::*;
-    use crate::bencher::{Limits, Purpose, skip};
+    use crate::bencher::{Budget, Purpose, skip};
     use crate::device::Platform;
     use crate::registry::Point;
 
@@ -180,8 +180,8 @@ mod tests {
                 point: Point::default(),
                 adapter: None,
                 purpose: Purpose::Smoke,
-                limits: Limits::SMOKE,
-                asked: crate::bencher::Budget::NONE,
+                budget: Budget::SMOKE,
+                asked: crate::bencher::PartialBudget::NONE,
                 timeout: None,
                 seed: 42,
                 epoch: 0,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::{Disk, Files};
-use crate::bencher::{Limits, Purpose, Work};
+use crate::bencher::{Budget, Purpose, Work};
 use crate::metric::{Direction, Observation, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -43,7 +43,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
             repeats: 7,
             stated: std::collections::BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),

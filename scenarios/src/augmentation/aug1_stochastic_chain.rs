@@ -1,7 +1,7 @@
 //! AUG-1: a chain of random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -37,7 +37,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

@@ -1,7 +1,7 @@
 //! AUG-2: the same shape of chain, with random transforms and without.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::contract::{open_data, time_epoch};
 use crate::prelude::*;
@@ -42,7 +42,7 @@ fn agreement(variant: &Chain, data: &Images, workers: &usize, operators: &Operat
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Needs {
+fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Requirements {
     variant.pipeline(data).workers(*workers).operators(*operators).needs()
 }
 

@@ -1,7 +1,7 @@
 //! AUG-3: the same rows through 1 to 12 random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Equivalence, Needs};
+use weighbridge::{Dtype, Equivalence, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -46,7 +46,7 @@ fn needs(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Needs {
+) -> Requirements {
     variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

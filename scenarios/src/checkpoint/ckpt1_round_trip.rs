@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::medium::Medium;
@@ -61,7 +61,7 @@ fn round_trip(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Needs {
+fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Requirements {
     variant.needs()
 }
 

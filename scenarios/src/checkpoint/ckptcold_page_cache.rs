@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::inventory::Inventory;
@@ -92,7 +92,7 @@ fn forget(checkpoint: &Inventory) -> Result<()> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &PageCache) -> Needs {
+fn needs(variant: &State, _: &PageCache) -> Requirements {
     variant.needs()
 }
 

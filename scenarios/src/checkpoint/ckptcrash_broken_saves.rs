@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::crash::{Change, Recorder, Survives, Tree, parse};
@@ -166,9 +166,9 @@ fn tell(bencher: &Bencher, found: &[Found; 2], safe: f64, changes: usize) {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State) -> Needs {
+fn needs(variant: &State) -> Requirements {
     let needs = variant.needs();
-    Needs { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
+    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
 }
 
 /// What a point does, for listings.

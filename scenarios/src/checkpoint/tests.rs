@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::{
-    Bencher, Delivery, Error, Kept, KeptField, Limits, Purpose, RepeatResult, Result, Settings, skip,
+    Bencher, Budget, Delivery, Error, Kept, KeptField, Purpose, RepeatResult, Result, Settings, skip,
 };
 
 use super::inventory::Inventory;
@@ -20,7 +20,7 @@ use crate::workload::State;
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
-    let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+    let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let mut checkpoints = checkpointer.open(Saving::Blocking, &data)?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");

@@ -280,7 +280,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::Reference;
@@ -364,8 +364,8 @@ mod tests {
     #[test]
     fn a_run_goes_through_an_epoch_of_its_own_number_and_a_cache_through_the_one_that_finds_it_empty() {
         let begun = |spec: PipelineSpec| {
-            let limits = Limits { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
-            let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, limits) });
+            let budget = Budget { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
+            let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, budget) });
             let mut loader = Noting::default();
             bencher.load(&mut loader, &spec).unwrap();
             loader.1.take()

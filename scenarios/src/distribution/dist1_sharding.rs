@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -48,7 +48,7 @@ fn fits(variant: &Devices) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Devices) -> Needs {
+fn needs(variant: &Devices) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh())
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Devices {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -99,7 +99,7 @@ mod tests {
         let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
         for loader in loaders {
             for count in [1, 2, 4, 8] {
-                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
                 sharding(&mut bencher, loader, Devices::new(count)).unwrap();
                 let done = bencher.finish().unwrap();
                 assert_eq!(done.work.unwrap().report.workers, count as u64);
@@ -130,7 +130,7 @@ mod tests {
                 Err(weighbridge::Error::new("nobody asks for it"))
             }
         }
-        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let why = sharding(&mut bencher, &mut OneThread, Devices::new(2)).unwrap_err();
         assert!(why.is_skip() && why.to_string().contains("cannot be sharded"), "{why}");
     }

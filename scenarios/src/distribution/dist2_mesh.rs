@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -39,7 +39,7 @@ fn fits(variant: &Meshed) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Meshed) -> Needs {
+fn needs(variant: &Meshed) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh)
 }
 
@@ -75,7 +75,7 @@ impl FromStr for Meshed {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::Reference;
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_mesh_that_is_recorded_is_the_one_that_was_used() {
         for (shape, shards, bands) in [(Mesh::line(4), 4.0, 1.0), (Mesh::grid(2, 2), 2.0, 2.0)] {
-            let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+            let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
             mesh(&mut bencher, &mut Reference, Meshed::new(shape)).unwrap();
             let done = bencher.finish().unwrap();
             let report = done.work.unwrap().report;

@@ -1,6 +1,6 @@
 //! HDIST-1: large images shared among workers.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -35,7 +35,7 @@ fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     run::needs(&pipeline(variant), Mesh::line((*workers).max(1)))
 }
 
@@ -51,7 +51,7 @@ fn pipeline(variant: &Images) -> PipelineSpec {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -61,7 +61,7 @@ mod tests {
         let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
         for loader in loaders {
             for workers in [1, 2, 4] {
-                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
                 sharded_images(&mut bencher, loader, Images::new(64, 48, 16), workers).unwrap();
                 let report = bencher.finish().unwrap().work.unwrap().report;
                 assert_eq!(report.workers, workers as u64);

@@ -1,6 +1,6 @@
 //! XFMR-1: one list of transforms, run in four ways.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -63,7 +63,7 @@ fn modes(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, _mode: &Mode) -> Needs {
+fn needs(variant: &Images, _mode: &Mode) -> Requirements {
     pipeline(variant).needs()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -44,7 +44,7 @@ fn source_backends(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Requirements {
     variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 

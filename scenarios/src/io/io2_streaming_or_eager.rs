@@ -1,6 +1,6 @@
 //! IO-2: files streamed or read whole, at three sizes.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -39,7 +39,7 @@ fn streaming_or_eager(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant, *access).workers(*workers).deliver(*delivery).needs()
 }
 

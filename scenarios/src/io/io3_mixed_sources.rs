@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::contract::{for_each_batch, open_data};
 use crate::data::Values;
@@ -37,7 +37,7 @@ fn mixed_sources(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

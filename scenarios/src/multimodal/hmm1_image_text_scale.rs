@@ -1,7 +1,7 @@
 //! HMM-1: image and text at scale.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -30,7 +30,7 @@ fn image_text_scale(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! MM-1: pairs of image and text.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -28,7 +28,7 @@ fn image_text(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

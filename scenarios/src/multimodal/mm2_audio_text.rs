@@ -1,7 +1,7 @@
 //! MM-2: pairs of audio and text.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -27,7 +27,7 @@ fn audio_text(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

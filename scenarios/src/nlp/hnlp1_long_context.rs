@@ -1,7 +1,7 @@
 //! HNLP-1: long rows with their masks.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 2,048 and more, with a mask for attention and one for causality.
@@ -26,7 +26,7 @@ fn long_context(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

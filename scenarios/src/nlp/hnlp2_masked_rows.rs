@@ -1,7 +1,7 @@
 //! HNLP-2: many short rows with a mask.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 256 and 512, with a mask for attention.
@@ -25,7 +25,7 @@ fn masked_rows(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

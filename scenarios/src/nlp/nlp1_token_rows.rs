@@ -1,6 +1,6 @@
 //! NLP-1: rows of tokens, as they are.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -33,7 +33,7 @@ fn token_rows(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! NLP-2: rows of many lengths, padded batch by batch.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::contract::open_data;
 use crate::data::{VOCABULARY, Values};
@@ -44,7 +44,7 @@ fn dynamic_padding(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Rows, workers: &usize) -> Needs {
+fn needs(variant: &Rows, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
 ///
@@ -36,7 +36,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

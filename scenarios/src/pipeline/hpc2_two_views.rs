@@ -1,7 +1,7 @@
 //! HPC-2: two views of each image.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, each delivered twice, through seven transforms with draws of their own.
@@ -28,7 +28,7 @@ fn two_views(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

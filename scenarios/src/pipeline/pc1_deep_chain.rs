@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -43,7 +43,7 @@ fn deep_chain(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Requirements {
     variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 

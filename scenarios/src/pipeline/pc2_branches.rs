@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::load_in_order;
@@ -35,7 +35,7 @@ fn branches(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

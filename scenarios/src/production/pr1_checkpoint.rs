@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -41,7 +41,7 @@ fn checkpoint(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Saved, workers: &usize) -> Needs {
+fn needs(variant: &Saved, workers: &usize) -> Requirements {
     variant.pipeline().workers(*workers).needs()
 }
 
@@ -177,7 +177,7 @@ fn digest(batch: &dyn Batch) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -185,7 +185,7 @@ mod tests {
     fn run(loader: &mut dyn Loader) -> Result<weighbridge::RepeatResult> {
         let place = tempfile::tempdir().unwrap();
         let settings =
-            Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Limits::SMOKE) };
+            Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Budget::SMOKE) };
         let mut bencher = Bencher::new(settings);
         checkpoint(&mut bencher, loader, Saved { elements: 640, batch_size: 64, shape: &[32, 32, 3] }, 0)?;
         bencher.finish()

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -42,7 +42,7 @@ fn determinism(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Repeated, workers: &usize) -> Needs {
+fn needs(variant: &Repeated, workers: &usize) -> Requirements {
     pipeline(*variant).workers(*workers).needs()
 }
 
@@ -152,7 +152,7 @@ fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{FieldKind, Limits, Purpose, Settings};
+    use weighbridge::{Budget, FieldKind, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -160,7 +160,7 @@ mod tests {
     const SMALL: Repeated = Repeated { runs: 2, epochs: 2, elements: ELEMENTS };
 
     fn run(loader: &mut dyn Loader) -> Result<()> {
-        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         determinism(&mut bencher, loader, SMALL, 0)
     }
 

@@ -1,7 +1,7 @@
 //! HTAB-1: the columns of a recommender.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -32,7 +32,7 @@ fn recommendation(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,6 +1,6 @@
 //! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -32,7 +32,7 @@ fn dense_table(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Table, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Table, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! TAB-2: dense and sparse columns.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -27,7 +27,7 @@ fn sparse_features(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,6 +1,6 @@
 //! TRAIN-1: steps of training, from samples in memory.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::peak::{PEAK, measured_product};
@@ -81,7 +81,7 @@ pub fn train(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Preset, _: &Compilation) -> Needs {
+fn needs(variant: &Preset, _: &Compilation) -> Requirements {
     variant.spec().needs()
 }
 

@@ -1,7 +1,7 @@
 //! CV-1: images to normalised float batches.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -49,7 +49,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

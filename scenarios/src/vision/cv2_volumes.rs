@@ -1,7 +1,7 @@
 //! CV-2: float volumes, two to a batch.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -40,7 +40,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

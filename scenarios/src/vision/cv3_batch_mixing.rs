@@ -1,7 +1,7 @@
 //! CV-3: images of a batch mixed with each other.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -76,7 +76,7 @@ fn needs(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Needs {
+) -> Requirements {
     pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

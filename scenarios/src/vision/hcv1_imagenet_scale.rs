@@ -1,7 +1,7 @@
 //! HCV-1: the augmentation of image classifiers.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, cropped, resized, mirrored, jittered and normalised.
@@ -27,7 +27,7 @@ fn imagenet_scale(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! HCV-2: images with masks.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -30,7 +30,7 @@ fn segmentation(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Pairs, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Pairs, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

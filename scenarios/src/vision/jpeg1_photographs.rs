@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -37,7 +37,7 @@ fn agreement(variant: &Photographs, storage: &Storage, _: &usize) -> Equivalence
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Needs {
+fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Requirements {
     pipeline(*variant, *storage).workers(*workers).needs()
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Bencher, Content, Kept, Limits, Purpose, Settings};
+use weighbridge::{Bencher, Budget, Content, Kept, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::{Epochs, Loader, for_each_batch};
 use weighbridge_scenarios::data::{Cache, DataSet, DataSpec};
@@ -241,8 +241,8 @@ fn the_bencher_hashes_every_element_of_a_verifying_repeat() {
     let (_place, data) = data(&spec);
     let expected = content(&batches(&mut Reference, &spec, &data));
     for (name, mut loader) in loaders() {
-        let limits = Limits { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO, max_time: None };
-        let bencher = Bencher::new(Settings::new(Purpose::Verify, limits));
+        let budget = Budget { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO, max_time: None };
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, budget));
         bencher.load(&mut *loader, &spec).unwrap();
         let done = bencher.finish().unwrap();
         let work = done.work.unwrap();

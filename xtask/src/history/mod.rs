@@ -118,7 +118,7 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
 
 /// What the duels of `backfill` say of the case; nothing where there are none.
 fn by_duels(place: &Place, args: &Trend) -> String {
-    let mut table = Table::new(["commit", "against", "worse by", "verdict"]);
+    let mut table = Table::new(["commit", "against", "slowdown", "verdict"]);
     let mut steps = backfill::stored(place);
     if let Ok(repository) = Repository::find(&place.root) {
         let order = repository.order();

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{
-    CaseRecord, Environment, Error, Imported, Limits, Planned, RunId, RunManifest, RunStatus,
+    Budget, CaseRecord, Environment, Error, Imported, Planned, RunId, RunManifest, RunStatus,
 };
 
 use super::{Benchmark, FileContent};
@@ -80,7 +80,7 @@ fn manifest(cases: &[CaseRecord], imported: Imported, environment: Environment, 
             repeats,
             stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 0, batches: 0, min_time: Duration::ZERO, max_time: None },
+            budget: Budget { warmup: 0, batches: 0, min_time: Duration::ZERO, max_time: None },
             timeout: 0,
             isolation: "file".to_owned(),
             order: "declared".to_owned(),

@@ -47,7 +47,7 @@ const ON_THE_WALL: [&str; 5] = ["throughput", "wall_time", "latency_p50", "laten
 pub(super) fn head(field: &Field<'_>) -> String {
     let manifest = &field.run.manifest;
     let planned = &manifest.planned;
-    let limits = planned.limits;
+    let budget = planned.budget;
     let commit = manifest.environment.software.get("commit").map_or("not known", String::as_str);
     format!(
         "# {} beside {}\n\n\
@@ -72,9 +72,9 @@ pub(super) fn head(field: &Field<'_>) -> String {
         manifest.active_backend,
         manifest.requested_platform,
         manifest.profile,
-        limits.warmup,
-        limits.batches,
-        quantity::show(limits.min_time.as_secs_f64(), &Unit::SECONDS),
+        budget.warmup,
+        budget.batches,
+        quantity::show(budget.min_time.as_secs_f64(), &Unit::SECONDS),
         planned.repeats,
         planned.isolation,
         planned.order,

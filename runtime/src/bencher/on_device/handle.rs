@@ -179,20 +179,20 @@ mod tests {
 
     use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
-    use crate::bencher::{Limits, Pace, PerIteration, RepeatResult, Settings};
+    use crate::bencher::{Budget, Pace, PerIteration, RepeatResult, Settings};
     use crate::device::{Queue, Telemetry};
     use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, Stationarity, TimedBy};
 
-    const LIMITS: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
-        bencher_within(LIMITS, device, mode)
+        bencher_within(BUDGET, device, mode)
     }
 
-    fn bencher_within(limits: Limits, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
+    fn bencher_within(budget: Budget, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         let device: Rc<dyn Device> = device.clone();
-        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, limits) })
+        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, budget) })
     }
 
     fn seen(bencher: Bencher) -> (RepeatResult, OnDevice) {
@@ -419,8 +419,8 @@ mod tests {
         for mode in Mode::ALL {
             let device = Double::new();
             device.watts.set(500.0); // bodies in a row for the energy of one, after the samples
-            let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
-            let bencher = bencher_within(limits, &device, Some(mode));
+            let budget = Budget { min_time: Duration::from_millis(500), ..BUDGET };
+            let bencher = bencher_within(budget, &device, Some(mode));
             let ran = bencher.device().unwrap().time(|_| {
                 bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 1_000_000));
                 Ok(())
@@ -462,7 +462,7 @@ mod tests {
 
     #[test]
     fn on_the_host_collectors_are_in_no_sample() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let ran = bencher.device().unwrap().time(|_| {
             bencher.measure("outer", || (0..10).for_each(|_| bencher.measure("inner", || ())));
             Ok(())
@@ -479,8 +479,8 @@ mod tests {
     #[test]
     fn the_peak_of_memory_is_that_of_all_samples_whatever_blocks_start_it_again() {
         let device = Double::new();
-        let limits = Limits { batches: 100, ..LIMITS }; // more samples than looks
-        let bencher = bencher_within(limits, &device, Some(Mode::Event));
+        let budget = Budget { batches: 100, ..BUDGET }; // more samples than looks
+        let bencher = bencher_within(budget, &device, Some(Mode::Event));
         let mut calls = 0;
         let ran = bencher.device().unwrap().time(|_| {
             calls += 1;
@@ -494,7 +494,7 @@ mod tests {
         assert_eq!(value(&seen_at_last, "device_peak_memory"), Reading::Value(calls as f64));
 
         let device = Double::new();
-        let bencher = bencher_within(LIMITS, &device, Some(Mode::Event));
+        let bencher = bencher_within(BUDGET, &device, Some(Mode::Event));
         let ran = bencher.device().unwrap().time(|_| {
             device.peak.set(4096);
             bencher.measure("block", || device.peak.set(512));
@@ -567,7 +567,7 @@ mod tests {
             device: Some(device),
             pace: Some(Box::new(Script(asks, told.clone()))),
             inject,
-            ..Settings::new(Purpose::Measure, LIMITS)
+            ..Settings::new(Purpose::Measure, BUDGET)
         };
         (Bencher::new(settings), told)
     }
@@ -658,7 +658,7 @@ mod tests {
             assert!((1.019..1.021).contains(&slower), "{mode}: {slower}");
         }
         let device: Rc<dyn Device> = Double::new();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { device: Some(device), inject: 0.02, ..settings });
         let skipped = bencher.device().unwrap().time(|_| Ok(())).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--versus"), "{skipped}");
@@ -687,7 +687,7 @@ mod tests {
 
     #[test]
     fn a_body_for_another_backend_is_skipped() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let skipped = bencher.device().unwrap().on(Backend::Cuda).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
         assert!(bencher.device().unwrap().on(Backend::Cpu).is_ok());
@@ -695,17 +695,17 @@ mod tests {
 
     #[test]
     fn the_host_has_no_streams_and_cannot_flush() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let skipped = bencher.device().unwrap().time(|stream| stream.raw().map(drop)).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let cold = bencher.device().unwrap().mode(Mode::Cold).time(|_| Ok(())).unwrap_err().to_string();
         assert!(cold.contains("flush the cache"), "{cold}");
     }
 
     #[test]
     fn on_the_host_a_body_is_timed_like_any_other() {
-        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         bencher.elements(3);
         bencher.device().unwrap().time(|_| Ok(())).unwrap();
         let (seen, on) = seen(bencher);
@@ -718,7 +718,7 @@ mod tests {
         let device = Double::new();
         let given: Rc<dyn Device> = device.clone();
         let bencher =
-            Bencher::new(Settings { device: Some(given), ..Settings::new(Purpose::Verify, LIMITS) });
+            Bencher::new(Settings { device: Some(given), ..Settings::new(Purpose::Verify, BUDGET) });
         let mut calls = 0;
         bencher
             .device()

@@ -128,8 +128,8 @@ impl<'a> Sampling<'a> {
     /// # Errors
     /// What the body or the device failed with; in a duel and in a smoke run caveats that fail the case.
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
-        let (device, limits) = (self.device, self.bencher.limits());
-        let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
+        let (device, budget) = (self.device, self.bencher.budget());
+        let measures = self.bencher.settings.purpose == Purpose::Measure && !budget.min_time.is_zero();
         let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
         if self.bencher.settings.inject > 0.0 && pace.is_none() {
             return Err(skip(format!(
@@ -147,7 +147,7 @@ impl<'a> Sampling<'a> {
         device.sync()?;
         let first = device.host_ns() - start;
 
-        let warmed = warm_up(device, limits, body)?;
+        let warmed = warm_up(device, budget, body)?;
         self.seen.audits = audit(device, body)?;
         self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
         if looks_around {
@@ -175,7 +175,7 @@ impl<'a> Sampling<'a> {
         }
         if looks_around && device.info().backend != Backend::Cpu {
             let each = if self.seen.samples.is_empty() { 0.0 } else { stats::median(&self.seen.times()) };
-            let budget = (limits.min_time * 2).as_nanos() as u64;
+            let budget = (budget.min_time * 2).as_nanos() as u64;
             self.seen.energy = Some(energy(device, each, budget, body)?);
         }
         self.seen.warm_up = (warmed.took, warmed.bodies);
@@ -197,7 +197,7 @@ impl<'a> Sampling<'a> {
 
     /// Finds how many bodies a sample has.
     fn find_bodies(&mut self, warmed: &Warmed, body: &mut Body<'_>) -> Result<(), Error> {
-        let smoke = self.bencher.limits().min_time.is_zero();
+        let smoke = self.bencher.budget().min_time.is_zero();
         let wanted = match self.seen.mode {
             _ if smoke => return Ok(()),
             Mode::Event | Mode::Cold => return Ok(()), // one body, so that each has its own time
@@ -225,15 +225,15 @@ impl<'a> Sampling<'a> {
     }
 
     fn sample_all(&mut self, body: &mut Body<'_>) -> Result<Windows, Error> {
-        let limits = self.bencher.limits();
+        let budget = self.bencher.budget();
         let least = match self.seen.mode {
-            _ if limits.min_time.is_zero() => limits.batches.max(1),
-            Mode::Hot => BATCHES.max(limits.batches),
-            _ => LEAST.max(limits.batches),
+            _ if budget.min_time.is_zero() => budget.batches.max(1),
+            Mode::Hot => BATCHES.max(budget.batches),
+            _ => LEAST.max(budget.batches),
         };
         let clock = self.bencher.settings.clock.clone();
         let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
-        let mut stop = Stop::new(least, limits.min_time);
+        let mut stop = Stop::new(least, budget.min_time);
         let mut times = Vec::new();
         self.bencher.enter(Phase::Timed);
         loop {
@@ -302,7 +302,7 @@ impl<'a> Sampling<'a> {
     /// Whose clock the times of blocks are by.
     fn timed_by(&self) -> TimedBy {
         match self.device.info() {
-            info if info.stand_in => TimedBy::StandIn,
+            info if info.fake => TimedBy::Fake,
             info if info.backend != Backend::Cpu && self.seen.mode.is_by_device_clock() => TimedBy::Device,
             _ => TimedBy::Host,
         }
@@ -382,7 +382,7 @@ impl<'a> Sampling<'a> {
         self.collected += sides.collected;
         self.sampled += sample.wall;
         self.seen.samples.push(sample);
-        let pause = LOOK.min(self.bencher.limits().min_time.as_nanos() as u64 / LOOKS);
+        let pause = LOOK.min(self.bencher.budget().min_time.as_nanos() as u64 / LOOKS);
         if self.sampled - self.looked >= pause {
             self.looked = self.sampled;
             if let Some(bits) = self.device.telemetry().throttle {
@@ -423,7 +423,7 @@ impl<'a> Sampling<'a> {
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = self.seen.bodies;
-        seen.passes = self.walls.len() as u64 / self.bencher.limits().batches.max(1);
+        seen.passes = self.walls.len() as u64 / self.bencher.budget().batches.max(1);
         seen.warmup = warm_up;
         seen.first_item = Some(first);
         seen.wall = self.walls.iter().sum();

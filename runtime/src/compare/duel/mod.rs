@@ -135,7 +135,7 @@ impl CaseDuel {
             |series: &Series| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
-            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::UNDECIDED, Judgement::rank);
+            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::INCONCLUSIVE, Judgement::rank);
             let worse = |other: usize| rank(at) < rank(other);
             if gates(series) && deciding.is_none_or(worse) {
                 deciding = Some(at);

@@ -117,7 +117,7 @@ fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
         case: id().to_string(),
         metric: "wall_time".into(),
         machine: "any".into(),
-        worse_by: 0.05,
+        slowdown: 0.05,
         run: "20260102-000000-000001".into(),
         because: "it is worth it".into(),
     };

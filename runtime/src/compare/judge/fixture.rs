@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::bencher::{Limits, Work, WorkReport};
+use crate::bencher::{Budget, Work, WorkReport};
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -68,13 +68,13 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         software: facts(&[("kernel", "6.1"), ("commit", "aaaa")]),
         ..Environment::default()
     };
-    let limits = Limits { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
+    let budget = Budget { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
         stated: BTreeMap::new(),
         target: None,
-        limits,
+        budget,
         timeout: 60,
         isolation: "repeat".into(),
         order: "shuffled".into(),

@@ -375,14 +375,14 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
 }
 
 /// What was accepted of the time of the case, in the run of this number.
-fn accepted(worse_by: f64, number: u32) -> Policy {
+fn accepted(slowdown: f64, number: u32) -> Policy {
     let of = run(number, vec![]);
     let accepted = Accepted {
         suite: of.manifest.suite.clone(),
         case: case("A", &[]).id.to_string(),
         metric: "wall_time".into(),
         machine: of.manifest.environment.machine_id().to_string(),
-        worse_by,
+        slowdown,
         run: of.manifest.id.to_string(),
         because: "it is worth it".into(),
     };
@@ -407,7 +407,7 @@ fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
     assert_eq!((row.verdict, row.accepted), (Verdict::Regressed, None));
     // Two changes add up, and a baseline from between them has the first one in it.
     let mut both = accepted(0.10, 2);
-    both.accepted.push(Accepted { worse_by: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
+    both.accepted.push(Accepted { slowdown: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
     assert_eq!(judge(1.10 * 1.2, &both).verdict, Verdict::Unchanged);
     assert_eq!(judge(1.10, &both).verdict, Verdict::Improved);
     both.accepted[0].run = run(0, vec![]).manifest.id.to_string();
