@@ -9,7 +9,7 @@ use super::protocol::Ask;
 use super::reference::Known;
 use super::supervised::{Ended, Opened, Supervised, Watch};
 use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, Calibrator, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{BLOCK, Budget, Calibrator, Key, PerIteration, Phase, Purpose, Spot, Work};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::stats::SplitMix64;
@@ -236,7 +236,7 @@ impl Duel<'_> {
             point: case.point.clone(),
             adapter: case.adapter.clone(),
             purpose,
-            limits: self.limits(case),
+            budget: self.budget(case),
             asked: self.plan.asked,
             timeout: Some(self.plan.timeout),
             seed: self.plan.seed,
@@ -261,8 +261,8 @@ impl Duel<'_> {
         self.planned(case).and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
     }
 
-    fn limits(&self, case: &CaseId) -> Limits {
-        self.planned(case).map_or(self.plan.limits, |planned| planned.limits)
+    fn budget(&self, case: &CaseId) -> Budget {
+        self.planned(case).map_or(self.plan.budget, |planned| planned.budget)
     }
 
     fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {

@@ -246,7 +246,7 @@ impl Supervised {
             End::Answered(answer) => match *answer {
                 Answer::Measured { seen: observation, .. }
                     if u128::from(observation.wall) > seen.begun.elapsed().as_nanos()
-                        && !is_of_a_stand_in(&observation) =>
+                        && !is_of_a_fake(&observation) =>
                 {
                     (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
                 }
@@ -294,9 +294,9 @@ impl Drop for Supervised {
     }
 }
 
-/// A stand-in may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
-fn is_of_a_stand_in(seen: &Observation) -> bool {
-    seen.device.as_ref().is_some_and(|device| device.info.stand_in)
+/// A fake may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
+fn is_of_a_fake(seen: &Observation) -> bool {
+    seen.device.as_ref().is_some_and(|device| device.info.fake)
 }
 
 fn overclaimed(claimed: Duration, passed: Duration) -> String {
@@ -325,8 +325,8 @@ impl Opened {
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             End::Block(block) => {
                 let passed = begun.elapsed();
-                // A stand-in's clock is spared, as in whole repeats.
-                if block.by == TimedBy::StandIn || u128::from(block.wall) <= passed.as_nanos() {
+                // A fake's clock is spared, as in whole repeats.
+                if block.by == TimedBy::Fake || u128::from(block.wall) <= passed.as_nanos() {
                     return Ok((block, passed));
                 }
                 End::Overclaimed { claimed: block.wall, passed }
