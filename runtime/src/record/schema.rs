@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::check::JournalEntry;
+use super::check::{JournalEntry, RoundEntry};
 use super::{Baseline, CaseRecord, RunManifest};
 use crate::json::{Reader, Tree};
 
@@ -43,7 +43,7 @@ fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
     match kind {
         Kind::Case => lift(&mut record),
         Kind::Baseline => record["cases"].as_array_mut().into_iter().flatten().for_each(lift),
-        Kind::Run | Kind::Repeat => {}
+        Kind::Run | Kind::Repeat | Kind::Round => {}
     }
     Ok(record)
 }
@@ -74,7 +74,7 @@ fn digests(kind: Kind, mut record: Value) -> Result<Value, String> {
             record.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten().for_each(columns);
         }
         Kind::Case => columns(&mut record),
-        Kind::Repeat => {}
+        Kind::Repeat | Kind::Round => {}
     }
     Ok(record)
 }
@@ -122,6 +122,8 @@ pub enum Kind {
     Run,
     /// One repeat, as it was journalled.
     Repeat,
+    /// One round of a duel, as it was journalled.
+    Round,
     /// One case, derived from its repeats.
     Case,
     /// A promoted run.
@@ -247,7 +249,7 @@ fn seal(kind: Kind, record: &str) -> Vec<u8> {
 pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     let envelope: Envelope<'_> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
-    let kinds = [Kind::Run, Kind::Repeat, Kind::Case, Kind::Baseline];
+    let kinds = [Kind::Run, Kind::Repeat, Kind::Round, Kind::Case, Kind::Baseline];
     let kind = kinds.into_iter().find(|kind| envelope.kind.as_deref() == Some(kind.name()));
     let kind = kind.ok_or_else(|| missing("kind"))?;
     let mut record = record.to_owned();
@@ -262,6 +264,7 @@ pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     match kind {
         Kind::Run => read::<RunManifest>(&sealed).map(drop),
         Kind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
+        Kind::Round => read::<RoundEntry<'_>>(&sealed).map(drop),
         Kind::Case => read::<CaseRecord>(&sealed).map(drop),
         Kind::Baseline => read::<Baseline>(&sealed).map(drop),
     }?;
@@ -334,6 +337,7 @@ impl Kind {
         match self {
             Self::Run => "run",
             Self::Repeat => "repeat",
+            Self::Round => "round",
             Self::Case => "case",
             Self::Baseline => "baseline",
         }

@@ -111,10 +111,15 @@ impl Supervised {
 
     /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end, if it
     /// has none.
-    pub(super) fn open(mut self, ask: &Ask, watch: Watch<'_>) -> Result<Opened, Box<Ended>> {
+    pub(super) fn open(
+        mut self,
+        ask: &Ask,
+        watch: Watch<'_>,
+        tick: &mut dyn FnMut(Duration),
+    ) -> Result<Opened, Box<Ended>> {
         let mut seen = Seen::since(self.started);
         self.ask(ask);
-        match self.answer(watch, &mut seen, &mut |_| {}) {
+        match self.answer(watch, &mut seen, tick) {
             End::Ready(work) => Ok(Opened { process: self, seen, work }),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
