@@ -202,6 +202,7 @@ fn every_library_and_binary_says_bench_false() {
 #[test]
 fn the_top_level_is_what_it_should_be() {
     let wanted = [
+        "CONTRIBUTING.md",
         "Cargo.lock",
         "Cargo.toml",
         "LICENSE-APACHE",

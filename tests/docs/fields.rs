@@ -1,4 +1,4 @@
-//! The page on records against records that were really written: every field, and no other.
+//! The pages on records against records that were really written: every field, and no other.
 //!
 //! A table on the page stands below a heading with a path in backticks (`case.metrics[].estimate`): the kind of file,
 //! then the fields that lead to the table's. Its first column names the fields there. A row that says `missing where` is
@@ -20,7 +20,7 @@ struct Table {
     sometimes: BTreeSet<String>,
 }
 
-/// The tables of the page by the path above them.
+/// The tables of the pages by the path above them.
 fn documented(text: &str) -> BTreeMap<String, Table> {
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     let mut path = None;
@@ -73,10 +73,10 @@ fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let ran = faults.run(&failing);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
 
-    let page = page("docs/record-format.md");
+    let text = page("docs/record-format.md").text + &page("docs/record-repeat.md").text;
     for entry in fs::read_dir(sorting.only_run()).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
-        assert!(page.text.contains(&format!("\nruns/<run>/{name}")), "the page has no {name}");
+        assert!(text.contains(&format!("\nruns/<run>/{name}")), "the page has no {name}");
     }
 
     let mut kinds: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
@@ -88,7 +88,7 @@ fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let shown = xtask(&sorting, &["runs", "show", "latest", "--json"]);
     kinds.insert("document", vec![serde_json::from_str(&shown.stdout).unwrap()]);
 
-    let documented = documented(&page.text);
+    let documented = documented(&text);
     for kind in kinds.keys() {
         assert!(documented.contains_key(*kind), "the page has no table of `{kind}`");
     }

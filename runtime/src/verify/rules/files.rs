@@ -9,11 +9,12 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "files",
     lie: "an epoch is kept in a file, or in shared memory, by the process that made it for the next one, of this run or a later one",
-    looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone through, in every repeat, \
-            the unmeasured one too: two fifths of an epoch of prepared batches, and the data set once besides. Where batches \
-            are no larger than what they are made from, or other processes take part, it is a caveat. A worker may bring data \
-            into a form of its own: what it writes meanwhile may not be four fifths of an epoch whose batches are two and a \
-            half times as large as what they are made from; to read so much for each epoch is a caveat",
+    looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone through, in \
+            every repeat, the unmeasured one too. Allowed are two fifths of an epoch of prepared batches, and the \
+            data set once besides. Where batches are no larger than what they are made from, or other processes take \
+            part, more is a caveat. A worker may bring data into a form of its own. What it writes meanwhile may not \
+            be four fifths of an epoch whose batches are two and a half times as large as what they are made from; \
+            to read so much for each epoch is a caveat",
     blind: "what a worker writes or reads beyond those bounds or maps; what a process of somebody else's hands over; \
             pipelines without transforms, whose batches are in the data set's own file already",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",

@@ -12,10 +12,10 @@ pub(super) const RULE: Rule = Rule {
     name: "spot-check",
     lie: "honest when it is looked at, and not when it is measured: the same batch again, no transform, zeros, from the \
           second pass on or now and then",
-    looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's randomness as \
-            they come: `exact`: each is the reference's, in order the one of its place; `approx`: moments, ranges and shapes; `alike`: \
-            traits of elements, ranges and shapes; \
-            `shape`: shapes. Different places must hold different elements",
+    looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's \
+            randomness as they come. With `exact` each is the reference's, and where batches come in order the one \
+            of its place. With `approx` moments, ranges and shapes agree; with `alike` traits of elements, ranges \
+            and shapes; with `shape` shapes. Different places must hold different elements",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; one that reads the \
             harness's memory in its own process: a worker cannot",
     remedy: "deliver in every pass what the specification asks for",

@@ -8,16 +8,17 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "unstopped",
     lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass that is remembered",
-    looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and nothing \
-            stops. In the middle one of the repeats, after its first batch an element may take three times what it takes in the ranked \
-            passes, by the wall clock, and where threads waited for a processor by processor time too",
+    looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and \
+            nothing stops. After its first batch an element may take three times what it takes in the ranked passes, \
+            in the middle one of the repeats. The wall clock decides; where threads waited for a processor, \
+            processor time must say the same",
     blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
     check,
 };
 
-/// From here on the ratio stands beside the rank, and from here on it takes it away: `docs/methodology.md` has the ratios of
+/// From here on the ratio stands beside the rank, and from here on it takes it away: `docs/log/2026-11-bounds.md` has the ratios of
 /// honest systems that the bounds follow from.
 pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
