@@ -138,6 +138,7 @@ fn words(kind: Kind, mut record: Value) -> Result<Value, String> {
         Kind::Repeat => {
             record.pointer_mut("/repeat/outcome/measured").into_iter().for_each(words_of_repeat);
         }
+        Kind::Round => {} // there was none before
     }
     Ok(record)
 }

@@ -8,7 +8,7 @@ use super::{Broken, Duel, Round, RoundId, Side};
 use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, Spot};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan, PlannedCase};
-use crate::run::protocol::Ask;
+use crate::run::protocol::RepeatRequest;
 use crate::run::reference::Known;
 use crate::run::supervised::{Ended, Opened, Supervised, Watch};
 use crate::run::{Failure, How, Outcome, Repeat};
@@ -256,8 +256,8 @@ impl Duel<'_> {
         }
     }
 
-    fn ask(&self, case: &CaseId, scratch: PathBuf, purpose: Purpose) -> Ask {
-        Ask {
+    fn ask(&self, case: &CaseId, scratch: PathBuf, purpose: Purpose) -> RepeatRequest {
+        RepeatRequest {
             scenario: case.scenario.clone(),
             point: case.point.clone(),
             adapter: case.adapter.clone(),
@@ -308,7 +308,7 @@ impl Duel<'_> {
 }
 
 /// What a repeat ended with, if it ended well.
-fn whole(side: usize, ended: Ended, ask: &Ask) -> Result<(Repeat, Vec<Spot>), Broken> {
+fn whole(side: usize, ended: Ended, ask: &RepeatRequest) -> Result<(Repeat, Vec<Spot>), Broken> {
     let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
     let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
     let nanoseconds = |time: Duration| time.as_nanos() as u64;

@@ -28,7 +28,7 @@ impl<'a> Mock<'a> {
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended {
         tick(Duration::from_secs(3));
         let number = match ask.purpose {
             Purpose::Verify => 0,
