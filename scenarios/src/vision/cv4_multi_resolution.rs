@@ -78,7 +78,7 @@ mod tests {
                 let along = |row: usize| {
                     image[row * from + left] * (1.0 - beside) + image[row * from + right] * beside
                 };
-                made.push((along(up) * (1.0 - below) + along(down) * below).round());
+                made.push((along(up) * (1.0 - below) + along(down) * below).round_ties_even());
             }
         }
         made
