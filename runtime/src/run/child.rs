@@ -5,14 +5,17 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
+use std::time::SystemTime;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{dup2_stdin, getpgrp};
 
+use super::left_behind;
 use super::protocol::{LONGEST, Say, Tell, VERSION};
 use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
+use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 use crate::metric::Block;
 use crate::worker::Place;
@@ -21,11 +24,12 @@ use crate::worker::Place;
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
-    match try_serve() {
+    let since = SystemTime::now();
+    match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {
             // The parent has gone, and the guard may not come to its end before this process does.
-            clean_up();
+            clean_up(since);
             // The parent reads stderr; this is a child's only way to say it.
             let _ =
                 io::Write::write_all(&mut io::stderr(), format!("weighbridge child: {error}\n").as_bytes());
@@ -34,18 +38,21 @@ pub fn serve() -> u8 {
     }
 }
 
-/// Ends what this process has started and removes what that has left: nobody else is there to do it.
-fn clean_up() {
+/// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
+fn clean_up(since: SystemTime) {
     let place = Place::from_env();
+    let own = || ProcessTree::below(std::process::id()).processes();
+    let held = left_behind::shared_memory_of(own, since);
     place.end_survivors();
+    left_behind::remove_unused(&held);
     place.remove_temporary();
 }
 
-fn try_serve() -> io::Result<()> {
+fn try_serve(since: SystemTime) -> io::Result<()> {
     // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
-    let told = Rc::new(listen(socket.try_clone()?)?);
+    let told = Rc::new(listen(socket.try_clone()?, since)?);
     send(&mut &socket, &Say::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
     let mut resident = Resident::default();
     while let Ok(tell) = told.recv() {
@@ -93,7 +100,7 @@ impl Pace for Paced {
 
 /// Hands on what the parent says. When the parent hangs up or dies, the whole process group ends at once: whatever the
 /// subject is doing, and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
-fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
+fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Tell>> {
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let mut frames = Frames::up_to(LONGEST);
@@ -103,7 +110,7 @@ fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
             }
         }
         // Those who have left the group first, this process last.
-        clean_up();
+        clean_up(since);
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     })?;
     Ok(told)

@@ -277,7 +277,10 @@ impl Process {
     /// by now.
     fn kill(&mut self) {
         let mut below = Vec::new();
+        let mut held = Vec::new();
         if !self.ended {
+            let processes = || ProcessTree::below(self.child.id()).processes();
+            held = left_behind::shared_memory_of(processes, self.since);
             // Only a child that has adopted orphans has processes below it that are in no group of its own.
             if self.patient {
                 below = ProcessTree::below(self.child.id()).processes();
@@ -291,6 +294,10 @@ impl Process {
             self.cleaned = true;
             self.place.end_survivors();
             left_behind::wait_for(&below);
+            if !held.is_empty() {
+                left_behind::wait_for(&[self.child.id()]);
+                left_behind::remove_unused(&held);
+            }
             self.place.remove_temporary();
             if self.patient {
                 left_behind::remove_shared_memory(self.since);
