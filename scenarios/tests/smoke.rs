@@ -15,6 +15,10 @@ use weighbridge_scenarios::prelude::*;
 use self::own::is_own;
 
 const GATE: [&str; 6] = ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"];
+const CANONICAL: [&str; 13] = [
+    "CV-1", "CV-2", "DIST-1", "IO-1", "IO-2", "NLP-1", "NLP-2", "PC-1", "PC-2", "PR-1", "PR-2", "TAB-1",
+    "TAB-2",
+];
 
 fn gate(registry: &Registry) -> Vec<&'static ScenarioEntry> {
     registry.scenarios().iter().copied().filter(|scenario| scenario.sets.contains(&"gate")).collect()
@@ -96,6 +100,15 @@ fn the_gate_set_is_the_six() {
     let registry = Registry::collect().unwrap();
     let ids: Vec<&str> = gate(&registry).iter().map(|scenario| scenario.id).collect();
     assert_eq!(ids, GATE);
+}
+
+#[test]
+fn the_canonical_set_is_the_thirteen_and_holds_the_gate_set() {
+    let registry = Registry::collect().unwrap();
+    let canonical = registry.scenarios().iter().filter(|scenario| scenario.sets.contains(&"canonical"));
+    let ids: Vec<&str> = canonical.map(|scenario| scenario.id).collect();
+    assert_eq!(ids, CANONICAL);
+    assert!(GATE.iter().all(|id| CANONICAL.contains(id)));
 }
 
 #[test]

@@ -114,6 +114,28 @@ fn a_metric_with_a_built_in_name_fails_its_own_case_and_no_other() {
     assert!(good.contains("\"status\":\"measured\""), "{good}");
 }
 
+#[test]
+fn what_a_body_leaves_in_its_process_no_other_repeat_and_no_other_case_finds() {
+    let times = |isolation: &str| {
+        let bench = Bench::new("faults");
+        let ran = bench.run(&["STATE-1", "--quick", "--repeats", "3", "--isolation", isolation]);
+        assert_eq!(ran.code, Some(0), "{}", ran.all());
+        let mut times: Vec<f64> = Vec::new();
+        for entry in std::fs::read_dir(bench.only_run().join("repeats")).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let repeat: Value = serde_json::from_str(&text).unwrap();
+            let custom = &repeat["record"]["repeat"]["outcome"]["measured"]["seen"]["custom"][0];
+            assert_eq!(custom["name"], "times here", "{custom:#}");
+            times.push(custom["value"].as_f64().unwrap());
+        }
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    assert_eq!(times("repeat"), [1.0; 6]);
+    assert_eq!(times("case"), [1.0, 1.0, 2.0, 2.0, 3.0, 3.0], "cases never share");
+    assert_eq!(times("run"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "asked to share, all do");
+}
+
 /// What is run where the system denies something, with one good case in it.
 fn denied(bench: &Bench, limit: &str) -> Ran {
     let command = bench.command(&["GOOD-1", "THREADS-1", "--quick", "--repeats", "1", "--timeout", "20"]);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use weighbridge::data::Layout;
 
-use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lies, Lock};
+use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lies, Lock, Storm};
 use crate::compare_baseline;
 use crate::fresh::Fresh;
 use crate::lies;
@@ -18,6 +18,7 @@ use crate::place::Place;
 use crate::said::Said;
 use crate::skipped::{self, Skipped};
 use crate::stop;
+use crate::storm;
 use weighbridge::data::Exit;
 
 /// The baseline that the steps make and judge by.
@@ -45,6 +46,8 @@ enum Does {
     Lock,
     /// Sees that one lie of each class is found out, where there is a crate of lies.
     Lies,
+    /// Breaks off runs and damages records, one fault of thirteen, where there is the crate for it.
+    Storm,
     /// Installs and checks the light Python frameworks, where they can be had in time.
     Peers,
 }
@@ -157,12 +160,15 @@ fn steps(place: &Place) -> Vec<Step> {
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
         Step { name: "lies", does: Does::Lies },
+        Step { name: "storm", does: Does::Storm },
         Step { name: "peers", does: Does::Peers },
     ];
     let (has_lock, has_lies) = (lock::path(place).exists(), lies::folder(place).exists());
+    let has_storm = storm::folder(place).exists();
     let is_there = |step: &Step| match step.does {
         Does::Lock => has_lock,
         Does::Lies => has_lies,
+        Does::Storm => has_storm,
         _ => true,
     };
     all.into_iter().filter(is_there).collect()
@@ -184,6 +190,7 @@ impl Step {
             }
             Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Lies => "cargo xtask lies --variant-per-class".to_owned(),
+            Does::Storm => "cargo xtask storm --small".to_owned(),
             Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
                             cargo xtask peers check, cargo test of what must not see them  # in five minutes, else left out"
                 .to_owned(),
@@ -220,6 +227,11 @@ impl Step {
                 let said = lies::run(&Lies { class: None, variant_per_class: true }, place)?;
                 said.print();
                 passed_if(said.exit == Exit::Fine, "found a lie ranked, or an honest twin that is not")
+            }
+            Does::Storm => {
+                let said = storm::run(&Storm::SMALL, place)?;
+                said.print();
+                passed_if(said.exit == Exit::Fine, "lost something, left something behind or panicked")
             }
             Does::Peers => peers::light(place)?,
             Does::Judge(end) => {
@@ -276,7 +288,9 @@ mod tests {
     fn a_dry_run_says_every_step() {
         let home = home();
         std::fs::write(lock::path(&home.place), "").expect("writable");
-        std::fs::create_dir_all(lies::folder(&home.place)).expect("writable");
+        for folder in [lies::folder(&home.place), storm::folder(&home.place)] {
+            std::fs::create_dir_all(folder).expect("writable");
+        }
         let said = run(&asked("fmt"), &home.place).expect("nothing is run");
         let data = home.place.layout.data().join("ci");
         let data = data.display();
@@ -302,6 +316,7 @@ mod tests {
              slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data \
              {data}  # exits 3\n\
              lies      $ cargo xtask lies --variant-per-class\n\
+             storm     $ cargo xtask storm --small\n\
              peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
              peers check, cargo test of what must not see them  # in five minutes, else left out\n"
         );

@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Peers(Peers),
     /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
     Lies(Lies),
+    /// Kill runs, fill disks, damage records, and see that nothing is lost or left behind and that nothing panics.
+    Storm(Storm),
     /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan themselves.
     Originals(crate::originals::Originals),
     /// Do what continuous integration does.
@@ -487,13 +489,49 @@ pub(crate) struct Lies {
     pub(crate) variant_per_class: bool,
 }
 
+/// Arguments of `storm`.
+#[derive(Debug, Args)]
+pub(crate) struct Storm {
+    /// Faults of this kind alone [default: all].
+    pub(crate) kind: Option<Fault>,
+    /// Try one fault of thirteen: under a minute.
+    #[arg(long)]
+    pub(crate) small: bool,
+    /// The seed that faults are drawn from.
+    #[arg(long, default_value_t = Self::SMALL.seed)]
+    pub(crate) seed: u64,
+}
+
+impl Storm {
+    /// What continuous integration tries.
+    pub(crate) const SMALL: Self = Self { kind: None, small: true, seed: 20 };
+}
+
+/// A kind of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Fault {
+    /// Processes are killed at drawn moments.
+    Kills,
+    /// Disks are full, files too large.
+    Disks,
+    /// Stored files are damaged.
+    Records,
+    /// What a program finds around it is odd or missing.
+    Surroundings,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Self; 4] = [Self::Kills, Self::Disks, Self::Records, Self::Surroundings];
+}
+
 /// Arguments of `ci`.
 #[derive(Debug, Args)]
 pub(crate) struct Ci {
     /// Print the steps and run none.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `lies`, `peers`.
+    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `lies`, `storm`,
+    /// `peers`.
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
     /// Fail if a test was skipped because this is not there.
@@ -550,6 +588,7 @@ mod tests {
             "runs",
             "lock",
             "lies",
+            "storm",
             "ci",
             "--data",
             "3 regressed",

@@ -51,6 +51,7 @@ mod said;
 mod show;
 mod skipped;
 mod stop;
+mod storm;
 mod summary;
 mod svg;
 mod table;
@@ -135,6 +136,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         Command::Coverage(args) => coverage::run(&args, &place),
         Command::Peers(args) => peers::run(&args, &place),
         Command::Lies(args) => lies::run(&args, &place),
+        Command::Storm(args) => storm::run(&args, &place),
         Command::Originals(args) => originals::run(&args, &place),
         Command::Ci(args) => ci::run(&args, &place),
         Command::Shell(_) => unreachable!("answered above"),

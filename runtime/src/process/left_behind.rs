@@ -92,27 +92,60 @@ pub(crate) fn shared_memory(since: SystemTime) -> Vec<PathBuf> {
     abandoned(Path::new(SHARED), since)
 }
 
+/// Shared memory that is known to be of these processes, since one of them has it mapped or open: ours, and made since then.
+/// To be asked before they are killed; they are listed only where there is any such memory.
+pub(crate) fn shared_memory_of(processes: impl FnOnce() -> Vec<u32>, since: SystemTime) -> Vec<PathBuf> {
+    held(Path::new(SHARED), processes, since)
+}
+
+fn held(folder: &Path, processes: impl FnOnce() -> Vec<u32>, since: SystemTime) -> Vec<PathBuf> {
+    let mut found = made(folder, since);
+    if !found.is_empty() {
+        let processes = processes();
+        let held = in_use(folder, |process| processes.contains(&process));
+        found.retain(|path| held.contains(path));
+    }
+    found
+}
+
+/// Removes those of the files that no process has mapped or open but this one.
+pub(crate) fn remove_unused(files: &[PathBuf]) {
+    let Some(folder) = files.first().and_then(|file| file.parent()) else { return };
+    let in_use = in_use(folder, |process| process != std::process::id());
+    for file in files.iter().filter(|file| !in_use.contains(file)) {
+        let _ = fs::remove_file(file); // somebody else may have been quicker
+    }
+}
+
 fn abandoned(folder: &Path, since: SystemTime) -> Vec<PathBuf> {
+    let mut found = made(folder, since);
+    if !found.is_empty() {
+        let in_use = in_use(folder, |_| true); // looking through all processes costs milliseconds
+        found.retain(|path| !in_use.contains(path));
+    }
+    found
+}
+
+/// The files of this folder that are ours and were made since then.
+fn made(folder: &Path, since: SystemTime) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let ours = |path: &PathBuf| {
         let Ok(entry) = fs::symlink_metadata(path) else { return false };
         let made = entry.created().or_else(|_| entry.modified());
         entry.is_file() && entry.uid() == geteuid().as_raw() && made.is_ok_and(|made| made >= since)
     };
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(ours).collect();
-    if found.is_empty() {
-        return found; // looking through all processes costs milliseconds
-    }
-    let in_use = in_use(folder);
-    found.retain(|path| !in_use.contains(path));
-    found
+    entries.map(|entry| entry.path()).filter(ours).collect()
 }
 
-/// The files of this folder that some process has mapped or open, as far as the system shows it.
-fn in_use(folder: &Path) -> Vec<PathBuf> {
+/// The files of this folder that one of the processes meant has mapped or open, as far as the system shows it.
+fn in_use(folder: &Path, is_meant: impl Fn(u32) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let prefix = format!("{}/", folder.display());
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = process.file_name().to_str().and_then(|name| name.parse().ok());
+        if !id.is_some_and(&is_meant) {
+            continue;
+        }
         let process = process.path();
         let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
         for line in maps.lines() {
@@ -158,6 +191,38 @@ mod tests {
         assert!(all.iter().all(|process| !is_there(*process)));
         parent.wait().unwrap();
         assert_eq!(end_children(), 0);
+    }
+
+    #[test]
+    fn what_a_process_had_open_is_removed_when_it_was_killed_and_what_another_one_has_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [theirs, shared, others] = ["theirs", "shared", "others"].map(|name| folder.path().join(name));
+        let mut holder = Command::new("sh");
+        let script = "exec 3>theirs 4>shared; echo; exec sleep 1000";
+        holder.args(["-c", script]).current_dir(folder.path()).stdout(std::process::Stdio::piped());
+        let mut holder = holder.spawn().unwrap();
+        std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let mut other = Command::new("sh");
+        let script = "exec 3>others 4>>shared; echo; exec sleep 1000";
+        other.args(["-c", script]).current_dir(folder.path()).stdout(std::process::Stdio::piped());
+        let mut other = other.spawn().unwrap();
+        std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+
+        let hour = SystemTime::now() - Duration::from_hours(1);
+        let mut known = held(folder.path(), || vec![holder.id()], hour);
+        known.sort();
+        assert_eq!(known, [shared.clone(), theirs.clone()]);
+        assert!(
+            held(folder.path(), || vec![holder.id()], SystemTime::now() + Duration::from_hours(1)).is_empty()
+        );
+        remove_unused(&known);
+        assert!(theirs.exists(), "it lives");
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        remove_unused(&known);
+        assert!(!theirs.exists() && shared.exists() && others.exists());
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

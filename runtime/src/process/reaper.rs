@@ -4,23 +4,30 @@
 use std::env;
 use std::io;
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::getppid;
 
 use super::marked::carries;
 use super::{Place, end_tree, left_behind};
 
-/// The argument that makes a bench binary a reaper; the mark of the child's place comes after it.
+/// The argument that makes a bench binary a reaper; the mark of the child's place comes after it, and when the child began, in
+/// nanoseconds since the Unix epoch.
 pub(crate) const FLAG: &str = "--weighbridge-reaper";
 
-/// Starts a reaper, which ends this process and all that it has started, and removes its temporary folder. Waits for that
+/// Starts a reaper, which ends this process and all that it has started since it began, and removes what they have left. Waits for that
 /// end; returns only where there can be no such process.
-pub(crate) fn call(place: &Place) -> io::Error {
+pub(crate) fn call(place: &Place, since: SystemTime) -> io::Error {
     let mut command = Command::new("/proc/self/exe");
     for (name, _) in place.variables() {
         command.env_remove(name); // it is none of those that it ends
     }
-    command.arg(FLAG).arg(place.mark()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let since = since.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
+    command
+        .args([FLAG, place.mark(), &since])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     match command.spawn().and_then(|mut reaper| reaper.wait()) {
         Ok(status) => io::Error::other(format!("the reaper ended with {status}")),
         Err(error) => error,
@@ -37,8 +44,12 @@ pub(crate) fn serve() -> bool {
     let place = Place::marked_by(mark);
     // Who has called and ended meanwhile is followed by another parent, which is none of its.
     let root = Some(getppid().as_raw() as u32).filter(|root| carries(*root, &place.entry()) == Some(true));
-    let ended = end_tree(&|| place.members_anywhere(root));
-    left_behind::wait_for(&ended);
+    let since = arguments.next().and_then(|since| since.parse().ok()).map(Duration::from_nanos);
+    let members = || place.members_anywhere(root);
+    // Of a child that does not say when it began, nothing is removed that may be another's.
+    let held = since.map(|since| left_behind::shared_memory_of(members, UNIX_EPOCH + since));
+    left_behind::wait_for(&end_tree(&members));
+    left_behind::remove_unused(&held.unwrap_or_default());
     place.remove_temporary();
     true
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::bencher::visible_in_line;
 use crate::metric::{Reading, Unit};
 use crate::record::{CaseRecord, CaseStatus, MetricRecord, Process, RunRecord};
 
@@ -38,6 +39,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
         )
         .expect("a String takes all that is written");
     }
+    let told = told.iter().map(|line| visible_in_line(line)).collect();
     (lines, told)
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::machine::fake_device;
 use super::table::Changes;
 use super::{Style, Terminal, quantity};
+use crate::bencher::visible_in_line;
 use crate::compare::{Comparison, Effect, Refusal, Row, Verdict};
 
 /// How each case changed, in a few words, for the last column of the table.
@@ -37,7 +38,7 @@ fn range(effect: Effect) -> String {
 
 /// What a run is judged to be against a baseline: what stands in the way first, then every row that is not unchanged.
 pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
-    let name = &comparison.baseline.name;
+    let name = visible_in_line(&comparison.baseline.name);
     let mut text = match &comparison.baseline.run {
         Some(run) => format!("\nagainst the stored baseline `{name}` (run {run})\n"),
         None => format!("\nin a duel with `{name}`\n"),
@@ -47,10 +48,10 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         line(fake);
     }
     for change in &comparison.environment_changes {
-        line(format!("changed since then: {change}"));
+        line(visible_in_line(&format!("changed since then: {change}")));
     }
     if let Some(refusal) = &comparison.refused {
-        line(format!("not judged: {}", refused(refusal)));
+        line(visible_in_line(&format!("not judged: {}", refused(refusal))));
         return text;
     }
     for row in comparison.rows.iter().filter(|row| row.verdict != Verdict::Unchanged) {
@@ -59,15 +60,15 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
             Verdict::Improved => Style::Green,
             _ => Style::Yellow,
         };
-        let verdict = terminal.paint(style, &row.verdict.to_string());
+        let verdict = terminal.paint(style, &visible_in_line(&row.verdict.to_string()));
         let effect = row.effect.map_or_else(String::new, |effect| {
             format!("  {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
         });
         let detects =
             row.detectable.map_or_else(String::new, |least| format!(", detects {}", quantity::change(least)));
-        line(format!("{verdict}: {}{effect}{detects}", row.case));
+        line(format!("{verdict}: {}", visible_in_line(&format!("{}{effect}{detects}", row.case))));
         if let Some(advice) = &row.advice {
-            line(format!("  to decide it: {advice}"));
+            line(format!("  to decide it: {}", visible_in_line(advice)));
         }
     }
     // What is unchanged is not listed, and how small a change would have been seen belongs to it.
@@ -97,7 +98,7 @@ pub fn row(row: &Row, terminal: Terminal) -> String {
     let effect = row.effect.map_or_else(String::new, |effect| {
         format!(", {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
     });
-    format!("{verdict} after {rounds} rounds{effect}")
+    format!("{verdict} after {rounds} rounds{}", visible_in_line(&effect))
 }
 
 fn refused(refusal: &Refusal) -> String {

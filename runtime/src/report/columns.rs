@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::bencher::visible_in_line;
+
 /// A table that is being filled.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
@@ -46,10 +48,10 @@ impl Columns {
         self.lines.push(Line::Title { text, plain });
     }
 
-    /// A row with a cell for each column.
+    /// A row with a cell for each column. A cell is one line, whoever named what is in it.
     pub(super) fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.heads.len());
-        self.lines.push(Line::Cells(cells));
+        self.lines.push(Line::Cells(cells.iter().map(|cell| visible_in_line(cell)).collect()));
     }
 
     /// The text, in lines of so many characters at most where there is a limit; nothing of no rows.

@@ -1,5 +1,6 @@
 //! The machine in a line: what the figures below it are limited by.
 
+use crate::bencher::visible_in_line;
 use crate::record::{self, Environment};
 
 /// Facts of the machine that limit a run, in the order in which they are said.
@@ -19,12 +20,12 @@ pub fn machine(environment: &Environment) -> String {
     let load =
         environment.moment.get("load average").map_or_else(String::new, |load| format!("; load {load}"));
     let fake = fake_device(environment).map_or_else(String::new, |fake| format!("; {fake}"));
-    format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", "))
+    visible_in_line(&format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", ")))
 }
 
 /// What every report of a run on a fake says.
 pub fn fake_device(environment: &Environment) -> Option<String> {
-    environment.fake_device().map(record::fake_device)
+    environment.fake_device().map(|name| visible_in_line(&record::fake_device(name)))
 }
 
 #[cfg(test)]

@@ -22,3 +22,6 @@ pub use progress::Progress;
 pub use summary::{duel_summary, summary};
 pub use table::{metrics, table};
 pub use terminal::{Style, Terminal};
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use super::machine::fake_device;
 use super::plan::counted;
 use super::tree::tree;
 use super::{Style, Terminal, quantity};
+use crate::bencher::{visible, visible_in_line};
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{CAVEATS, CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord};
@@ -33,9 +34,9 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
         if number > 0 {
             shown.title(String::new(), String::new());
         }
-        let title = first.group();
+        let title = visible_in_line(&first.group());
         let rest = match (&first.beside, group.iter().any(|case| case.is_unproven())) {
-            (None, _) => &first.description,
+            (None, _) => &*visible_in_line(&first.description),
             (Some(_), false) => PROVEN,
             (Some(_), true) => UNPROVEN,
         };
@@ -233,8 +234,9 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
     let mut text = String::new();
     let mut say = |style, what: &str, case: &CaseRecord, why: &str| {
         let what = terminal.paint(style, what);
+        let why = visible(why);
         let mut lines = why.lines();
-        writeln!(text, "{what}: {}: {}", case.id, lines.next().unwrap_or_default()).expect(FITS);
+        writeln!(text, "{what}: {}: {}", shown(&case.id), lines.next().unwrap_or_default()).expect(FITS);
         for line in lines {
             writeln!(text, "    {line}").expect(FITS);
         }
@@ -282,7 +284,9 @@ fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
         }
     }
     let what = terminal.paint(Style::Yellow, "unverified");
-    said.iter().map(|(why, ids)| format!("{what}: {}: {why}\n    {VERIFY}\n", whose(ids))).collect()
+    said.iter()
+        .map(|(why, ids)| format!("{what}: {}: {}\n    {VERIFY}\n", whose(ids), visible_in_line(why)))
+        .collect()
 }
 
 /// What helps where nothing is compared.
@@ -300,10 +304,15 @@ fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
     format!("{what}: {}: the run ended before all repeats were done\n", whose(&of))
 }
 
+/// The name of a case in one line.
+fn shown(id: &CaseId) -> String {
+    visible_in_line(&id.to_string())
+}
+
 /// The case, or how many.
 fn whose(cases: &[&CaseId]) -> String {
     match cases {
-        [id] => id.to_string(),
+        [id] => shown(id),
         _ => format!("{} cases", cases.len()),
     }
 }
@@ -335,7 +344,8 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     said.sort_by_key(|(rule, _)| weight(rule));
     let hidden: Vec<&str> = said.iter().skip(MOST_WARNINGS).map(|(rule, _)| *rule).collect();
     let line = |(rule, of): &(&str, Vec<(&CaseId, &Finding)>)| {
-        format!("{}: {rule}: {}\n", terminal.paint(Style::Yellow, "caveat"), together(of))
+        let what = terminal.paint(Style::Yellow, "caveat");
+        format!("{what}: {}\n", visible_in_line(&format!("{rule}: {}", together(of))))
     };
     let mut text: String = said.iter().take(MOST_WARNINGS).map(line).collect();
     if !hidden.is_empty() {
@@ -343,7 +353,7 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
             text,
             "caveats of {} more ({}): --verbose shows them",
             counted(hidden.len(), "kind"),
-            hidden.join(", ")
+            visible_in_line(&hidden.join(", "))
         )
         .expect(FITS);
     }
@@ -380,9 +390,9 @@ const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing"];
 pub fn metrics(run: &RunRecord) -> String {
     let mut text = String::new();
     for case in run.cases.iter().filter(|case| case.status == CaseStatus::Measured) {
-        writeln!(text, "\n{}", case.id).expect(FITS);
+        writeln!(text, "\n{}", shown(&case.id)).expect(FITS);
         for metric in &case.metrics {
-            let shown = match (&metric.estimate, metric.values.iter().find_map(|reading| reading.why())) {
+            let value = match (&metric.estimate, metric.values.iter().find_map(|reading| reading.why())) {
                 (Some(estimate), _) => quantity::show(estimate.median, &metric.unit),
                 (None, _) if metric.below().is_some() => {
                     format!("below {}", quantity::show(metric.below().unwrap_or_default(), &metric.unit))
@@ -390,12 +400,13 @@ pub fn metrics(run: &RunRecord) -> String {
                 (None, Some(why)) => format!("absent: {why}"),
                 (None, None) => "absent".to_owned(),
             };
-            writeln!(text, "  {:22} {shown}", metric.name).expect(FITS);
+            writeln!(text, "  {}", visible_in_line(&format!("{:22} {value}", metric.name))).expect(FITS);
         }
         for finding in case.findings.iter().filter(|finding| finding.severity == Severity::Caveat) {
             let remedy =
                 if finding.remedy.is_empty() { String::new() } else { format!(": {}", finding.remedy) };
-            writeln!(text, "  caveat {finding}{}{remedy}", within(&finding.repeats)).expect(FITS);
+            let told = format!("caveat {finding}{}{remedy}", within(&finding.repeats));
+            writeln!(text, "  {}", visible_in_line(&told)).expect(FITS);
         }
         let disturbed = disturbed(&case.repeats);
         if !disturbed.is_empty() {

@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use super::table::{Changes, UNFINISHED, interval, median};
 use super::{Style, Terminal, quantity};
+use crate::bencher::visible_in_line;
 use crate::metric::Taken;
 use crate::record::{CaseRecord, CaseStatus};
 use crate::run::Outcome;
@@ -24,7 +25,8 @@ pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Ter
             shown.row(row(case.group(), case, changes));
             continue;
         }
-        shown.title(format!("  {}", terminal.paint(Style::Bold, id)), format!("  {id}"));
+        let name = visible_in_line(id);
+        shown.title(format!("  {}", terminal.paint(Style::Bold, &name)), format!("  {name}"));
         for (at, case) in of.iter().enumerate() {
             let branch = match (terminal.plain, at + 1 == of.len()) {
                 (true, _) => "-",

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
+use std::time::SystemTime;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
@@ -15,17 +16,18 @@ use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-use crate::process::{Place, end_tree, reaper};
+use crate::process::{Place, end_tree, left_behind, reaper};
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
-    match try_serve() {
+    let since = SystemTime::now();
+    match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {
             // The parent has gone, and the guard may not come to its end before this process does.
-            clean_up();
+            clean_up(since);
             // The parent reads stderr; this is a child's only way to say it.
             let _ =
                 io::Write::write_all(&mut io::stderr(), format!("weighbridge child: {error}\n").as_bytes());
@@ -34,18 +36,21 @@ pub fn serve() -> u8 {
     }
 }
 
-/// Ends what this process has started and removes what that has left: nobody else is there to do it.
-fn clean_up() {
+/// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
+fn clean_up(since: SystemTime) {
     let place = Place::from_env();
-    end_tree(&|| place.members(std::process::id()));
+    let members = || place.members(std::process::id());
+    let held = left_behind::shared_memory_of(members, since);
+    end_tree(&members);
+    left_behind::remove_unused(&held);
     place.remove_temporary();
 }
 
-fn try_serve() -> io::Result<()> {
+fn try_serve(since: SystemTime) -> io::Result<()> {
     // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
-    let told = Rc::new(listen(socket.try_clone()?)?);
+    let told = Rc::new(listen(socket.try_clone()?, since)?);
     send(&mut &socket, &ChildMessage::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
     let mut resident = Resident::default();
     while let Ok(tell) = told.recv() {
@@ -93,7 +98,7 @@ impl Pace for Paced {
 
 /// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
 /// and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
-fn listen(mut socket: UnixStream) -> io::Result<Receiver<ParentMessage>> {
+fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<ParentMessage>> {
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let mut frames = Frames::up_to(LONGEST);
@@ -103,8 +108,8 @@ fn listen(mut socket: UnixStream) -> io::Result<Receiver<ParentMessage>> {
             }
         }
         // The subject may start another process at any moment until it is stopped, and whoever stops this process is another.
-        let _ = reaper::call(&Place::from_env());
-        clean_up();
+        let _ = reaper::call(&Place::from_env(), since);
+        clean_up(since);
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     })?;
     Ok(told)

@@ -224,9 +224,12 @@ impl Supervised {
 
     /// Ends it and all that it has started, and removes what they have left.
     fn end(&mut self) {
-        self.child.end();
         if !self.cleaned {
             self.cleaned = true;
+            let members = || self.child.place().members(self.child.id());
+            let held = left_behind::shared_memory_of(members, self.since);
+            self.child.end();
+            left_behind::remove_unused(&held);
             self.child.place().remove_temporary();
             if self.patient {
                 left_behind::remove_shared_memory(self.since);

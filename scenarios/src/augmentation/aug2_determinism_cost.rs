@@ -69,3 +69,29 @@ impl Chain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::changed::{Timed, bencher, metrics};
+
+    #[test]
+    fn both_of_the_pair_tell_the_time_with_draws_over_the_time_without() {
+        for variant in [Chain::Deterministic, Chain::Stochastic] {
+            let mut bencher = bencher();
+            let seconds = |spec: &PipelineSpec, _| if spec.transforms.contains(&RandomScale) { 6 } else { 4 };
+            let images = Images::new(200, 8, 64);
+            determinism_cost(&mut bencher, &mut Timed::new(seconds), variant, images, 0, Operators::Shared)
+                .unwrap();
+            let told = [("stochastic over deterministic".to_owned(), 1.5)];
+            assert_eq!(metrics(bencher).unwrap(), told, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn the_chains_differ_in_their_draws_alone() {
+        let steps = |chain: Chain| chain.pipeline(&Images::new(200, 8, 64)).transforms;
+        assert_eq!(steps(Chain::Deterministic), [Normalize, Scale, Clip]);
+        assert_eq!(steps(Chain::Stochastic), [Normalize, GaussianNoise, RandomScale]);
+    }
+}

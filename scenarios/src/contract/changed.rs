@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weighbridge::{Bencher, Budget, Purpose, Result, Settings};
 
-use super::{Epochs, Loader};
+use super::{Batch, Epochs, Executed, Loader};
 use crate::adapters::native::Reference;
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -34,4 +34,57 @@ impl Loader for Changed {
 pub(crate) fn bencher() -> Bencher {
     let budget = Budget { warmup: 1, batches: 2, min_time: Duration::ZERO, max_time: None };
     Bencher::new(Settings::new(Purpose::Measure, budget))
+}
+
+/// The reference by a clock of its own: an epoch of a pipeline takes as long as this says.
+pub(crate) struct Timed {
+    seconds: fn(&PipelineSpec, u64) -> u64,
+    reference: Reference,
+}
+
+impl Timed {
+    pub(crate) fn new(seconds: fn(&PipelineSpec, u64) -> u64) -> Self {
+        Self { seconds, reference: Reference }
+    }
+}
+
+impl Loader for Timed {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        let (spec, seconds) = (spec.clone(), self.seconds);
+        Ok(Box::new(TimedEpochs { seconds, epochs: self.reference.open(&spec, data)?, spec }))
+    }
+}
+
+struct TimedEpochs<'a> {
+    seconds: fn(&PipelineSpec, u64) -> u64,
+    spec: PipelineSpec,
+    epochs: Box<dyn Epochs + 'a>,
+}
+
+impl Epochs for TimedEpochs<'_> {
+    fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
+        Ok(Some(Duration::from_secs((self.seconds)(&self.spec, epoch))))
+    }
+
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.epochs.begin(epoch)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        self.epochs.advance()
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        self.epochs.batch()
+    }
+
+    fn executed(&self) -> Executed {
+        self.epochs.executed()
+    }
+}
+
+/// The metrics of its own that a scenario hands in, by name.
+pub(crate) fn metrics(bencher: Bencher) -> Result<Vec<(String, f64)>> {
+    let custom = bencher.finish()?.seen.custom;
+    Ok(custom.into_iter().map(|metric| (metric.name, metric.value)).collect())
 }

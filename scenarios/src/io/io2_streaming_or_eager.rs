@@ -51,3 +51,41 @@ fn describe(variant: &Images, access: &Access, workers: &usize, delivery: &Desti
 fn pipeline(variant: &Images, access: Access) -> PipelineSpec {
     PipelineSpec::images(variant).access(access).map(Normalize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::native::Reference;
+    use crate::contract::changed::{bencher, metrics};
+
+    #[test]
+    fn eager_access_plans_memory_for_the_whole_data_set_and_streaming_for_its_batches() {
+        let planned = |access| {
+            let mut bencher = bencher();
+            streaming_or_eager(
+                &mut bencher,
+                &mut Reference,
+                Images::floats(200, 8, 64),
+                access,
+                0,
+                Destination::Host,
+            )
+            .unwrap();
+            let told = metrics(bencher).unwrap();
+            assert_eq!(told[0].0, "memory planned");
+            told[0].1
+        };
+        let whole = f64::from(200 * 8 * 8 * 3 * 4);
+        assert_eq!(planned(Access::FileEager) - planned(Access::FileStreaming), whole);
+    }
+
+    #[test]
+    fn the_three_sizes_differ_in_memory_by_access() {
+        for elements in [10_000, 50_000, 200_000] {
+            let variant = Images::floats(elements, 64, 64);
+            let memory = |access| needs(&variant, &access, &0, &Destination::Host).memory;
+            let whole = elements as u64 * 64 * 64 * 3 * 4;
+            assert_eq!(memory(Access::FileEager) - memory(Access::FileStreaming), whole, "{elements}");
+        }
+    }
+}

@@ -188,7 +188,7 @@ impl Remote for Later<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, bencher};
+    use crate::contract::changed::{Changed, Timed, bencher, metrics};
 
     fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
         cache(&mut bencher(), &mut Changed::new(change), Images::floats(200, 8, 64), epoch, 0)
@@ -203,5 +203,22 @@ mod tests {
             spec.transforms.push(GaussianNoise);
         };
         assert!(run(Epoch::Later, other).unwrap_err().to_string().contains("different bytes"));
+    }
+
+    #[test]
+    fn the_speed_up_is_the_first_epoch_over_the_mean_of_the_two_after_it() {
+        let speed_up = |seconds| {
+            let mut bencher = bencher();
+            cache(&mut bencher, &mut Timed::new(seconds), Images::floats(200, 8, 64), Epoch::Later, 0)
+                .unwrap();
+            metrics(bencher).unwrap()
+        };
+        let told = |value: f64| [("cache speed-up".to_owned(), value)];
+        assert_eq!(speed_up(|_, epoch| [8, 1, 3][epoch as usize]), told(4.0));
+        assert_eq!(
+            speed_up(|spec, _| if spec.structure.cache { 2 } else { 5 }),
+            told(1.0),
+            "all have a cache"
+        );
     }
 }

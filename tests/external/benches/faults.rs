@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio, abort, exit};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use weighbridge::prelude::*;
@@ -142,6 +143,15 @@ fn lying(bencher: &mut Bencher) {
 fn named(bencher: &mut Bencher) {
     bencher.iter(|| 17);
     bencher.metric("wall_time", 1.0, Unit::SECONDS, Direction::Lower);
+}
+
+/// Leaves something in its process: how often one has been here.
+#[scenario(id = "STATE-1")]
+fn state(bencher: &mut Bencher, #[sweep(all, 1, 2)] which: usize) {
+    static TIMES: AtomicU32 = AtomicU32::new(0);
+    bencher.iter(|| which);
+    let times = TIMES.fetch_add(1, Ordering::Relaxed) + 1;
+    bencher.metric("times here", f64::from(times), Unit::COUNT, Direction::Lower);
 }
 
 /// Leaves a file in shared memory.

@@ -94,7 +94,7 @@ impl<'a> Decider<'a> {
             Round::Verified { works, same } => {
                 self.current.verified = true;
                 same_work(pair, &works, same)?;
-                let [reference, _] = works;
+                let [reference, _] = *works;
                 self.current.reference = reference;
                 Ok(false)
             }

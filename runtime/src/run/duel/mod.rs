@@ -90,7 +90,7 @@ pub enum Round {
     /// What both sides did in an unmeasured repeat.
     Verified {
         /// The baseline's work, and the candidate's.
-        works: [Option<Work>; 2],
+        works: Box<[Option<Work>; 2]>,
         /// Whether the candidate's elements are the baseline's, by the duel's key; `None` where one handed in none.
         same: Option<bool>,
     },

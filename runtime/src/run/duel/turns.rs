@@ -238,7 +238,7 @@ impl Duel<'_> {
                 _ => {}
             }
         }
-        Ok((Round::Verified { works, same }, known))
+        Ok((Round::Verified { works: Box::new(works), same }, known))
     }
 
     /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
