@@ -228,7 +228,7 @@ pub mod data {
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, FileMark, Files, Keep, Layout, Listing,
-        MachineLock, Pruned, RunLine, RunLines, Runs, SharedText, Stored, Stream, redigest,
+        MachineLock, MarkOf, Pruned, RunLine, RunLines, Runs, SharedText, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

@@ -60,7 +60,7 @@ pub trait Files: fmt::Debug + Send + Sync {
 
     /// Looks a folder up once, and then gives the mark of each file below it that is asked for. `None` for what is no file of its
     /// own: what a link leads to may change behind it.
-    fn marks<'a>(&'a self, folder: &'a Path) -> Box<dyn Fn(&Path) -> Option<FileMark> + 'a> {
+    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
         Box::new(|file| {
             let found = self.metadata(&folder.join(file)).ok().filter(Metadata::is_file)?;
             Some(FileMark::of(&found))
@@ -73,6 +73,9 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
+
+/// Tells the mark of a file below one folder.
+pub type MarkOf<'a> = Box<dyn Fn(&Path) -> Option<FileMark> + 'a>;
 
 /// By what a file or a folder is known that was not touched. Whoever changes one changes its mark, unless it is changed twice
 /// within one tick of the file system's clock.
@@ -161,7 +164,7 @@ impl Files for Disk {
         fs::symlink_metadata(path)
     }
 
-    fn marks<'a>(&'a self, folder: &'a Path) -> Box<dyn Fn(&Path) -> Option<FileMark> + 'a> {
+    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
         // The way to the folder is gone once: a listing asks for a hundred thousand files.
         let folder = OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(folder).ok();
         Box::new(move |file| {

@@ -16,7 +16,7 @@ mod runs;
 pub use baselines::{BaselineName, Baselines, Stored};
 pub use duels::Duels;
 pub use error::Error;
-pub use files::{Disk, FileMark, Files, redigest};
+pub use files::{Disk, FileMark, Files, MarkOf, redigest};
 pub use index::{RunLine, RunLines, SharedText};
 pub use layout::{Layout, Stream};
 pub use lock::{Attempt, MachineLock, RunLock};

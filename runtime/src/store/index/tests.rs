@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::store::fixtures::{Failing, Fault, manifest};
-use crate::store::{Disk, Keep, Layout};
+use crate::store::{Disk, Keep, Layout, MarkOf};
 
 /// The disk, counting the manifests that are read and the folders whose names are.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Files for CountingDisk {
     fn metadata(&self, path: &Path) -> std::io::Result<Metadata> {
         Disk.metadata(path)
     }
-    fn marks<'a>(&'a self, folder: &'a Path) -> Box<dyn Fn(&Path) -> Option<FileMark> + 'a> {
+    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
         Disk.marks(folder)
     }
     fn remove(&self, path: &Path) -> std::io::Result<()> {
