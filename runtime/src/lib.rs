@@ -223,8 +223,8 @@ pub mod data {
         Change, ChangePoint, Claim, change_points, clopper_pearson, median, quantile, robust_spread,
     };
     pub use crate::store::{
-        Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, Files, Keep, Layout, Listing,
-        MachineLock, Pruned, RunLine, RunLines, Runs, Stored, Stream, redigest,
+        Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, FileMark, Files, Keep, Layout, Listing,
+        MachineLock, MarkOf, Pruned, RunLine, RunLines, Runs, SharedText, Stored, Stream, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

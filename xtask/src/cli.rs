@@ -245,8 +245,12 @@ pub(crate) struct Runs {
 /// What can be done with runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsAction {
-    /// List all runs, newest first.
-    List,
+    /// List the newest 100 runs, newest first.
+    List {
+        /// List all runs.
+        #[arg(long)]
+        all: bool,
+    },
     /// Show a run.
     Show {
         /// The run: an id, its start, or `latest`.

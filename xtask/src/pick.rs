@@ -27,7 +27,7 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
     let mut runs = listing.runs;
     if let Some(suite) = suite {
         if !runs.iter().any(|run| run.suite == suite) {
-            return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| run.suite.as_str())));
+            return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| &*run.suite)));
         }
         runs.retain(|run| run.suite == suite);
     }
@@ -36,7 +36,7 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
             // What another tool has measured is meant where it is named.
             runs.retain(|run| !run.imported || suite.is_some());
             for run in runs {
-                if picked.runs.iter().any(|newer| newer.suite == run.suite) {
+                if picked.runs.iter().any(|newer| run.suite == newer.suite) {
                     continue;
                 }
                 if run.status == RunStatus::Complete {

@@ -1,5 +1,6 @@
 //! `runs`: list, show, follow and prune.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -15,11 +16,14 @@ use crate::said::Said;
 use crate::table::Table;
 use crate::{judge, pick, prune, show, stop, summary};
 
+/// So many runs are listed where all are not asked for.
+const NEWEST: usize = 100;
+
 const FITS: &str = "a String takes all that is written";
 
 pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
     match &args.action {
-        RunsAction::List => list(place),
+        RunsAction::List { all } => list(place, if *all { usize::MAX } else { NEWEST }),
         RunsAction::Show { run, json, case } => {
             let picked = pick::runs(place, Some(run), None)?;
             if picked.runs.is_empty() {
@@ -54,34 +58,43 @@ pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
     }
 }
 
-fn list(place: &Place) -> Result<Said> {
-    let listing = place.runs().lines()?;
+fn list(place: &Place, most: usize) -> Result<Said> {
+    let (listing, count) = place.runs().newest_lines(most)?;
     let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
     for run in &listing.runs {
-        table.row([
-            run.id.to_string(),
-            run.suite.clone(),
-            format!("{}{}", show::status(run.status), if run.resumed { ", resumed" } else { "" }),
-            run.profile.clone(),
-            run.cases.to_string(),
-            machine(run),
-            if run.commit.is_empty() { "-" } else { run.commit.get(..12).unwrap_or(&run.commit) }.to_owned(),
-        ]);
+        let status = if run.resumed {
+            Cow::Owned(format!("{}, resumed", show::status(run.status)))
+        } else {
+            Cow::Borrowed(show::status(run.status))
+        };
+        let commit = if run.commit.is_empty() { "-" } else { run.commit.get(..12).unwrap_or(&run.commit) };
+        let (cases, machine) = (run.cases.to_string(), machine(run));
+        table.row([run.id.as_str(), &run.suite, &status, &run.profile, &cases, &machine, commit]);
     }
     let text = if table.is_empty() {
         format!("no runs in {}: make one with `cargo bench`\n", place.layout.runs().display())
     } else {
         table.text()
     };
-    let remarks =
-        listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why)).collect();
+    let broken = listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why));
+    let mut remarks: Vec<String> = broken.collect();
+    if listing.runs.len() < count {
+        let older = count - listing.runs.len();
+        remarks.push(format!(
+            "note: {older} older runs: `{} runs list --all` lists them too",
+            weighbridge::tool()
+        ));
+    }
     Ok(Said { remarks, ..Said::fine(text) })
 }
 
 /// Where a run was measured, in a word.
-fn machine(run: &RunLine) -> String {
-    let fake = if run.stand_in.is_empty() { "" } else { ", FAKE DEVICE" };
-    format!("{}{fake}", run.machine)
+fn machine(run: &RunLine) -> Cow<'_, str> {
+    if run.stand_in.is_empty() {
+        Cow::Borrowed(&run.machine)
+    } else {
+        Cow::Owned(format!("{}, FAKE DEVICE", run.machine))
+    }
 }
 
 /// A run as one document, repeats and samples and all.
@@ -179,6 +192,8 @@ mod tests {
     use crate::fixtures::{home, plain};
     use weighbridge::data::Exit;
 
+    const LIST: RunsAction = RunsAction::List { all: false };
+
     fn with(action: RunsAction) -> Runs {
         Runs { action }
     }
@@ -190,13 +205,13 @@ mod tests {
     #[test]
     fn runs_are_listed_newest_first_and_broken_ones_apart() {
         let home = home();
-        let empty = run(&with(RunsAction::List), &home.place).expect("none is no error");
+        let empty = run(&with(LIST), &home.place).expect("none is no error");
         assert!(empty.text.starts_with("no runs in "));
         home.store(&plain(1_000, 1.0, 1.0));
         home.store(&plain(2_000, 1.0, 1.0));
         let broken = home.store(&plain(3_000, 1.0, 1.0));
         std::fs::write(home.place.layout.manifest(&broken), "{").expect("writable");
-        let said = run(&with(RunsAction::List), &home.place).expect("listed");
+        let said = run(&with(LIST), &home.place).expect("listed");
         let first: Vec<&str> = said.text.lines().map(|line| &line[..22]).collect();
         assert_eq!(first, ["run                   ", "19700101-003320-000007", "19700101-001640-000007"]);
         assert!(said.text.contains("toy/suite  complete  ci_cpu"), "{}", said.text);
@@ -208,13 +223,27 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_hundred_are_listed_and_it_is_said_how_many_there_are_besides() {
+        let home = home();
+        for second in 0..103 {
+            home.place.runs().create(&plain(1_000 + second, 1.0, 1.0).manifest).expect("writable");
+        }
+        let said = run(&with(LIST), &home.place).expect("listed");
+        assert_eq!(said.text.lines().count(), 101);
+        assert!(said.remarks[0].starts_with("note: 3 older runs: `cargo "), "{:?}", said.remarks);
+        let said = run(&with(RunsAction::List { all: true }), &home.place).expect("listed");
+        assert_eq!((said.text.lines().count(), said.remarks.len()), (104, 0));
+        assert!(said.text.lines().next_back().is_some_and(|line| line.starts_with("19700101-001640-")));
+    }
+
+    #[test]
     fn every_page_on_a_run_of_a_stand_in_for_a_device_says_so() {
         let home = home();
         let mut fake = plain(1_000, 8.0e6, 12.0e6);
         fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
         home.store(&fake);
         let case = "CV-1/small/Reference";
-        for args in [with(RunsAction::List), show("latest", false, None), show("latest", false, Some(case))] {
+        for args in [with(LIST), show("latest", false, None), show("latest", false, Some(case))] {
             let said = run(&args, &home.place).expect("shown");
             assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         }

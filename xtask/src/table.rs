@@ -4,7 +4,10 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     head: Vec<Column>,
-    rows: Vec<Vec<String>>,
+    /// All cells, row by row, in one text: a listing has a million.
+    cells: String,
+    /// Where each cell ends in it.
+    ends: Vec<usize>,
 }
 
 /// A column: its title, and on which side its cells stand.
@@ -21,40 +24,54 @@ impl Table {
             Some(title) => Column { title: title.to_owned(), right: true },
             None => Column { title: title.to_owned(), right: false },
         };
-        Self { head: titles.into_iter().map(column).collect(), rows: Vec::new() }
+        Self { head: titles.into_iter().map(column).collect(), cells: String::new(), ends: Vec::new() }
     }
 
     /// Adds a row.
-    pub(crate) fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
-        assert_eq!(cells.len(), self.head.len(), "a row has a cell for every column");
-        self.rows.push(cells);
+    pub(crate) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        let before = self.ends.len();
+        for cell in cells {
+            self.cells.push_str(cell.as_ref());
+            self.ends.push(self.cells.len());
+        }
+        assert_eq!(self.ends.len() - before, self.head.len(), "a row has a cell for every column");
     }
 
     /// Whether it has no rows.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.ends.is_empty()
+    }
+
+    /// The cells of all rows, row by row.
+    fn cells(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.cells[start..*end])
     }
 
     /// As aligned text, two spaces between columns.
     pub(crate) fn text(&self) -> String {
-        let width = |at: usize, column: &Column| {
-            let cells = self.rows.iter().map(|row| row[at].as_str());
-            cells.chain([column.title.as_str()]).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = self.head.iter().enumerate().map(|(at, column)| width(at, column)).collect();
-        let line = |cells: &mut dyn Iterator<Item = &str>| {
-            let mut line = String::new();
-            for ((cell, column), width) in cells.zip(&self.head).zip(&widths) {
-                let cell = if column.right { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
-                line.push_str(&cell);
-                line.push_str("  ");
+        let columns = self.head.len();
+        let titles = || self.head.iter().map(|column| column.title.as_str());
+        let mut widths = vec![0; columns];
+        for (at, cell) in titles().chain(self.cells()).enumerate() {
+            let width = &mut widths[at % columns];
+            *width = letters(cell).max(*width);
+        }
+        let mut text = String::with_capacity(self.cells.len() * 2);
+        for (at, cell) in titles().chain(self.cells()).enumerate() {
+            let at = at % columns;
+            let space = widths[at] - letters(cell);
+            let is_right = self.head[at].right;
+            pad(&mut text, if is_right { space } else { 0 });
+            text.push_str(cell);
+            if at + 1 < columns {
+                pad(&mut text, if is_right { 2 } else { space + 2 });
+            } else {
+                text.truncate(text.trim_end_matches(' ').len());
+                text.push('\n');
             }
-            format!("{}\n", line.trim_end())
-        };
-        let head = line(&mut self.head.iter().map(|column| column.title.as_str()));
-        let rows = self.rows.iter().map(|row| line(&mut row.iter().map(String::as_str)));
-        std::iter::once(head).chain(rows).collect()
+        }
+        text
     }
 
     /// As a Markdown table.
@@ -65,9 +82,22 @@ impl Table {
         let head = line(&mut self.head.iter().map(|column| escape(&column.title)));
         let rule =
             line(&mut self.head.iter().map(|column| if column.right { "---:" } else { "---" }.to_owned()));
-        let rows = self.rows.iter().map(|row| line(&mut row.iter().map(|cell| escape(cell))));
+        let cells: Vec<String> = self.cells().map(escape).collect();
+        let rows = cells.chunks(self.head.len()).map(|row| line(&mut row.iter().cloned()));
         [head, rule].into_iter().chain(rows).collect()
     }
+}
+
+fn pad(text: &mut String, spaces: usize) {
+    const SPACES: &str = "                                                                ";
+    for from in (0..spaces).step_by(SPACES.len()) {
+        text.push_str(&SPACES[..SPACES.len().min(spaces - from)]);
+    }
+}
+
+/// How many letters wide a text is.
+fn letters(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
 /// A cell may hold anything that an author wrote.

@@ -1,30 +1,30 @@
 //! The index of runs: what a listing shows of each, so that a hundred thousand manifests need not be read for it.
 //!
 //! It is thrown away and made anew whenever it is missing, broken or of another version, and it is never believed over the files:
-//! of every run whose manifest has another size, inode, time of change or of writing than the index says, the manifest is read.
-//! A file that was written just before the index was may have been written again within the same tick of the clock, so it is
-//! read as well. Nothing that decides goes by the index alone: it says which manifests to read.
+//! each listing asks the file system for the mark of the folder and of every manifest. Where the folder has another mark, its
+//! names are read; where a manifest has another one, that is read. What was changed just before it was looked at may have been
+//! changed again within the same tick of the clock, so it is read as well. Nothing that decides goes by the index alone: it says
+//! which manifests to read.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::str::FromStr;
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use super::files::replace;
-use super::layout::manifest_in;
+use super::files::{replace, temporary};
+use super::layout::MANIFEST;
 use super::runs::names_or_none;
-use super::{Broken, Error, Files, Runs};
+use super::{Broken, Error, FileMark, Files, Runs};
 use crate::device::on_all_processors;
 use crate::record::{RunId, RunManifest, RunStatus};
 
-/// The first word of the file. Another version of the form has another one.
-const FORM: &str = "weighbridge-index-1";
+mod form;
+#[cfg(test)]
+mod tests;
 
-/// A file that was written less than so many nanoseconds before the index may change without a trace: some file systems keep
+/// What was changed less than so many nanoseconds before it was looked at may change without a trace: some file systems keep
 /// times of two seconds.
-const SETTLED: i128 = 3_000_000_000;
+const SETTLED: i64 = 3_000_000_000;
 
 /// What a listing shows of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,23 +32,55 @@ pub struct RunLine {
     /// Its name.
     pub id: RunId,
     /// `<package>/<bench target>`.
-    pub suite: String,
+    pub suite: SharedText,
     /// The profile's name.
-    pub profile: String,
+    pub profile: SharedText,
     /// How it ended.
     pub status: RunStatus,
     /// Whether it was broken off and taken up again.
     pub resumed: bool,
     /// Whether another tool measured it.
     pub imported: bool,
+    /// Seconds from the Unix epoch to its start.
+    pub started: u64,
     /// How many cases were planned.
     pub cases: usize,
     /// The machine's id.
-    pub machine: String,
+    pub machine: SharedText,
     /// The stand-in for a device that it was measured on; empty for a real one.
-    pub stand_in: String,
+    pub stand_in: SharedText,
     /// The commit; empty where it is not known.
-    pub commit: String,
+    pub commit: SharedText,
+}
+
+/// A text that many runs have, and that is kept once.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct SharedText(Arc<str>);
+
+impl From<&str> for SharedText {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for SharedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SharedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl<T: AsRef<str>> PartialEq<T> for SharedText {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
 }
 
 /// The runs that are there, as a listing shows them.
@@ -60,31 +92,15 @@ pub struct RunLines {
     pub broken: Vec<Broken>,
 }
 
-/// By what a file is known that was not touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileMark {
-    size: u64,
-    inode: u64,
-    written: i128,
-    changed: i128,
-}
-
-impl FileMark {
-    /// The stamp of a file; `None` for what is no file of its own: what a link leads to may change behind it.
-    fn of(found: &Metadata) -> Option<Self> {
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        found.file_type().is_file().then(|| Self {
-            size: found.len(),
-            inode: found.ino(),
-            written: nanoseconds(found.mtime(), found.mtime_nsec()),
-            changed: nanoseconds(found.ctime(), found.ctime_nsec()),
-        })
-    }
-
-    /// Whether it was settled when the index was written at this time.
-    fn is_settled(self, index: i128) -> bool {
-        self.written.max(self.changed) + SETTLED < index
-    }
+/// What a listing found, and when it looked.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Index {
+    /// When it began to look, by the clock of the file system: nanoseconds since the Unix epoch.
+    looked: i64,
+    /// The mark of the folder of runs, where the names in it are those below and no others.
+    folder: Option<FileMark>,
+    /// By name.
+    runs: Vec<(FileMark, RunLine)>,
 }
 
 impl RunLine {
@@ -97,66 +113,18 @@ impl RunLine {
         let environment = &run.environment;
         Self {
             id: run.id.clone(),
-            suite: run.suite.clone(),
-            profile: run.profile.clone(),
+            suite: run.suite.as_str().into(),
+            profile: run.profile.as_str().into(),
             status: run.status,
             resumed: run.resumed,
             imported: run.imported.is_some(),
+            started: run.started,
             cases: run.planned.cases.len(),
-            machine: environment.machine_id().to_string(),
-            stand_in: environment.stand_in().unwrap_or_default().to_owned(),
-            commit: environment.software.get("commit").cloned().unwrap_or_default(),
+            machine: environment.machine_id().as_str().into(),
+            stand_in: environment.stand_in().unwrap_or_default().into(),
+            commit: environment.software.get("commit").map_or("", String::as_str).into(),
         }
     }
-
-    /// The line of the file; `None` where a text would break its form, so that the run is read each time.
-    fn line(&self, stamp: FileMark) -> Option<String> {
-        let texts = [&self.machine, &self.stand_in, &self.commit, &self.profile, &self.suite];
-        if texts.iter().any(|text| text.contains(['\t', '\n', '\r'])) {
-            return None;
-        }
-        let status = match self.status {
-            RunStatus::Running => 'r',
-            RunStatus::Complete => 'c',
-            RunStatus::Interrupted => 'i',
-        };
-        let FileMark { size, inode, written, changed } = stamp;
-        let (resumed, imported) = (u8::from(self.resumed), u8::from(self.imported));
-        let [machine, stand_in, commit, profile, suite] = texts;
-        Some(format!(
-            "{}\t{size}\t{inode}\t{written}\t{changed}\t{status}{resumed}{imported}\t{}\t{machine}\t{stand_in}\t{commit}\t\
-             {profile}\t{suite}\n",
-            self.id, self.cases
-        ))
-    }
-
-    fn read(line: &str) -> Option<(FileMark, Self)> {
-        let mut parts = line.split('\t');
-        let id = parts.next()?.parse().ok()?;
-        let stamp = FileMark {
-            size: number(parts.next()?)?,
-            inode: number(parts.next()?)?,
-            written: number(parts.next()?)?,
-            changed: number(parts.next()?)?,
-        };
-        let (status, flags) = parts.next()?.split_at_checked(1)?;
-        let status = match status {
-            "r" => RunStatus::Running,
-            "c" => RunStatus::Complete,
-            "i" => RunStatus::Interrupted,
-            _ => return None,
-        };
-        let cases = number(parts.next()?)?;
-        let mut text = || parts.next().map(str::to_owned);
-        let (machine, stand_in, commit, profile, suite) = (text()?, text()?, text()?, text()?, text()?);
-        let (resumed, imported) = (flags.starts_with('1'), flags.ends_with('1'));
-        let line = Self { id, suite, profile, status, resumed, imported, cases, machine, stand_in, commit };
-        (flags.len() == 2 && parts.next().is_none()).then_some((stamp, line))
-    }
-}
-
-fn number<N: FromStr>(text: &str) -> Option<N> {
-    text.parse().ok()
 }
 
 impl Runs {
@@ -166,52 +134,97 @@ impl Runs {
     /// # Errors
     /// When the directory cannot be read. When it is not there, there are no runs.
     pub fn lines(&self) -> Result<RunLines, Error> {
+        let files = &*self.files;
+        let (folder, path) = (self.layout.runs(), self.layout.index());
+        let mut index = Index::read(files, &path);
+        let is_same_folder = index.folder.is_some() && index.folder == mark_of(files, &folder);
+        let count = index.runs.len();
+        index.keep_unchanged(&*files.marks(&folder));
+        let mut beside = RunLines::default();
+        if !is_same_folder || index.runs.len() < count {
+            beside = self.bring_up_to_date(&mut index, count)?;
+        }
+        let mut runs: Vec<RunLine> = index.runs.into_iter().rev().map(|(_, line)| line).collect();
+        if !beside.runs.is_empty() {
+            runs.append(&mut beside.runs);
+            runs.sort_unstable_by(|a, b| b.id.cmp(&a.id));
+        }
+        Ok(RunLines { runs, broken: beside.broken })
+    }
+
+    /// The newest so many of the [`lines`](Self::lines), and how many there are. Where no name came or went since the index was
+    /// written, the file system is asked for these manifests alone.
+    ///
+    /// # Errors
+    /// As [`lines`](Self::lines).
+    pub fn newest_lines(&self, most: usize) -> Result<(RunLines, usize), Error> {
+        let files = &*self.files;
         let folder = self.layout.runs();
-        let mut names = names_or_none(&*self.files, &folder)?;
-        names.retain(|name| !name.starts_with('.'));
-        let known = read(&*self.files, &self.layout.index());
-        let count = known.len();
-        let mut known = known.into_iter().peekable();
-        let mut settled: Vec<(FileMark, RunLine)> = Vec::with_capacity(count);
-        let mut unknown: Vec<(String, Option<FileMark>)> = Vec::new();
-        for name in names {
-            // Both are sorted by name: what the index knows and is not there is passed over.
-            while known.next_if(|(_, line)| *line.id.as_str() < *name).is_some() {}
-            let found = known.next_if(|(_, line)| *line.id.as_str() == *name);
-            let manifest = manifest_in(&folder.join(&name));
-            let stamp = self.files.metadata(&manifest).ok().as_ref().and_then(FileMark::of);
-            match found {
-                Some((then, line)) if Some(then) == stamp => settled.push((then, line)),
-                _ => unknown.push((name, stamp)),
+        let mut index = Index::read(files, &self.layout.index());
+        let count = index.runs.len();
+        if index.folder.is_some() && index.folder == mark_of(files, &folder) {
+            index.runs.drain(..count.saturating_sub(most));
+            let shown = index.runs.len();
+            index.keep_unchanged(&*files.marks(&folder));
+            if index.runs.len() == shown {
+                let runs = index.runs.into_iter().rev().map(|(_, line)| line).collect();
+                return Ok((RunLines { runs, broken: Vec::new() }, count));
             }
         }
-        let is_as_it_was = unknown.is_empty() && settled.len() == count;
-        let read = on_all_processors(&unknown, |(name, _)| {
+        let mut lines = self.lines()?;
+        let count = lines.runs.len();
+        lines.runs.truncate(most);
+        Ok((lines, count))
+    }
+
+    /// Reads the manifests of those runs that the index does not have, of `count` that were in it, and writes it where it was not
+    /// as the files are. Hands back what no index can hold: runs whose manifests have no mark, and what cannot be read.
+    fn bring_up_to_date(&self, index: &mut Index, count: usize) -> Result<RunLines, Error> {
+        let files = &*self.files;
+        let (folder, path) = (self.layout.runs(), self.layout.index());
+        // In this order: what changes after it was looked at is seen by the next listing.
+        let looked = moment(files, &path);
+        index.folder = mark_of(files, &folder);
+        let mut names = names_or_none(files, &folder)?;
+        names.retain(|name| {
+            let is_known = || index.runs.binary_search_by(|(_, line)| line.id.as_str().cmp(name)).is_ok();
+            !name.starts_with('.') && !is_known()
+        });
+        let marks = files.marks(&folder);
+        let mut way = ManifestWay::default();
+        let marks: Vec<Option<FileMark>> = names.iter().map(|name| marks(way.to(name))).collect();
+        let read = on_all_processors(&names, |name| {
             let run = name.parse::<RunId>().map_err(|bad| bad.to_string())?;
             self.manifest(&run).map(|run| RunLine::of(&run)).map_err(|error| error.to_string())
         });
-        let mut lines = RunLines::default();
-        let mut all: Vec<(Option<FileMark>, RunLine)> =
-            settled.into_iter().map(|(stamp, line)| (Some(stamp), line)).collect();
-        for ((name, stamp), line) in unknown.into_iter().zip(read) {
-            match line {
-                // Read in this moment, it may be another one than was looked at: the next listing will see.
-                Ok(line) => all.push((stamp, line)),
-                Err(why) => lines.broken.push(Broken { name, why }),
+        let mut beside = RunLines::default();
+        let is_less = index.runs.len() < count;
+        let before = index.runs.len();
+        for ((name, mark), line) in names.into_iter().zip(marks).zip(read) {
+            match (line, mark) {
+                (Ok(line), Some(mark)) => index.runs.push((mark, line)),
+                (Ok(line), None) => beside.runs.push(line),
+                (Err(why), _) => beside.broken.push(Broken { name, why }),
             }
         }
-        lines.broken.reverse();
-        all.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-        if !is_as_it_was {
-            write(&*self.files, &self.layout.index(), &all);
+        let is_more = index.runs.len() > before;
+        index.runs.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+        // Names that are not in the index have to be read each time.
+        if beside != RunLines::default() {
+            index.folder = None;
         }
-        lines.runs = all.into_iter().rev().map(|(_, line)| line).collect();
-        Ok(lines)
+        if let Some(looked) = looked.filter(|_| is_more || is_less || index.folder.is_some()) {
+            index.looked = looked;
+            // Without it a listing takes longer, and that is all.
+            drop(replace(files, &path, &form::write(index)));
+        }
+        beside.broken.reverse();
+        Ok(beside)
     }
 
     /// The manifests of the runs whose lines are meant, the newest first, as they are read: what cannot be read any more is
     /// left out.
-    pub(crate) fn meant<'a>(
+    pub fn meant<'a>(
         &'a self,
         lines: &'a [RunLine],
         meant: impl Fn(&RunLine) -> bool + 'a,
@@ -220,37 +233,55 @@ impl Runs {
     }
 }
 
-/// What the index knows, sorted by name, of files that were settled when it was written. Nothing where it is missing, broken or of
-/// another version.
-fn read(files: &dyn Files, path: &Path) -> Vec<(FileMark, RunLine)> {
-    let content = files.metadata(path).ok().as_ref().and_then(FileMark::of).zip(files.read(path).ok());
-    let Some((stamp, content)) = content else { return Vec::new() };
-    let lines = String::from_utf8(content).ok();
-    let lines = lines.as_deref().and_then(|text| {
-        let (head, lines) = text.split_once('\n')?;
-        (head == self::head(lines)).then_some(lines)
-    });
-    let all: Option<Vec<_>> = lines.unwrap_or_default().lines().map(RunLine::read).collect();
-    let mut all = all.unwrap_or_default();
-    if !all.is_sorted_by(|(_, a), (_, b)| a.id < b.id) {
-        return Vec::new();
+impl Index {
+    /// The index of a file; an empty one where that is missing, broken or of another version.
+    fn read(files: &dyn Files, path: &Path) -> Self {
+        let content = files.read(path).unwrap_or_default();
+        let mut index = form::read(&content).unwrap_or_default();
+        index.folder = index.folder.filter(|folder| folder.had_settled(index.looked));
+        index
     }
-    all.retain(|(of, _)| of.is_settled(stamp.written));
-    all
+
+    /// Leaves those runs alone whose manifests are as they were, and had settled when they were looked at.
+    fn keep_unchanged(&mut self, mark_of: &dyn Fn(&Path) -> Option<FileMark>) {
+        let mut way = ManifestWay::default();
+        let looked = self.looked;
+        self.runs.retain(|(then, line)| {
+            then.had_settled(looked) && mark_of(way.to(line.id.as_str())) == Some(*then)
+        });
+    }
 }
 
-/// Writes the index where that can be done: without it a listing takes longer, and that is all.
-fn write(files: &dyn Files, path: &Path, lines: &[(Option<FileMark>, RunLine)]) {
-    let known = lines.iter().filter_map(|(stamp, line)| line.line((*stamp)?));
-    let lines: String = known.collect();
-    let content = format!("{}\n{lines}", head(&lines));
-    drop(replace(files, path, content.as_bytes()));
+impl FileMark {
+    /// Whether the last change of what it marks was long enough ago at this moment.
+    fn had_settled(self, looked: i64) -> bool {
+        self.written.max(self.changed).saturating_add(SETTLED) < looked
+    }
 }
 
-/// The first line: the form, and a hash of the others.
-fn head(lines: &str) -> String {
-    format!("{FORM} {:016x}", xxh3_64(lines.as_bytes()))
+/// The way to manifests from the folder of runs, in one buffer.
+#[derive(Default)]
+struct ManifestWay(PathBuf);
+
+impl ManifestWay {
+    fn to(&mut self, run: &str) -> &Path {
+        self.0.as_mut_os_string().clear();
+        self.0.push(run);
+        self.0.push(MANIFEST);
+        &self.0
+    }
 }
 
-#[cfg(test)]
-mod tests;
+/// The mark of a folder; `None` for a link: what it leads to may change behind it.
+fn mark_of(files: &dyn Files, folder: &Path) -> Option<FileMark> {
+    files.metadata(folder).ok().filter(std::fs::Metadata::is_dir).map(|found| FileMark::of(&found))
+}
+
+/// What the clock of the file system says, which is the one that marks are made by: the time of a file that is written for it.
+/// `None` where none can be.
+fn moment(files: &dyn Files, beside: &Path) -> Option<i64> {
+    let passing = temporary(beside);
+    let written = files.write_new(&passing, b"").and_then(|()| files.metadata(&passing));
+    drop(files.remove(&passing));
+    Some(FileMark::of(&written.ok()?).written)
+}

@@ -11,11 +11,11 @@ use std::time::{Duration, SystemTime};
 use serde::Deserialize;
 
 use super::files::on_its_way_to;
-use super::layout::{directories_in, duel_of, is_of_run, scratch_of, unborn_or_dying};
+use super::layout::{directories_in, duel_of, is_index, is_of_run, scratch_of, unborn_or_dying};
 use super::runs::names_or_none;
-use super::{Duels, Error, Files, Runs};
+use super::{Duels, Error, Files, RunLine, Runs, SharedText};
 use crate::device::on_all_processors;
-use crate::record::{RunId, RunManifest, RunStatus};
+use crate::record::{RunId, RunStatus};
 
 /// A run or a duel that has not ended is taken for one that still runs this long after its start.
 const MAY_STILL_RUN: Duration = Duration::from_hours(24);
@@ -59,21 +59,23 @@ impl Runs {
         if !is_folder(files, &folder)? {
             return Ok(pruned);
         }
-        let mut seen: HashMap<String, usize> = HashMap::new();
-        for run in self.list()?.runs {
+        let mut seen: HashMap<SharedText, usize> = HashMap::new();
+        for run in self.lines()?.runs {
             let path = self.layout.run(&run.id);
             if !files.metadata(&path).is_ok_and(|found| found.is_dir()) {
                 continue;
             }
-            let age = age(&run, now);
-            let newer = seen.entry(run.suite).or_default();
+            let age = age(run.started, now);
+            let newer = seen.entry(run.suite.clone()).or_default();
             let superfluous = keep.newest.is_some_and(|most| *newer >= most);
             *newer += 1;
             let old = keep.within.is_some_and(|within| age > within);
             let may_run = run.status == RunStatus::Running && age < MAY_STILL_RUN;
             // One that was taken up again may have started long ago.
             let runs = || self.lock(&run.id).is_ok_and(|lock| lock.is_none());
-            if (superfluous || old) && !may_run && !runs() {
+            // Nothing is removed by what the index says alone.
+            let is_as_listed = || self.manifest(&run.id).is_ok_and(|manifest| RunLine::of(&manifest) == run);
+            if (superfluous || old) && !may_run && !runs() && is_as_listed() {
                 pruned.runs.push(run.id);
             } else {
                 for directory in std::iter::once(path.clone()).chain(directories_in(&path)) {
@@ -84,6 +86,7 @@ impl Runs {
         self.remove_all(&pruned.runs)?;
         let made_or_removed = |name: &str| unborn_or_dying(name).is_some();
         pruned.leftovers += sweep(files, &folder, now, LEFTOVER, |_| false, made_or_removed)?;
+        pruned.leftovers += sweep(files, self.layout.data(), now, LEFTOVER, is_index, |_| false)?;
         Ok(pruned)
     }
 
@@ -204,8 +207,8 @@ fn is_folder(files: &dyn Files, path: &Path) -> Result<bool, Error> {
     }
 }
 
-fn age(run: &RunManifest, now: SystemTime) -> Duration {
-    let started = Duration::from_secs(run.started);
+fn age(started: u64, now: SystemTime) -> Duration {
+    let started = Duration::from_secs(started);
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(started)
 }
 
@@ -397,6 +400,6 @@ mod tests {
             counted.prune(Keep { newest: Some(5), within: None }, late()).expect("pruned").runs.len(),
             25
         );
-        assert_eq!(files.syncs(), 1);
+        assert_eq!(files.syncs(), 2, "once for the runs, and once for the index of them");
     }
 }

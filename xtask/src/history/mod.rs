@@ -13,7 +13,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{
-    CaseId, Change, ChangePoint, Direction, RunManifest, RunStatus, Unit, change_points, fake_device, median,
+    CaseId, Change, ChangePoint, Direction, RunLine, RunManifest, Unit, change_points, fake_device, median,
     quantile, quantity,
 };
 
@@ -90,18 +90,17 @@ pub(crate) fn run(args: &Trend, place: &Place) -> Result<Said> {
 
 /// What the runs of the store say.
 fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
-    let listing = place.runs().list()?;
+    let store = place.runs();
+    let listing = store.lines()?;
     let remarks: Vec<String> = listing
         .broken
         .iter()
         .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
         .collect();
-    let meant = |run: &&RunManifest| {
-        let counts = run.status == RunStatus::Complete && run.imported.is_none();
-        counts && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
-    };
-    let mut runs: Vec<&RunManifest> = listing.runs.iter().filter(meant).collect();
-    runs.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
+    let meant =
+        |run: &RunLine| run.is_measured() && args.suite.as_ref().is_none_or(|suite| run.suite == *suite);
+    let manifests: Vec<RunManifest> = store.meant(&listing.runs, meant).collect();
+    let runs: Vec<&RunManifest> = manifests.iter().rev().collect();
     if runs.is_empty() {
         return Err(stop::nothing("there is no complete run to follow: make one with `cargo bench`"));
     }

@@ -1,21 +1,24 @@
 //! What the index knows, and what it is not believed.
 
-use std::fs;
-use std::sync::Arc;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::store::fixtures::manifest;
-use crate::store::{Disk, Layout};
+use crate::store::fixtures::{Failing, Fault, manifest};
+use crate::store::{Disk, Keep, Layout, MarkOf};
 
-/// The disk, counting the manifests that are read.
+/// The disk, counting the manifests that are read and the folders whose names are.
 #[derive(Debug, Default)]
-struct CountingDisk(AtomicUsize);
+struct CountingDisk {
+    manifests: AtomicUsize,
+    names: AtomicUsize,
+}
 
 impl Files for CountingDisk {
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        self.0.fetch_add(usize::from(path.ends_with("run.json")), Ordering::Relaxed);
+        self.manifests.fetch_add(usize::from(path.ends_with("run.json")), Ordering::Relaxed);
         Disk.read(path)
     }
     fn write_new(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
@@ -31,10 +34,14 @@ impl Files for CountingDisk {
         Disk.make_dirs(path)
     }
     fn names(&self, path: &Path) -> std::io::Result<Vec<String>> {
+        self.names.fetch_add(1, Ordering::Relaxed);
         Disk.names(path)
     }
     fn metadata(&self, path: &Path) -> std::io::Result<Metadata> {
         Disk.metadata(path)
+    }
+    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
+        Disk.marks(folder)
     }
     fn remove(&self, path: &Path) -> std::io::Result<()> {
         Disk.remove(path)
@@ -60,15 +67,23 @@ fn place(count: u64) -> IndexedHome {
 impl IndexedHome {
     /// What is listed, and how many manifests were read for it.
     fn listed(&self) -> (RunLines, usize) {
-        self.files.0.store(0, Ordering::Relaxed);
+        self.files.manifests.store(0, Ordering::Relaxed);
+        self.files.names.store(0, Ordering::Relaxed);
         let lines = self.runs.lines().unwrap();
-        (lines, self.files.0.load(Ordering::Relaxed))
+        (lines, self.files.manifests.load(Ordering::Relaxed))
+    }
+
+    /// As if the listing that wrote the index had looked so many seconds later than it did.
+    fn look_later(&self, seconds: i64) {
+        let path = self.runs.layout.index();
+        let mut index = form::read(&fs::read(&path).unwrap()).unwrap();
+        index.looked += seconds * 1_000_000_000;
+        fs::write(path, form::write(&index)).unwrap();
     }
 
     /// As if the index had been written some time after the runs were.
     fn settle(&self) {
-        let index = fs::File::options().append(true).open(self.runs.layout.index()).unwrap();
-        index.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
+        self.look_later(10);
     }
 
     /// What a listing by the files alone says.
@@ -114,11 +129,11 @@ fn what_was_changed_added_or_removed_by_hand_is_seen() {
 
 #[test]
 fn a_manifest_that_is_a_link_is_read_each_time() {
-    let place = place(1);
+    let place = place(2);
     let file = place.runs.layout().manifest(&place.by_the_files()[0].id);
     let other = file.with_file_name("elsewhere");
     fs::rename(&file, &other).unwrap();
-    std::os::unix::fs::symlink(&other, &file).unwrap();
+    symlink(&other, &file).unwrap();
     place.listed();
     place.settle();
     assert_eq!(place.listed().1, 1, "what it leads to may change behind it");
@@ -130,27 +145,43 @@ fn an_index_that_is_broken_cut_forged_or_of_another_version_is_thrown_away() {
     place.listed();
     place.settle();
     let index = place.runs.layout().index();
-    let good = fs::read_to_string(&index).unwrap();
+    let good = fs::read(&index).unwrap();
     let expected = place.by_the_files();
-    let (head, lines) = good.split_once('\n').unwrap();
-    let sealed = |lines: &str| format!("{}\n{lines}", super::head(lines));
-    let twice = format!("{lines}{lines}");
+    let body = &good[good.iter().position(|byte| *byte == b'\n').unwrap() + 1..];
     let mut bad = vec![
-        String::new(),
-        "\u{0}".into(),
-        good[..good.len() / 2].to_owned(),
-        good.replace(FORM, "weighbridge-index-0"),
-        good.replace("toy/suite", "toy/other"),
-        format!("{head}\n"),
-        sealed(&twice),
-        sealed(&lines.replace('\t', " ")),
-        sealed(&lines.replace("\tr00\t", "\tz00\t")),
+        Vec::new(),
+        b"\0".to_vec(),
+        // What the version before wrote.
+        b"weighbridge-index-1 2d06800538d394c2\n".to_vec(),
+        [b"weighbridge-index-9", &good[19..]].concat(),
+        [&good[..good.len() - body.len()], b""].concat(),
+        form::sealed(b""),
+        form::sealed(&[body, body].concat()),
+        form::sealed(&[body, b"\0"].concat()),
+        // A count that no file holds.
+        form::sealed(&[&body[..41], &[255; 4], &body[45..]].concat()),
     ];
-    bad.extend((0..good.len()).step_by(37).map(|at| good[..at].to_owned()));
-    for text in bad {
-        fs::write(&index, &text).unwrap();
-        place.settle();
-        assert_eq!(place.listed(), (RunLines { runs: expected.clone(), broken: Vec::new() }, 3), "{text}");
+    bad.extend((0..good.len()).step_by(7).map(|at| good[..at].to_vec()));
+    bad.extend((0..body.len()).step_by(5).map(|at| form::sealed(&body[..at])));
+    bad.extend((0..good.len()).step_by(3).map(|at| {
+        let mut other = good.clone();
+        other[at] ^= 0x10;
+        other
+    }));
+    // Runs that are not in order, or that stand there twice.
+    let mut swapped = form::read(&good).unwrap();
+    swapped.runs.reverse();
+    bad.push(form::write(&swapped));
+    let mut twice = form::read(&good).unwrap();
+    twice.runs.insert(0, twice.runs[0].clone());
+    bad.push(form::write(&twice));
+    for content in bad {
+        fs::write(&index, &content).unwrap();
+        assert_eq!(
+            place.listed(),
+            (RunLines { runs: expected.clone(), broken: Vec::new() }, 3),
+            "{content:?}"
+        );
     }
     fs::remove_file(&index).unwrap();
     fs::create_dir(&index).unwrap();
@@ -158,13 +189,154 @@ fn an_index_that_is_broken_cut_forged_or_of_another_version_is_thrown_away() {
 }
 
 #[test]
-fn a_run_with_a_text_that_breaks_a_line_is_read_each_time_and_spoils_the_index_of_no_other() {
+fn any_text_of_a_manifest_comes_back_out_of_the_index() {
     let place = place(3);
     let mut odd = manifest(9_000, 1);
-    odd.profile = "x\n19700101-001641-000000\t1\t1\t1\t1\tc00\t1\tm\t\t\tp\ts".into();
+    odd.profile = "x\n19700101-001641-000000\t1\t\0\u{202e}".into();
     place.runs.create(&odd).unwrap();
     place.listed();
     place.settle();
+    assert_eq!(place.listed(), (RunLines { runs: place.by_the_files(), broken: Vec::new() }, 0));
+}
+
+#[test]
+fn the_names_in_the_folder_are_read_only_where_one_may_have_come_or_gone() {
+    let place = place(3);
+    place.listed();
+    place.settle();
+    let names = || place.files.names.load(Ordering::Relaxed);
+    place.listed();
+    assert_eq!(names(), 0);
+    // As many as before, of other names.
+    let layout = place.runs.layout().clone();
+    let [first, .., last] = &place.by_the_files()[..] else { unreachable!() };
+    let (mut moved, old) = (manifest(7_000, 1), layout.run(&last.id));
+    fs::rename(&old, layout.run(&moved.id)).unwrap();
+    moved.suite = "toy/moved".into();
+    place.runs.write_manifest(&moved).unwrap();
     let (lines, read) = place.listed();
-    assert_eq!((lines.runs, read), (place.by_the_files(), 1));
+    assert_eq!((lines.runs, read, names()), (place.by_the_files(), 1, 1));
+    assert_eq!(place.runs.lines().unwrap().runs[1].id, first.id);
+    // What cannot be read stands in no index: its name is found each time, and told each time.
+    place.settle();
+    fs::create_dir(layout.runs().join("notes")).unwrap();
+    for _ in 0..3 {
+        let (lines, read) = place.listed();
+        assert_eq!((lines.broken.len(), names(), read), (1, 1, 0));
+    }
+}
+
+#[test]
+fn a_folder_of_runs_that_is_a_link_is_read_each_time() {
+    let (place, elsewhere) = (place(2), place(3));
+    let layout = place.runs.layout().clone();
+    fs::rename(layout.runs(), layout.runs().with_file_name("moved")).unwrap();
+    symlink(elsewhere.runs.layout().runs(), layout.runs()).unwrap();
+    place.listed();
+    place.settle();
+    elsewhere.runs.create(&manifest(8_000, 1)).unwrap();
+    assert_eq!(place.listed().0.runs, elsewhere.by_the_files());
+    assert_eq!(place.files.names.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn an_older_index_that_a_slow_writer_puts_over_a_newer_one_deceives_nobody() {
+    let place = place(2);
+    place.listed();
+    place.settle();
+    let index = place.runs.layout().index();
+    let older = fs::read(&index).unwrap();
+    let ids: Vec<RunId> = place.by_the_files().into_iter().map(|line| line.id).collect();
+    place.runs.create(&manifest(6_000, 1)).unwrap();
+    place.runs.remove(&ids[0]).unwrap();
+    let mut ended = manifest(1_000, 1);
+    assert_eq!(ended.id, ids[1]);
+    ended.status = RunStatus::Complete;
+    place.runs.write_manifest(&ended).unwrap();
+    place.listed();
+    fs::write(&index, older).unwrap();
+    assert_eq!(place.listed().0.runs, place.by_the_files());
+    assert_eq!(place.runs.lines().unwrap().runs[1].status, RunStatus::Complete);
+}
+
+#[test]
+fn a_clock_that_stands_or_that_was_set_back_lets_nothing_settle() {
+    let place = place(2);
+    place.listed();
+    let index = form::read(&fs::read(place.runs.layout().index()).unwrap()).unwrap();
+    assert!(index.runs.iter().all(|(mark, _)| mark.changed <= index.looked), "one clock tells both times");
+    for seconds in [0, 2, -1_000] {
+        place.look_later(seconds);
+        assert_eq!(place.listed().1, 2, "looked at {seconds} s later");
+    }
+    // However late a slow listing writes the file, it counts when it looked.
+    let file = fs::File::options().append(true).open(place.runs.layout().index()).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_hours(1)).unwrap();
+    assert_eq!(place.listed().1, 2);
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_the_index_whole_and_what_else_it_left_is_pruned() {
+    let place = place(2);
+    place.listed();
+    place.settle();
+    place.runs.create(&manifest(6_000, 1)).unwrap();
+    let expected = place.by_the_files();
+    let layout = place.runs.layout().clone();
+    let files = |now| {
+        let killed = fs::read_dir(layout.data()).unwrap().count();
+        (killed, place.runs.prune(Keep::default(), now).unwrap().leftovers)
+    };
+    let mut left = 0;
+    for at in 0..6 {
+        let failing = Arc::new(Failing::new(Fault::Killed(at)));
+        let lines = Runs::on(failing, layout.clone()).lines().unwrap();
+        assert_eq!(lines.runs, expected, "killed at change {at}");
+        assert_eq!(place.runs.lines().unwrap().runs, expected, "after a kill at change {at}");
+        let (found, swept) = files(SystemTime::now() + Duration::from_hours(2));
+        left += swept;
+        assert_eq!(found - swept, 2, "the folder of runs and the index are left");
+        fs::remove_file(layout.index()).unwrap();
+    }
+    assert!(left > 1, "some of the kills have left something: {left}");
+}
+
+#[test]
+fn the_newest_lines_are_those_of_the_files_whatever_was_done_to_them_or_to_others() {
+    let place = place(9);
+    place.listed();
+    place.settle();
+    let newest = || {
+        place.files.manifests.store(0, Ordering::Relaxed);
+        let (lines, count) = place.runs.newest_lines(3).unwrap();
+        (lines, count, place.files.manifests.load(Ordering::Relaxed))
+    };
+    let expect = |read: usize, broken: usize| {
+        let (lines, count, was_read) = newest();
+        let all = place.by_the_files();
+        assert_eq!(
+            (&lines.runs[..], count, lines.broken.len(), was_read),
+            (&all[..3], all.len(), broken, read)
+        );
+        place.settle();
+    };
+    expect(0, 0);
+    let layout = place.runs.layout().clone();
+    let ids: Vec<RunId> = place.by_the_files().into_iter().map(|line| line.id).collect();
+    // One of those shown is edited by hand, one is removed, and a new one comes.
+    let text = fs::read_to_string(layout.manifest(&ids[1])).unwrap().replace("toy/suite", "toy/sweet");
+    fs::write(layout.manifest(&ids[1]), crate::record::fitting(&text)).unwrap();
+    assert_eq!(newest().0.runs[1].suite, "toy/sweet");
+    place.settle();
+    fs::remove_dir_all(layout.run(&ids[0])).unwrap();
+    place.runs.create(&manifest(5_000, 2)).unwrap();
+    assert_eq!(newest().0.runs[0].cases, 2);
+    place.settle();
+    expect(0, 0);
+    // One that is not shown cannot be read: that is told once its name is looked for, as for any of them.
+    fs::remove_file(layout.manifest(&ids[8])).unwrap();
+    assert_eq!(place.runs.lines().unwrap().broken.len(), 1);
+    assert_eq!(newest().0.broken.len(), 1);
+    assert_eq!(place.runs.newest_lines(0).unwrap().0.runs, []);
+    assert_eq!(place.runs.newest_lines(99).unwrap().0.runs, place.by_the_files());
 }

@@ -4,7 +4,7 @@ use std::thread;
 
 use anyhow::Result;
 use weighbridge::data::{
-    Baseline, CaseRecord, Comparison, History, RunId, RunManifest, RunRecord, RunStatus, Runs, judge,
+    Baseline, CaseRecord, Comparison, History, RunId, RunLine, RunManifest, RunRecord, Runs, judge,
 };
 
 use super::{Detail, Room};
@@ -53,7 +53,8 @@ pub(crate) fn load(
     let run = runs.load(&manifest.id)?;
     let room = Room::of(run.cases.len());
     let mut remarks = Vec::new();
-    let past = past(&runs, &run, &mut remarks)?;
+    let lines = runs.lines()?.runs;
+    let past = past(&runs, &lines, &run, &mut remarks)?;
     let mut against = Vec::new();
     if let Some(other) = other {
         let loaded = runs.load(&other.id)?;
@@ -73,9 +74,8 @@ pub(crate) fn load(
     }
     let is_new =
         |id: &RunId| !against.iter().any(|against| against.comparison.baseline.run.as_ref() == Some(id));
-    if let Some(last) =
-        runs.list()?.runs.into_iter().find(|run| is_before(run, manifest)).filter(|last| is_new(&last.id))
-    {
+    let mut before = runs.meant(&lines, |line| is_before(line, manifest));
+    if let Some(last) = before.next().filter(|last| is_new(&last.id)) {
         let title = format!("last run {}", last.id);
         let last = Baseline::promote("last run", &runs.load(&last.id)?);
         against.push(hold(place, "last", title, &last, &run, &past)?);
@@ -116,11 +116,16 @@ fn hold(
 }
 
 /// The newest complete runs before this one whose figures can be held against it, the oldest first.
-fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<RunRecord>> {
+fn past(
+    runs: &Runs,
+    lines: &[RunLine],
+    run: &RunRecord,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<RunRecord>> {
     let most = PAST.min(MOST / run.cases.len().max(1));
     let mut found = Vec::new();
-    for manifest in runs.list()?.runs {
-        if !is_before(&manifest, &run.manifest) || !history::around(&manifest, &run.manifest).is_empty() {
+    for manifest in runs.meant(lines, |line| is_before(line, &run.manifest)) {
+        if !history::around(&manifest, &run.manifest).is_empty() {
             continue;
         }
         if found.len() == most {
@@ -138,9 +143,8 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
 }
 
 /// Whether a run came to its end, and is of the same suite and earlier. Imported runs have no order of their own.
-fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
-    let measured = run.imported.is_none() && than.imported.is_none();
-    measured && run.status == RunStatus::Complete && run.suite == than.suite && run.id < than.id
+fn is_before(run: &RunLine, than: &RunManifest) -> bool {
+    run.is_measured() && than.imported.is_none() && run.suite == than.suite && run.id < than.id
 }
 
 /// The newest duel of the run's suite that shares a case with it.
