@@ -16,8 +16,12 @@ const HEADLINES: [&str; 3] = ["cold/time/gpu/mean", "batch/time/gpu/mean", "cpu_
 struct NvbenchFile {
     #[serde(default)]
     meta: Value,
-    devices: Vec<NvbenchDevice>,
-    benchmarks: Vec<NvbenchBenchmark>,
+    /// Null where there is no GPU: benchmarks of the host alone.
+    #[serde(deserialize_with = "Option::deserialize")]
+    devices: Option<Vec<NvbenchDevice>>,
+    /// Null where none ran.
+    #[serde(deserialize_with = "Option::deserialize")]
+    benchmarks: Option<Vec<NvbenchBenchmark>>,
 }
 
 #[derive(Deserialize)]
@@ -29,7 +33,8 @@ struct NvbenchDevice {
 #[derive(Deserialize)]
 struct NvbenchBenchmark {
     name: String,
-    states: Vec<NvbenchState>,
+    /// Null where every state was filtered away; a listing has none.
+    states: Option<Vec<NvbenchState>>,
 }
 
 #[derive(Deserialize)]
@@ -69,22 +74,21 @@ impl NvbenchValue {
 
 pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
     let export: NvbenchFile = json(file, "JSON of nvbench from 2022 or later")?;
-    let mut found = FileContent { on_gpu: !export.devices.is_empty(), ..FileContent::default() };
+    let devices = export.devices.unwrap_or_default();
+    let mut found = FileContent { on_gpu: !devices.is_empty(), ..FileContent::default() };
     found.version = export.meta["version"]["nvbench"]["string"].as_str().map(str::to_owned);
-    for device in &export.devices {
+    for device in &devices {
         found.machine.insert(format!("gpu {}", device.id), device.name.clone());
     }
-    for benchmark in &export.benchmarks {
-        for state in &benchmark.states {
+    for benchmark in export.benchmarks.iter().flatten() {
+        for state in benchmark.states.iter().flatten() {
             let said = || format!("`{}` at {}", benchmark.name, state.name);
             if state.is_skipped {
                 let why = state.skip_reason.as_deref().unwrap_or("nvbench does not say why");
                 found.remarks.push(format!("note: left out {}: {why}", said()));
                 continue;
             }
-            found
-                .benchmarks
-                .push(read_state(&benchmark.name, state, export.devices.len()).with_context(said)?);
+            found.benchmarks.push(read_state(&benchmark.name, state, devices.len()).with_context(said)?);
         }
     }
     Ok(found)
@@ -117,9 +121,13 @@ fn read_state(name: &str, state: &NvbenchState, devices: usize) -> Result<Benchm
 
 /// The unit that a hint means, and which way is better. `None` where a summary is no figure.
 fn kind(tag: &str, hint: Option<&str>) -> Option<(Unit, Direction)> {
-    let is_time = !["stdev", "iqr", "walltime"].iter().any(|part| tag.contains(part));
-    let time = if is_time { Direction::Lower } else { Direction::Information };
+    let is_cost = !["stdev", "/iqr/", "/ir/", "walltime"].iter().any(|part| tag.contains(part));
+    let time = if is_cost { Direction::Lower } else { Direction::Information };
     match hint {
+        // nvbench calls the absolute deviation of a time a percentage as well.
+        Some("percentage") if tag.contains("/time/") && tag.ends_with("/absolute") => {
+            Some((Unit::SECONDS, time))
+        }
         Some("duration") => Some((Unit::SECONDS, time)),
         Some("item_rate") => Some((Unit::ELEMENTS_PER_SECOND, Direction::Higher)),
         Some("byte_rate") => Some((Unit::BYTES_PER_SECOND, Direction::Higher)),

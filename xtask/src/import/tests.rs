@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use weighbridge::data::{CaseRecord, Exit, Reading, RunRecord};
+use weighbridge::data::{CaseRecord, Direction, Exit, Reading, RunRecord, Unit};
 
 use super::*;
 use crate::fixtures::{Home, home};
@@ -32,6 +32,39 @@ const NVBENCH: &str = r#"{"meta": {"version": {"nvbench": {"string": "0.2.0"}}},
       {"tag": "nv/json/bin:nv/cold/sample_times", "hint": "file/sample_times", "data": [{"name": "filename", "type": "string", "value": "x.bin"}]}]},
     {"name": "Device=0 Bytes=2^60", "device": 0, "is_skipped": true, "skip_reason": "no such memory",
      "axis_values": [{"name": "Bytes", "type": "int64", "value": "1152921504606846976"}], "summaries": null}]}]}"#;
+
+/// As nvbench's own printer writes the benchmarks of a host without a GPU: lists that are empty are null, numbers are texts, a
+/// benchmark's own summaries have no hint, and the id of the device that is not there is any number.
+const NVBENCH_ON_THE_HOST: &str = r#"{
+  "meta": {"argv": ["./host", "--json", "host.json"], "version": {
+    "json": {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"},
+    "nvbench": {"major": 0, "minor": 1, "patch": 0, "string": "0.1.0", "git_branch": "main", "git_is_dirty": false}}},
+  "devices": null,
+  "benchmarks": [
+    {"name": "copy", "index": 0, "min_samples": 10, "cold_warmup_runs": 1, "skip_time": -1.0, "timeout": 15.0,
+     "devices": null, "axes": [{"name": "Kind", "type": "string", "flags": "", "values": [
+        {"input_string": "a b", "description": "", "value": "a b"}]}],
+     "states": [
+      {"name": "Kind=a b", "min_samples": 10, "timeout": 15.0, "device": 1866393056, "type_config_index": 0,
+       "axis_values": [{"name": "Kind", "type": "string", "value": "a b"}],
+       "summaries": [
+        {"tag": "nv/cpu_only/sample_size", "name": "Samples", "hint": "sample_size", "description": "Number of runs",
+         "data": [{"name": "value", "type": "int64", "value": "40"}]},
+        {"tag": "nv/cpu_only/time/cpu/mean", "name": "CPU Time", "hint": "duration", "description": "Mean time",
+         "data": [{"name": "value", "type": "float64", "value": "3.25e-05"}]},
+        {"tag": "nv/cpu_only/time/cpu/stdev/absolute", "name": "Noise", "hint": "percentage", "description": "Spread",
+         "hide": "Hidden by default.", "data": [{"name": "value", "type": "float64", "value": "1.3e-06"}]},
+        {"tag": "nv/cpu_only/time/cpu/stdev/relative", "name": "Noise", "hint": "percentage", "description": "Spread",
+         "data": [{"name": "value", "type": "float64", "value": "0.04"}]},
+        {"tag": "nv/python/Balance", "name": "Balance", "description": "User tag: Balance",
+         "data": [{"name": "value", "type": "int64", "value": "-3"}]},
+        {"tag": "nv/python/Words", "name": "Words", "description": "User tag: Words",
+         "data": [{"name": "value", "type": "string", "value": "a\"b"}]},
+        {"tag": "nv/python/Empty", "name": "Empty"}],
+       "is_skipped": false},
+      {"name": "Kind=a b", "device": 0, "axis_values": null, "summaries": null, "is_skipped": true,
+       "skip_reason": "no such memory"}]},
+    {"name": "filtered", "index": 1, "devices": null, "axes": null, "states": null}]}"#;
 
 fn pytest(times: &[f64], cpu: &str) -> String {
     let data: Vec<String> = times.iter().map(f64::to_string).collect();
@@ -190,6 +223,27 @@ fn nvbenchs_states_are_read_as_it_states_them_and_skipped_ones_are_told() {
     near(&value(case, "cold/time/gpu/mean"), &[2.5e-6]);
     near(&value(case, "cold/bw/global/bytes_per_second"), &[8e11]);
     assert!(case.metric("cold/time/gpu/stdev/relative").is_none(), "it is no number");
+}
+
+#[test]
+fn nvbenchs_benchmarks_of_a_host_without_a_gpu_are_read_and_its_absolute_deviation_is_a_time() {
+    let home = home();
+    imported(&home, "nvbench", &[NVBENCH_ON_THE_HOST.to_owned()]).expect("imported");
+    let stored = newest(&home);
+    assert_eq!(stored.manifest.active_backend, "cpu");
+    let [case] = &stored.cases[..] else { panic!("{:?}", stored.cases) };
+    assert_eq!((&*case.id.to_string(), &*case.headline), ("copy/Kind=a b", "cpu_only/time/cpu/mean"));
+    near(&value(case, "cpu_only/time/cpu/mean"), &[3.25e-5]);
+    near(&value(case, "python/Balance"), &[-3.0]);
+    let unit = |name: &str| case.metric(name).map(|metric| (metric.unit.clone(), metric.direction));
+    let information = |unit| Some((unit, Direction::Information));
+    assert_eq!(unit("cpu_only/time/cpu/stdev/absolute"), information(Unit::SECONDS));
+    assert_eq!(unit("cpu_only/time/cpu/stdev/relative"), information(Unit::RATIO));
+    assert!(unit("python/Words").is_none() && unit("python/Empty").is_none());
+    // A listing has no states, and so no benchmark was measured.
+    let listing = r#"{"devices": null, "benchmarks": [{"name": "copy", "index": 0, "axes": []}]}"#;
+    let error = imported(&home, "nvbench", &[listing.to_owned()]).expect_err("nothing was measured");
+    assert!(error.to_string().contains("holds no benchmark of nvbench"), "{error}");
 }
 
 #[test]
