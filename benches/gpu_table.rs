@@ -1,6 +1,6 @@
 //! What a kernel of two milliseconds takes, measured four ways: `cargo bench --features cuda --bench gpu_table`.
 //!
-//! Where there is no device, on the stand-in driver: its figures are of no device, and show what each way sees.
+//! Where there is no device, on the fake driver: its figures are of no device, and show what each way sees.
 
 #[path = "../tests/gpu/spin.rs"]
 mod spin;
@@ -9,19 +9,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use criterion::measurement::Measurement;
-use fake_gpu::Stand;
+use fake_gpu::FakeGpu;
 use spin::Spin;
 use weighbridge::criterion::DeviceTime;
 use weighbridge::gpu::{OnDevice, Queue, find_device, open_device};
-use weighbridge::{Bencher, Error, Limits, Mode, Platform, Purpose, Result, Settings};
+use weighbridge::{Bencher, Budget, Error, Mode, Platform, Purpose, Result, Settings};
 
 const KERNEL: u64 = 2_000_000;
 
-/// The doubt about a body that returns before its kernel is done.
+/// The caveat about a body that returns before its kernel is done.
 const FORGOT: &str = "forgot-to-sync";
 
-const LIMITS: Limits =
-    Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(100), max_time: None };
+const BUDGET: Budget =
+    Budget { warmup: 2, batches: 10, min_time: Duration::from_millis(100), max_time: None };
 
 fn main() -> ExitCode {
     match table() {
@@ -38,12 +38,12 @@ fn main() -> ExitCode {
 
 fn table() -> Result<String> {
     if let Err(why) = find_device(Platform::Gpu) {
-        Stand::load().map_err(|error| Error::new(format!("{why}, and no stand-in: {error}")))?;
+        FakeGpu::load().map_err(|error| Error::new(format!("{why}, and no fake: {error}")))?;
     }
     let device = open_device(Platform::Gpu)?;
     let (info, spin) = (device.info().clone(), Spin::load(c"spin")?);
     let stream = device.raw(Queue::MEASURED).ok_or_else(|| Error::new("the device has no stream"))?;
-    let fake = if info.stand_in { "FAKE DEVICE: " } else { "" };
+    let fake = if info.fake { "FAKE DEVICE: " } else { "" };
     let mut text = format!("{fake}{}, a kernel of {:.0} us\n\n", info.name, KERNEL as f64 * 1e-3);
 
     let mut plain: Vec<f64> = Vec::new();
@@ -53,9 +53,9 @@ fn table() -> Result<String> {
         spin.launch(stream, KERNEL)?;
         plain.push((device.host_ns() - start) as f64);
     }
-    let doubts = seen(Mode::Sync, true, spin)?.doubts;
-    let flagged = match doubts.iter().find(|doubt| doubt.name() == FORGOT) {
-        Some(doubt) => format!("FLAGGED: {doubt}"),
+    let caveats = seen(Mode::Sync, true, spin)?.caveats;
+    let flagged = match caveats.iter().find(|caveat| caveat.name() == FORGOT) {
+        Some(caveat) => format!("FLAGGED: {caveat}"),
         None => "not flagged".to_owned(),
     };
     text += &line("no synchronisation", median(plain), &flagged);
@@ -81,10 +81,10 @@ fn timed(mode: Mode, spin: Spin) -> Result<f64> {
 /// What is seen of a body in this mode; `complete` is what the body claims of itself.
 fn seen(mode: Mode, complete: bool, spin: Spin) -> Result<Box<OnDevice>> {
     let bencher =
-        Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, LIMITS) });
+        Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, BUDGET) });
     let device = bencher.device()?.mode(mode);
-    // The doubt is what is looked for here: known, it ends nothing, so that whatever fails is something else.
-    let device = if complete { device.returns_complete().knows_of(FORGOT) } else { device };
+    // The caveat is what is looked for here: known, it ends nothing, so that whatever fails is something else.
+    let device = if complete { device.returns_complete().allow(FORGOT) } else { device };
     device.time(|stream| spin.launch(stream.raw()?, KERNEL))?;
     bencher.finish()?.seen.device.ok_or_else(|| Error::new("nothing was timed"))
 }

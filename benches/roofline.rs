@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pulp::Arch;
-use weighbridge::{Bencher, Item, ItemBytes, Kept, Limits, Purpose, See, Settings, Source};
+use weighbridge::{Bencher, Budget, Item, ItemBytes, Kept, Purpose, See, Settings, Source};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceFused};
 use weighbridge_scenarios::contract::Stream;
 use weighbridge_scenarios::data::{Cache, DataSet};
@@ -96,12 +96,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The least of the median microseconds that a batch takes in the harness's loop: without a look at its bytes, and with it.
 fn looked_at(spec: &PipelineSpec, data: &Arc<DataSet>) -> weighbridge::Result<[f64; 2]> {
     let mut found = [f64::INFINITY; 2];
-    let limits = Limits { warmup: 3, batches: 20, min_time: TURN, max_time: None };
+    let budget = Budget { warmup: 3, batches: 20, min_time: TURN, max_time: None };
     for _ in 0..TURNS {
         for (looks, least) in [false, true].into_iter().zip(&mut found) {
             let mut loader = ReferenceFused;
             let mut epochs = loader.open(spec, data)?;
-            let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+            let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
             let mut stream = Stream::new(&mut *epochs, spec, data)?;
             if looks {
                 bencher.stream(&mut stream)?;

@@ -1,20 +1,20 @@
-//! The loader on a device gives the bits of the reference, on the stand-in, which runs its kernels as they are written.
+//! The loader on a device gives the bits of the reference, on the fake, which runs its kernels as they are written.
 
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_gpu::{Held, Stand};
+use fake_gpu::{FakeGpu, FakeGpuGuard};
 use tempfile::TempDir;
-use weighbridge::{Bencher, Delivery, ErrorKind, Kept, Limits, Platform, Purpose, Settings, Yield};
+use weighbridge::{Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, Settings};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
 use weighbridge_scenarios::prelude::*;
 
-fn stand() -> Held {
-    Stand::load().expect("the stand-in is built with these tests").lock()
+fn fake() -> FakeGpuGuard {
+    FakeGpu::load().expect("the fake is built with these tests").lock()
 }
 
 fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
@@ -61,7 +61,7 @@ fn with(spec: PipelineSpec, transforms: &[Transform]) -> PipelineSpec {
 
 #[test]
 fn batches_are_those_of_the_reference_bit_for_bit() {
-    let _stand = stand();
+    let _stand = fake();
     let chain = [Normalize, Scale, Clip, Add, Multiply];
     // CV-1, TAB-1, NLP-1, AUG-1, PC-1.
     check(&with(images(), &[Normalize, CastToFloat32]));
@@ -76,7 +76,7 @@ fn batches_are_those_of_the_reference_bit_for_bit() {
 
 #[test]
 fn every_transform_of_numbers_has_the_bits_of_its_formula() {
-    let _stand = stand();
+    let _stand = fake();
     for transform in [
         Scale,
         Clip,
@@ -109,7 +109,7 @@ const SELF_SUPERVISED: [Transform; 8] = [
 
 #[test]
 fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
-    let _stand = stand();
+    let _stand = fake();
     // Images of its default and of its tiny variant, fewer of them.
     for (images, side, batch) in [(1, 224, 1), (20, 48, 16)] {
         let spec = PipelineSpec::new(DataSpec::images(images, side, 3), batch);
@@ -119,7 +119,7 @@ fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
 
 #[test]
 fn every_transform_of_images_has_the_bits_of_its_formula() {
-    let _stand = stand();
+    let _stand = fake();
     let chains: [&[Transform]; 14] = [
         &[RandomResizedCrop],
         &[RandomFlip],
@@ -170,7 +170,7 @@ fn turned() -> PipelineSpec {
 
 #[test]
 fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_reference() {
-    let _stand = stand();
+    let _stand = fake();
     let spec = turned();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 2);
@@ -192,15 +192,15 @@ fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_referen
 
 #[test]
 fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
-    let stand = stand();
+    let fake = fake();
     let spec = turned();
     let (_place, data) = data(&spec);
     let kernels = |mode| {
         let mut loader = ReferenceCuda;
         let mut epochs = loader.open_in(mode, &spec, &data).unwrap();
-        let before = stand.launches();
+        let before = fake.launches();
         for_each_batch(&mut *epochs, 0, &mut |_| {}).unwrap();
-        stand.launches() - before
+        fake.launches() - before
     };
     let batches = 23_u64.div_ceil(5);
     assert_eq!(kernels(Mode::Compiled), batches);
@@ -209,24 +209,24 @@ fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
 
 #[test]
 fn a_transform_that_is_done_sometimes_is_done_for_the_same_elements() {
-    let _stand = stand();
+    let _stand = fake();
     check(&images().map(Normalize).sometimes(0.4, RandomBrightness).sometimes(0.7, GaussianNoise));
 }
 
 #[test]
 fn copies_and_kernels_of_different_batches_overlap() {
-    let stand = stand();
+    let fake = fake();
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     for key in ["up_rate", "down_rate", "device_rate"] {
-        stand.set(key, 1);
+        fake.set(key, 1);
     }
     let mut loader = ReferenceCuda;
     let mut epochs = loader.open(&spec, &data).unwrap();
     let time = |epochs: &mut dyn Epochs| {
-        let start = stand.now();
+        let start = fake.now();
         for_each_batch(epochs, 0, &mut |_| {}).unwrap();
-        stand.now() - start
+        fake.now() - start
     };
     let took = time(&mut *epochs);
     // What overlaps costs nothing: the kernels are the slowest part.
@@ -242,13 +242,13 @@ fn slow_rows() -> PipelineSpec {
 
 #[test]
 fn the_order_holds_whichever_part_is_slow() {
-    let stand = stand();
+    let fake = fake();
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
     for slow in ["up_rate", "down_rate", "device_rate"] {
-        stand.reset();
-        stand.set(slow, 1);
+        fake.reset();
+        fake.set(slow, 1);
         for destination in DESTINATIONS {
             let spec = spec.clone().deliver(destination);
             assert!(epoch(&mut ReferenceCuda, &spec, &data, 0) == expected, "{slow}, to the {destination}");
@@ -258,12 +258,12 @@ fn the_order_holds_whichever_part_is_slow() {
 
 #[test]
 fn a_consumer_that_skips_batches_is_given_the_right_one() {
-    let stand = stand();
+    let fake = fake();
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
     // The slots are used again while kernels of the batches that nobody waited for are still at work.
-    stand.set("device_rate", 1);
+    fake.set("device_rate", 1);
     let (mut loader, spec) = (ReferenceCuda, spec.deliver(Destination::Device));
     let mut epochs = loader.open(&spec, &data).unwrap();
     epochs.begin(0).unwrap();
@@ -276,29 +276,33 @@ fn a_consumer_that_skips_batches_is_given_the_right_one() {
 
 #[test]
 fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
-    let stand = stand();
+    let fake = fake();
     let spec = with(PipelineSpec::new(DataSpec::normal("data", 8, vec![64, 16]), 8), &[Scale]);
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
     // The one batch takes 33 us on its way back.
-    stand.set("down_rate", 1);
+    fake.set("down_rate", 1);
     let mut loader = ReferenceCuda;
     let mut epochs = loader.open(&spec, &data).unwrap();
     epochs.begin(0).unwrap();
     assert!(epochs.advance().unwrap());
-    let asked = stand.now();
+    let asked = fake.now();
     epochs.ready().unwrap();
-    let waited = stand.now() - asked;
+    let waited = fake.now() - asked;
     assert!(waited > 30_000, "{waited} ns");
     assert!(epochs.batch().keep() == expected[0]);
     // The consumer takes its time; the slot is its own until it asks for the next batch.
-    stand.advance(Duration::from_millis(50));
+    fake.advance(Duration::from_millis(50));
     assert!(epochs.batch().keep() == expected[0]);
 }
 
 /// What the harness sees of a pipeline, in a run on this platform.
-fn load(loader: &mut dyn Loader, spec: &PipelineSpec, platform: Platform) -> weighbridge::Result<Yield> {
-    let settings = Settings { platform, ..Settings::new(Purpose::Verify, Limits::SMOKE) };
+fn load(
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    platform: Platform,
+) -> weighbridge::Result<RepeatResult> {
+    let settings = Settings { platform, ..Settings::new(Purpose::Verify, Budget::SMOKE) };
     let bencher = Bencher::new(settings);
     bencher.load(loader, spec)?;
     bencher.finish()
@@ -306,10 +310,10 @@ fn load(loader: &mut dyn Loader, spec: &PipelineSpec, platform: Platform) -> wei
 
 #[test]
 fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same_bits() {
-    let stand = stand();
+    let fake = fake();
     let host = with(PipelineSpec::new(DataSpec::images(23, 8, 3), 5), &[Normalize, CastToFloat32]);
     let device = host.clone().deliver(Destination::Device);
-    let content = |seen: &Yield| seen.work.as_ref().unwrap().content.clone();
+    let content = |seen: &RepeatResult| seen.work.as_ref().unwrap().content.clone();
     let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
     let loaders: [(&mut dyn Loader, &str); 4] = [
         (&mut Reference, "cpu, delivered to cuda:0"),
@@ -319,35 +323,35 @@ fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same
     ];
     for (loader, ran_on) in loaders {
         let seen = load(loader, &device, Platform::Gpu).unwrap();
-        let ticket = &seen.work.as_ref().unwrap().ticket;
-        assert_eq!((ticket.delivery, &*ticket.ran_on), (Delivery::Device, ran_on));
+        let report = &seen.work.as_ref().unwrap().report;
+        assert_eq!((report.delivery, &*report.ran_on), (Delivery::Device, ran_on));
         assert_eq!(content(&seen), expected);
         let skipped = load(loader, &device, Platform::Cpu).map(drop).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("add `--platform gpu`"), "{skipped}");
     }
     let on_host = load(&mut ReferenceCuda, &host, Platform::Gpu).unwrap();
-    assert_eq!(on_host.work.unwrap().ticket.delivery, Delivery::Owned);
-    stand.set("devices", 0);
+    assert_eq!(on_host.work.unwrap().report.delivery, Delivery::Owned);
+    fake.set("devices", 0);
     let skipped = load(&mut Reference, &device, Platform::Gpu).map(drop).unwrap_err();
     assert!(skipped.is_skip() && skipped.to_string().contains("no CUDA device ("), "{skipped}");
 }
 
 #[test]
 fn a_batch_of_the_host_is_ready_when_its_copy_has_arrived_and_keeps_its_bits() {
-    let stand = stand();
+    let fake = fake();
     let spec = slow_rows().deliver(Destination::Device);
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
     // Each batch takes 33 us on its way.
-    stand.set("up_rate", 1);
+    fake.set("up_rate", 1);
     let mut loader = Reference;
     let mut epochs = deliver(loader.open(&spec, &data).unwrap(), &spec).unwrap();
     epochs.begin(0).unwrap();
     for (place, expected) in expected.iter().enumerate() {
         assert!(epochs.advance().unwrap());
-        let asked = stand.now();
+        let asked = fake.now();
         epochs.ready().unwrap();
-        let waited = stand.now() - asked;
+        let waited = fake.now() - asked;
         assert!(waited > 30_000, "batch {place}: {waited} ns");
         assert!(epochs.batch().keep() == *expected, "batch {place}");
         assert_eq!(epochs.batch().size(), 32 << 10);
@@ -357,7 +361,7 @@ fn a_batch_of_the_host_is_ready_when_its_copy_has_arrived_and_keeps_its_bits() {
 
 #[test]
 fn what_has_no_kernel_is_declined_by_its_name() {
-    let _stand = stand();
+    let _stand = fake();
     for (spec, name) in [
         (with(images(), &[MultiScaleResize]), "MultiScaleResize"),
         (with(images(), &[Normalize, ColorJitter]), "ColorJitter of f32"),
@@ -374,12 +378,12 @@ fn what_has_no_kernel_is_declined_by_its_name() {
 
 #[test]
 fn an_error_of_the_device_fails_the_batch_and_names_itself() {
-    let stand = stand();
+    let fake = fake();
     let spec = with(images(), &[Normalize]);
     let (_place, data) = data(&spec);
     let mut loader = ReferenceCuda;
     let mut epochs = loader.open(&spec, &data).unwrap();
-    stand.fault("kernel:2:700");
+    fake.fault("kernel:2:700");
     epochs.begin(0).unwrap();
     let mut run = || {
         while epochs.advance()? {
@@ -394,8 +398,8 @@ fn an_error_of_the_device_fails_the_batch_and_names_itself() {
 
 #[test]
 fn without_a_device_the_loader_is_skipped_with_the_reason() {
-    let stand = stand();
-    stand.set("devices", 0);
+    let fake = fake();
+    fake.set("devices", 0);
     let (_place, data) = data(&images());
     let error = ReferenceCuda.open(&images(), &data).map(drop).unwrap_err();
     assert!(error.is_skip() && error.to_string().contains("no CUDA device ("), "{error}");

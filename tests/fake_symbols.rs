@@ -1,4 +1,4 @@
-//! The stand-in's driver calls have the shapes of the bindings' own declarations.
+//! The fake's driver calls have the shapes of the bindings' own declarations.
 
 #![cfg(target_os = "linux")]
 

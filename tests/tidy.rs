@@ -9,13 +9,19 @@ use syn::visit::Visit;
 
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
-    "json", "tool", "device", "stats", "metric", "bencher", "registry", "worker", "plan", "run", "verify",
-    "record", "compare", "store", "report", "harness", "compat",
+    "json", "tool", "device", "process", "stats", "metric", "bencher", "registry", "worker", "plan", "run",
+    "verify", "record", "compare", "store", "report", "harness", "compat",
 ];
 
 /// What the ground stages may import: they are no tower.
-const GROUND: &[(&str, &[&str])] =
-    &[("json", &[]), ("tool", &[]), ("device", &[]), ("stats", &[]), ("metric", &["device", "stats"])];
+const GROUND: &[(&str, &[&str])] = &[
+    ("json", &[]),
+    ("tool", &[]),
+    ("device", &[]),
+    ("process", &["json", "device"]),
+    ("stats", &[]),
+    ("metric", &["device", "stats"]),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -131,6 +137,15 @@ fn imports_point_up_the_flow() {
 }
 
 #[test]
+fn the_page_on_the_architecture_has_the_stages_in_their_order() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let lines = page
+        .lines()
+        .filter_map(|line| line.split_once("  ").filter(|(_, rest)| rest.contains(" runtime/src/")));
+    assert_eq!(lines.map(|(stage, _)| stage).collect::<Vec<_>>(), FLOW);
+}
+
+#[test]
 fn the_import_rule_sees_groups_paths_and_globs() {
     let seen = |text: &str| names(text).into_iter().collect::<Vec<_>>().join(" ");
     assert_eq!(seen("use crate::{plan::{Case}, run};"), "plan run");
@@ -161,7 +176,7 @@ fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_na
                 assert!(!line.contains(print), "only report/terminal.rs writes to the terminal: {at}");
             }
             let clock = line.contains("Instant::now()") || line.contains("SystemTime::now()");
-            let times = ["device/", "run/", "report/progress.rs", "harness/bench.rs"];
+            let times = ["device/", "process/", "run/", "report/progress.rs", "harness/bench.rs"];
             assert!(
                 !clock || times.iter().any(|allowed| place.starts_with(allowed)),
                 "clocks are read in device: {at}"

@@ -45,7 +45,7 @@ fn facts() -> CaseFacts {
         tier: None,
         version: None,
         equivalence: Equivalence::None,
-        headline: None,
+        primary_metric: None,
         memory: None,
     }
 }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use weighbridge::Observation;
 use weighbridge::data::{
-    Agreement, AxisValue, Baseline, BaselineName, Baselines, CaseId, CaseRecord, CaseStatus, Direction,
-    Environment, Estimate, Layout, Limits, MetricRecord, Outcome, Planned, Point, Policy, Purpose, Reading,
-    Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
+    Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
+    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Planned, Point, Policy, Purpose,
+    Reading, Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
 };
 
 use crate::Result;
@@ -107,7 +107,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
             repeats: REPEATS,
             stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),
@@ -147,13 +147,13 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
-        headline: "wall_time".into(),
+        primary_metric: "wall_time".into(),
         metrics: (0..METRICS).map(metric).collect(),
         processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
         agreement: Agreement::Reference,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }

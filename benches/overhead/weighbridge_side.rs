@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weighbridge::data::{Layout, Outcome, RunRecord, Runs};
 use weighbridge::prelude::*;
-use weighbridge::{Limits, Purpose, Settings};
+use weighbridge::{Budget, Purpose, Settings};
 
 use crate::bodies::{Stamps, few_ns};
 use crate::role::{Role, output};
@@ -53,8 +53,8 @@ pub fn main() -> ExitCode {
 
 /// Nanoseconds that a bencher in this process reports for the body.
 pub fn in_process(name: &str) -> crate::Result<f64> {
-    let limits = Limits { warmup: 50, batches: 100, min_time: Duration::from_millis(500), max_time: None };
-    let mut bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+    let budget = Budget { warmup: 50, batches: 100, min_time: Duration::from_millis(500), max_time: None };
+    let mut bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
     match name {
         "empty" => empty(&mut bencher),
         _ => few(&mut bencher),

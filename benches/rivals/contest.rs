@@ -33,7 +33,7 @@ struct Score {
     comparisons: usize,
     slower: usize,
     faster: usize,
-    undecided: usize,
+    inconclusive: usize,
     changed: BTreeMap<String, usize>,
     /// What a comparison took in each pass, in nanoseconds.
     took: Vec<f64>,
@@ -76,11 +76,11 @@ impl Score {
             let counted = match said {
                 Said::Slower => &mut self.slower,
                 Said::Faster => &mut self.faster,
-                Said::Undecided => &mut self.undecided,
+                Said::Inconclusive => &mut self.inconclusive,
                 Said::Same => continue,
             };
             *counted += 1;
-            if *said != Said::Undecided {
+            if *said != Said::Inconclusive {
                 *self.changed.entry(case.clone()).or_default() += 1;
             }
         }
@@ -103,12 +103,19 @@ fn print(task: &Task, rivals: &[&Rival], scores: &[Score]) {
             score.slower.to_string(),
             score.faster.to_string(),
             format!("{share:.1} %"),
-            score.undecided.to_string(),
+            score.inconclusive.to_string(),
             time(median(&score.took)),
         ]
     });
-    let header =
-        ["", "comparisons", "called slower", "called faster", "changed", "undecided", "a comparison takes"];
+    let header = [
+        "",
+        "comparisons",
+        "called slower",
+        "called faster",
+        "changed",
+        "inconclusive",
+        "a comparison takes",
+    ];
     print_table(&header, &rows.collect::<Vec<_>>());
 
     println!("called changed, by case");

@@ -10,7 +10,7 @@ pub enum Said {
     /// That it did not change, or not by enough.
     Same,
     /// That it cannot tell.
-    Undecided,
+    Inconclusive,
 }
 
 /// One pass of a harness over the cases: what it says of each.

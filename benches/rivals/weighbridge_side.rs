@@ -51,7 +51,7 @@ pub fn pass(task: &Task) -> Result<Pass> {
         Verdict::Regressed => Said::Slower,
         Verdict::Improved => Said::Faster,
         Verdict::Unchanged => Said::Same,
-        _ => Said::Undecided,
+        _ => Said::Inconclusive,
     };
     Ok(comparison.rows.iter().map(|row| (row.case.scenario.clone(), said(&row.verdict))).collect())
 }

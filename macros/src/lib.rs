@@ -43,7 +43,7 @@ use proc_macro::TokenStream;
 /// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
 /// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `alike(0.01)`, `shape` or `none`; `by(function)` asks a function over the axes. Without it `exact` for a scenario with a contract, and `none` for others. |
 /// | `filter = path` | A function that says which points are run; see below. |
-/// | `needs = path` | A function of all axes, by reference, that gives the `Needs` of a point; what the profile does not allow is a planned skip. |
+/// | `needs = path` | A function of all axes, by reference, that gives the `Requirements` of a point; what the profile does not allow is a planned skip. |
 /// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |
 /// | `types = [A, B]` | What the type parameter of `fn name<T: Trait>(..)` stands for: an axis, of which a plain run takes all. `name = Type` gives another label than the type's own name. |
 /// | `consts = [1, 8]` | The same for `fn name<const N: usize>(..)`. |

@@ -46,7 +46,7 @@ struct Model {
     needs: Option<Expr>,
     describe: Option<Expr>,
     group: Option<LitStr>,
-    budget: Budget,
+    budget: BudgetKeys,
     worker_threads: Option<LitInt>,
     is_async: bool,
     generics: Vec<Generic>,
@@ -93,7 +93,7 @@ impl Model {
         if let Some(group) = &group {
             attr::refuse_unshowable("the name of the group", group, &mut errors);
         }
-        let budget = Budget::check(&options, &mut errors);
+        let budget = BudgetKeys::check(&options, &mut errors);
         let generics = generic::check(&signature.generics, &options, &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
         let runtime = options.runtime(&mut errors);
@@ -153,7 +153,8 @@ impl Model {
             (quote!(__wb::Axes::NONE), TokenStream::new())
         };
         let (keep, keep_function) = self.keep(swept);
-        let (needs, needs_function) = self.told(self.needs.as_ref(), "needs", &quote!(__wb::Needs), swept);
+        let (needs, needs_function) =
+            self.told(self.needs.as_ref(), "needs", &quote!(__wb::Requirements), swept);
         let (describe, describe_function) =
             self.told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
         let (by, by_function) =
@@ -295,14 +296,14 @@ impl Model {
 
 /// How much of a scenario is measured, where its author says so.
 #[derive(Default)]
-struct Budget {
+struct BudgetKeys {
     samples: Option<LitInt>,
     min_time: Option<f64>,
     max_time: Option<f64>,
     repeats: Option<LitInt>,
 }
 
-impl Budget {
+impl BudgetKeys {
     fn check(options: &Options, errors: &mut Errors) -> Self {
         let budget = Self {
             samples: options.count("samples", errors),
@@ -321,7 +322,7 @@ impl Budget {
     fn tokens(&self) -> TokenStream {
         let Self { samples, min_time, max_time, repeats } = self;
         if samples.is_none() && min_time.is_none() && max_time.is_none() && repeats.is_none() {
-            return quote!(__wb::Budget::NONE);
+            return quote!(__wb::PartialBudget::NONE);
         }
         let seconds = |time: &Option<f64>| {
             some_or_none(time.map(|time| {
@@ -332,7 +333,7 @@ impl Budget {
         let (min_time, max_time) = (seconds(min_time), seconds(max_time));
         let (samples, repeats) = (some_or_none(samples.as_ref()), some_or_none(repeats.as_ref()));
         quote! {
-            __wb::Budget { samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats }
+            __wb::PartialBudget { samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats }
         }
     }
 }

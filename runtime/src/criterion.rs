@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! What criterion has no room for is not here: no doubts, no cold cache, no held stream, so that a short kernel's launch
+//! What criterion has no room for is not here: no caveats, no cold cache, no held stream, so that a short kernel's launch
 //! is in its time. Criterion's warm-up takes the host's clock and waits for nothing: it enqueues more than it believes.
 
 use std::ffi::c_void;

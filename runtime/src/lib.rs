@@ -63,11 +63,13 @@ mod tool;
 
 mod device;
 mod metric;
+mod process;
 mod stats;
 
 mod bencher;
 mod registry;
 
+#[cfg(feature = "worker")]
 pub mod worker;
 
 mod plan;
@@ -134,15 +136,15 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Asked, Audit, Batched, Bencher, Budget, Content, Costs, Count, Delivery, DeviceBencher, Dtype, Error,
-    ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Held, Item, ItemBytes, Kept, KeptField, Key,
-    Limits, Moments, Operator, Purpose, Ran, Remote, Result, See, Settings, Source, Spot, Stopped, Stream,
-    Ticket, Used, Whole, Work, Yield, fail, skip,
+    Asked, Audit, Batched, Bencher, Budget, CheckedBatch, Content, Costs, Count, Delivery, DeviceBencher,
+    Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Item, ItemBytes, Kept, KeptField,
+    Key, Moments, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result, See, Settings, Source,
+    Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 
-pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Needs, Point, Sweep};
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep};
 pub use tool::tool;
 pub use weighbridge_macros::{Sweep, adapter, scenario};
 
@@ -189,8 +191,8 @@ pub mod gpu {
         throttle_reasons,
     };
     pub use crate::metric::{
-        Audit, Calibration, DEVICE_METRICS, DevicePhase, DeviceSample, Doubt, Enough, OnDevice, Replayed,
-        Returns, Roofline,
+        Audit, Calibration, DEVICE_METRICS, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
+        Replayed, Returns, Roofline,
     };
 }
 
@@ -199,7 +201,9 @@ pub mod gpu {
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
 /// plain structs with public fields.
 pub mod data {
-    pub use crate::bencher::{Content, Evidence, FileUse, Limits, Phase, Purpose, Ticket, Unstopped, Work};
+    pub use crate::bencher::{
+        Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport,
+    };
     pub use crate::compare::{
         Accepted, Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
         GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,
@@ -207,7 +211,7 @@ pub mod data {
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
-        Cause, Course, Direction, Ledger, Observation, Reading, Surroundings, Tagged, Unit,
+        Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit,
     };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{

@@ -3,18 +3,18 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use weighbridge::{Bencher, Counting, Limits, Purpose, Settings};
+use weighbridge::{Bencher, Budget, Counting, Purpose, Settings};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const LIMITS: Limits = Limits { warmup: 2, batches: 20, min_time: Duration::from_millis(20), max_time: None };
+const BUDGET: Budget = Budget { warmup: 2, batches: 20, min_time: Duration::from_millis(20), max_time: None };
 
 /// One test alone in this binary: what another one beside it allocates would be counted too.
 #[test]
 fn nothing_but_the_body_allocates_reads_or_writes_in_a_timed_region() {
     let run = |body: &mut dyn FnMut()| {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         bencher.iter(body);
         bencher.finish().unwrap().seen
     };

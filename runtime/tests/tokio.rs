@@ -3,7 +3,7 @@
 
 use weighbridge::__private::{Error, find_scenario};
 use weighbridge::prelude::*;
-use weighbridge::{Limits, Point, Purpose, Settings, Yield};
+use weighbridge::{Budget, Point, Purpose, RepeatResult, Settings};
 
 #[scenario(id = "ASYNC-1")]
 async fn one_thread(bencher: &mut Bencher) {
@@ -23,9 +23,9 @@ async fn skipped(_: &mut Bencher) -> Result<()> {
     Err(skip("no network"))
 }
 
-fn run(id: &str) -> std::result::Result<Yield, Error> {
+fn run(id: &str) -> std::result::Result<RepeatResult, Error> {
     let scenario = find_scenario(id).expect("it is registered");
-    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     let point: Point = scenario.axes().iter().map(|axis| axis.values[0].clone()).collect();
     (scenario.run)(&mut bencher, None, &point)?;
     bencher.finish()

@@ -31,7 +31,7 @@ pub mod vision;
 /// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
     pub use crate::contract::{
-        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, Load, Loader, Steps, Trainer,
+        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, LearningLoop, Load, Loader, Trainer,
         TrainingLoop,
     };
     pub use crate::data::{DataSet, DataSpec};
@@ -42,7 +42,7 @@ pub mod prelude {
         RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Destination, Form, Images, Lesson, Merge, Mixing, Mode, Operators, Parameters,
+        Access, Clicks, Destination, Form, Images, LearningTask, Merge, Mixing, Mode, Operators, Parameters,
         PipelineSpec, Table, Tokens,
     };
 }

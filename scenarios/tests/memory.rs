@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use weighbridge::{Bencher, Limits, Purpose, Settings};
+use weighbridge::{Bencher, Budget, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::{Reference, ReferenceFused};
 use weighbridge_scenarios::data::Cache;
 use weighbridge_scenarios::prelude::*;
@@ -103,9 +103,9 @@ fn runs_one_pipeline_for_its_parent() {
     let mut peak = |most| {
         let spec = pipelines(most).swap_remove(index).1;
         let data = Arc::new(Cache::at(&cache).open(&spec.source).unwrap());
-        let limits =
-            Limits { warmup: 3, batches: 20, min_time: std::time::Duration::from_millis(1), max_time: None };
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+        let budget =
+            Budget { warmup: 3, batches: 20, min_time: std::time::Duration::from_millis(1), max_time: None };
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
         let mut epochs = loader.open(&spec, &data).unwrap();
         bencher
             .stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs, 0, &spec, &data).unwrap())

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::{iter, thread};
 
 use weighbridge::__private::{Point, Registry, ScenarioEntry};
-use weighbridge::{Bencher, Content, Equivalence, Error, Limits, Moments, Purpose, Settings, Work};
+use weighbridge::{Bencher, Budget, Content, Equivalence, Error, Moments, Purpose, Settings, Work};
 use weighbridge_scenarios::prelude::*;
 
 use self::own::is_own;
@@ -68,14 +68,14 @@ fn is_trainer(scenario: &ScenarioEntry) -> bool {
 }
 
 fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point) -> Result<Work, Error> {
-    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     (scenario.run)(&mut bencher, Some(loader), point)?;
     let done = bencher.finish()?;
     // What checkpoints do beside other work has values and no samples.
     if !(is_checkpointer(scenario) && done.seen.samples.is_empty() && !done.seen.custom.is_empty()) {
         assert_eq!(done.seen.samples.len() as u64 * done.seen.iterations_per_sample, 2, "two batches");
     }
-    Ok(done.work.expect("`load` hands in a ticket"))
+    Ok(done.work.expect("`load` hands in a work report"))
 }
 
 /// Whether the moments of all fields are within this share of the field's scale.
@@ -141,7 +141,7 @@ fn agree(registry: &Registry, scenario: &ScenarioEntry, points: Vec<Point>) -> u
                 (Ok(work), Ok(reference)) => {
                     let (found, expected) = (&work.content, &reference.content);
                     // Two batches of an epoch in any order are not always the same two.
-                    let in_order = !work.ticket.synchronised.ends_with("any order");
+                    let in_order = !work.report.synchronised.ends_with("any order");
                     match scenario.equivalence() {
                         Equivalence::Approx(share) => near(found, expected, share),
                         // Such scenarios prove the rest themselves.
@@ -152,9 +152,9 @@ fn agree(registry: &Registry, scenario: &ScenarioEntry, points: Vec<Point>) -> u
                         _ if !in_order => assert_eq!(found.fields, expected.fields),
                         _ => assert_eq!(found, expected, "{} {point}", scenario.id),
                     }
-                    assert_eq!(work.ticket.input, reference.ticket.input, "{} {point}", scenario.id);
+                    assert_eq!(work.report.input, reference.report.input, "{} {point}", scenario.id);
                     assert_eq!(
-                        work.ticket.transforms, reference.ticket.transforms,
+                        work.report.transforms, reference.report.transforms,
                         "{} {point}",
                         scenario.id
                     );

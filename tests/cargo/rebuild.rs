@@ -157,7 +157,7 @@ fn pair(scenario: &str, verdict: &str) -> (String, String) {
 fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_are() {
     let repository = Repository::new();
 
-    // The work tree is the commit: nothing regressed. On a noisy machine it may be undecided.
+    // The work tree is the commit: nothing regressed. On a noisy machine it may be inconclusive.
     let (ran, document) = repository.compare("HEAD", &[]);
     let verdict = &verdicts(&document)[0].1;
     assert!(verdict == "unchanged" || verdict == "inconclusive", "{}", ran.all());

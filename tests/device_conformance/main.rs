@@ -1,13 +1,13 @@
-//! What this project believes of a CUDA driver, as assertions that the stand-in and a real device are both held to.
+//! What this project believes of a CUDA driver, as assertions that the fake and a real device are both held to.
 //!
 //! ```text
-//! cargo test --features cuda --test device_conformance                # the stand-in
+//! cargo test --features cuda --test device_conformance                # the fake-in
 //! cargo test --features cuda --test device_conformance -- --ignored   # the device of this machine
 //! ```
 //!
 //! The second kind fails where there is no device: whoever asks for it wants to know. The binary needs no cargo, and
-//! beside the stand-in's library (`libfake_gpu.so`) nothing else, so it can be carried to a machine with a device; there
-//! `device_conformance --ignored` needs the driver alone. Every disagreement is mended in the stand-in.
+//! beside the fake's library (`libfake_gpu.so`) nothing else, so it can be carried to a machine with a device; there
+//! `device_conformance --ignored` needs the driver alone. Every disagreement is mended in the fake.
 
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "launches and raw driver calls are unsafe by their nature")]
@@ -20,14 +20,14 @@ mod telemetry;
 mod time;
 mod world;
 
-/// Each assertion twice: for the stand-in, and for the device of this machine.
+/// Each assertion twice: for the fake, and for the device of this machine.
 macro_rules! checks {
     ($($module:ident: $($name:ident)*;)*) => {
-        mod on_the_stand_in {
+        mod on_the_fake {
             $($(
                 #[test]
                 fn $name() {
-                    crate::$module::$name(&crate::world::World::stand_in(concat!("on_the_stand_in::", stringify!($name))));
+                    crate::$module::$name(&crate::world::World::fake(concat!("on_the_fake::", stringify!($name))));
                 }
             )*)*
         }

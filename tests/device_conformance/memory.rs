@@ -36,10 +36,10 @@ pub fn a_pinned_copy_to_the_host_returns_before_it_is_done(world: &World) {
 }
 
 pub fn a_copy_to_pageable_memory_is_right_after_a_wait(world: &World) {
-    // Drivers may wait in the call or not: the stand-in is tried with both.
+    // Drivers may wait in the call or not: the fake is tried with both.
     for waits in [1, 0] {
-        if let Some(stand) = &world.stand {
-            stand.set("pageable_waits", waits);
+        if let Some(fake) = &world.fake {
+            fake.set("pageable_waits", waits);
         }
         let stream = world.stream();
         let device = stream.clone_htod(&[1u32; 1000]).unwrap();

@@ -17,8 +17,8 @@ struct Nvml {
 
 impl Nvml {
     fn open(world: &World) -> Self {
-        let file = match world.stand {
-            Some(_) => fake_gpu::file().expect("the stand-in's library"),
+        let file = match world.fake {
+            Some(_) => fake_gpu::file().expect("the fake's library"),
             None => "libnvidia-ml.so.1".into(),
         };
         // SAFETY: the library initialises nothing by being opened; the symbols have the header's types.
@@ -106,8 +106,8 @@ pub fn both_libraries_tell_the_same_identity_and_memory(world: &World) {
 pub fn an_idle_device_says_that_it_is_idle(world: &World) {
     let nvml = Nvml::open(world);
     world.ctx.synchronize().unwrap();
-    match &world.stand {
-        Some(stand) => stand.advance(Duration::from_secs(5)),
+    match &world.fake {
+        Some(fake) => fake.advance(Duration::from_secs(5)),
         // The device says it some time after its last work.
         None => std::thread::sleep(Duration::from_secs(5)),
     }
@@ -168,5 +168,5 @@ pub fn this_process_is_among_those_on_the_device(world: &World) {
     }
     // In a container ids are those of the host: there is somebody at least.
     let ours = processes[..count as usize].iter().any(|process| process.pid == std::process::id());
-    assert!(count > 0 && (ours || world.stand.is_none()), "{count} processes");
+    assert!(count > 0 && (ours || world.fake.is_none()), "{count} processes");
 }

@@ -49,7 +49,7 @@ pub fn events_tell_the_time_of_a_kernel_within_two_percent(world: &World) {
         times.sort_by(f32::total_cmp);
         let (median, nominal) = (times[4], nominal.as_secs_f32() * 1e3);
         // Two steps of the coarsest timer that is known, a microsecond, come on top.
-        let limit = nominal * 0.02 + if world.stand.is_some() { 0.0 } else { 0.002 };
+        let limit = nominal * 0.02 + if world.fake.is_some() { 0.0 } else { 0.002 };
         assert!((median - nominal).abs() <= limit, "{median} ms instead of {nominal} ms");
     }
 }

@@ -1,4 +1,4 @@
-//! What a check runs in: the stand-in or the device, its clock, and the kernels of the suite.
+//! What a check runs in: the fake or the device, its clock, and the kernels of the suite.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaStream, LaunchConfig, PinnedHostSlice,
     PushKernelArg, sys,
 };
-use fake_gpu::{Held, Stand};
+use fake_gpu::{FakeGpu, FakeGpuGuard};
 
 /// Set in the process that a check starts for what leaves a process useless.
 const CHILD: &str = "WEIGHBRIDGE_CONFORMANCE_CHILD";
@@ -19,17 +19,17 @@ static TURN: Mutex<()> = Mutex::new(());
 pub struct World {
     pub ctx: Arc<CudaContext>,
     pub module: Arc<CudaModule>,
-    pub stand: Option<Held>,
+    pub fake: Option<FakeGpuGuard>,
     test: &'static str,
     origin: Instant,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl World {
-    /// On the stand-in, with its clock.
-    pub fn stand_in(test: &'static str) -> Self {
+    /// On the fake, with its clock.
+    pub fn fake(test: &'static str) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = Stand::load().expect("the stand-in is built with these tests").lock();
+        let held = FakeGpu::load().expect("the fake is built with these tests").lock();
         twins(&held);
         Self::new(test, Some(held), turn)
     }
@@ -45,17 +45,17 @@ impl World {
         let fake = unsafe { sys::culib().get::<unsafe extern "C" fn() -> i32>(b"fakegpu_abi\0") }.is_ok();
         assert!(
             !fake,
-            "the loaded driver is the stand-in: run `--ignored` alone, and without it on the loader's path"
+            "the loaded driver is the fake: run `--ignored` alone, and without it on the loader's path"
         );
         Self::new(test, None, turn)
     }
 
-    fn new(test: &'static str, stand: Option<Held>, turn: MutexGuard<'static, ()>) -> Self {
+    fn new(test: &'static str, fake: Option<FakeGpuGuard>, turn: MutexGuard<'static, ()>) -> Self {
         let ctx = CudaContext::new(0).unwrap_or_else(|error| panic!("no CUDA device: {error:?}"));
         // SAFETY: every check orders its own streams.
         unsafe { ctx.disable_event_tracking() };
         let module = ctx.load_module(include_str!("kernels.ptx").into()).expect("the kernels load");
-        let world = Self { ctx, module, stand, test, origin: Instant::now(), _turn: turn };
+        let world = Self { ctx, module, fake, test, origin: Instant::now(), _turn: turn };
         world.warm_up();
         world
     }
@@ -73,9 +73,9 @@ impl World {
         stream.synchronize().expect("kernels of the suite run");
     }
 
-    /// Nanoseconds of the host's clock: the stand-in's own, or this machine's.
+    /// Nanoseconds of the host's clock: the fake's own, or this machine's.
     pub fn now(&self) -> u64 {
-        self.stand.as_ref().map_or_else(|| self.origin.elapsed().as_nanos() as u64, |stand| stand.now())
+        self.fake.as_ref().map_or_else(|| self.origin.elapsed().as_nanos() as u64, |fake| fake.now())
     }
 
     /// A stream that ignores the NULL stream.
@@ -266,9 +266,9 @@ impl Drop for Hold {
     }
 }
 
-/// What a kernel of the suite does, for the stand-in; the others it runs as they are written, or knows by what they cost.
-fn twins(stand: &Stand) {
-    stand.twin("add_one", |call| {
+/// What a kernel of the suite does, for the fake; the others it runs as they are written, or knows by what they cost.
+fn twins(fake: &FakeGpu) {
+    fake.twin("add_one", |call| {
         let (address, count) = (call.arg::<u64>(0), call.arg::<u32>(1) as usize);
         let words = call.read::<u32>(address, count.min(call.threads()));
         call.write(address, &words.iter().map(|word| word.wrapping_add(1)).collect::<Vec<_>>());

@@ -113,7 +113,7 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
             xtask(bench, &[&words[2..], &["--help"]].concat())
         }
-        ["cargo", "xtask", ref args @ ..] => loosely(&mut xtask_command(bench, &stand_in(args, ""))),
+        ["cargo", "xtask", ref args @ ..] => loosely(&mut xtask_command(bench, &with_values(args, ""))),
         _ => panic!("no test knows how to run {words:?}"),
     }
 }
@@ -121,7 +121,7 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
 /// `cargo bench -- ARGS`.
 fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
     let last = bench.runs().pop().unwrap_or_default();
-    let args = stand_in(args, &last);
+    let args = with_values(args, &last);
     let mut command = if suite {
         let mut command = Command::new(&*SUITE);
         command.args(args).arg("--bench").current_dir(root()).stdin(Stdio::null());
@@ -142,9 +142,9 @@ fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
 
 /// The arguments of a page as a test can use them: the last run where a page says RUN, a budget that a quick run spends,
 /// a threshold that no quick run passes.
-fn stand_in<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
+fn with_values<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
     let before = std::iter::once("").chain(args.iter().copied());
-    let stand_in = |(before, arg)| match (before, arg) {
+    let value = |(before, arg)| match (before, arg) {
         (_, "RUN") => last,
         ("--budget", _) => "0.05",
         ("--threshold", _) => LOOSE,
@@ -152,7 +152,7 @@ fn stand_in<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
         ("--out", file) if !file.starts_with('/') => &*format!("/tmp/weighbridge-{file}").leak(),
         (_, arg) => arg,
     };
-    before.zip(args.iter().copied()).map(stand_in).collect()
+    before.zip(args.iter().copied()).map(value).collect()
 }
 
 /// A threshold that noise does not pass.

@@ -12,7 +12,7 @@ use std::any::TypeId;
 use std::time::Duration;
 
 use weighbridge::__private::{Bencher, Keep, Registry, ScenarioEntry, find_adapter, find_scenario};
-use weighbridge::{Availability, Budget, Equivalence, Limits, Point, Purpose, Settings};
+use weighbridge::{Availability, Budget, Equivalence, PartialBudget, Point, Purpose, Settings};
 
 fn registry() -> Registry {
     Registry::collect().expect("nothing is doubled")
@@ -32,7 +32,7 @@ fn point(scenario: &ScenarioEntry, values: &[&str]) -> Point {
 /// Runs a scenario at a point and gives back what it saw: the value of its metric `seen`.
 fn run(id: &str, values: &[&str], adapter: Option<&str>) -> Result<f64, weighbridge::Error> {
     let scenario = scenario(id);
-    let bencher = &mut Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let bencher = &mut Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     let mut subject = match (scenario.contract, adapter) {
         (Some(contract), Some(name)) => {
             Some((find_adapter((contract.id)(), name).expect("the adapter is registered").make)()?)
@@ -40,7 +40,7 @@ fn run(id: &str, values: &[&str], adapter: Option<&str>) -> Result<f64, weighbri
         _ => None,
     };
     (scenario.run)(bencher, subject.as_deref_mut(), &point(scenario, values))?;
-    let owned = std::mem::replace(bencher, Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE)));
+    let owned = std::mem::replace(bencher, Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE)));
     let seen = owned.finish()?.seen;
     Ok(seen.custom.iter().find(|metric| metric.name == "seen").expect("the scenario says what it saw").value)
 }
@@ -93,14 +93,14 @@ fn a_generic_scenario_has_its_types_and_constants_as_its_first_axes() {
 fn a_scenario_may_state_its_budget_and_its_group_and_borrow_its_options() {
     let stated = scenario("BUDGET-1");
     assert_eq!(stated.group, Some("Budgets"));
-    let expected = Budget {
+    let expected = PartialBudget {
         samples: Some(50),
         min_time: Some(Duration::from_millis(250)),
         max_time: Some(Duration::from_secs(2)),
         repeats: Some(9),
     };
     assert_eq!(stated.budget, expected);
-    assert_eq!(scenario("PLAIN-1").budget, Budget::NONE);
+    assert_eq!(scenario("PLAIN-1").budget, PartialBudget::NONE);
     assert_eq!(run("BORROWED-1", &["2", "safe"], None), Ok(2.0));
 }
 

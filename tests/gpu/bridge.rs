@@ -6,11 +6,11 @@ use weighbridge::criterion::{DeviceTime, SyncedWall};
 use weighbridge::gpu::open_device;
 
 use crate::spin::Spin;
-use crate::work::stand;
+use crate::work::fake;
 
 #[test]
 fn the_bridge_measures_the_kernel_and_a_plain_clock_its_launch() {
-    let _stand = stand();
+    let _stand = fake();
     let device = open_device(Platform::Gpu).unwrap();
     let (time, wall) = (DeviceTime::on(device.clone()), SyncedWall::on(device.clone()));
     let (spin, stream) = (Spin::load(c"spin").unwrap(), time.stream());

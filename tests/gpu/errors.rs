@@ -3,33 +3,33 @@
 use std::time::Duration;
 
 use weighbridge::gpu::{DeviceError, Queue, find_device, open_device};
-use weighbridge::{Limits, Mode, Platform};
+use weighbridge::{Budget, Mode, Platform};
 
 use crate::spin::Spin;
-use crate::work::{bencher, stand};
+use crate::work::{bencher, fake};
 
 #[test]
 fn a_driver_without_a_device_says_why_and_never_panics() {
-    let stand = stand();
+    let fake = fake();
     let why = |fault: &str| {
-        stand.reset();
-        stand.fault(fault);
+        fake.reset();
+        fake.fault(fault);
         find_device(Platform::Gpu).unwrap_err().to_string()
     };
     assert_eq!(why("init:1:100"), "no CUDA device (the driver sees none)");
     assert!(why("init:1:34").contains("stub library"));
     assert_eq!(why("init:1:999"), "no CUDA device (cuInit failed: CUDA_ERROR_UNKNOWN (code 999))");
-    stand.reset();
-    stand.set("devices", 0);
+    fake.reset();
+    fake.set("devices", 0);
     let none = find_device(Platform::Gpu).unwrap_err().to_string();
     assert!(none.starts_with("no CUDA device (the driver "), "{none}");
 }
 
 #[test]
 fn what_the_device_is_is_asked_without_a_context() {
-    let _stand = stand();
+    let _stand = fake();
     let info = find_device(Platform::Gpu).unwrap();
-    assert!(info.stand_in && info.name.contains("(fake)"), "{info:?}");
+    assert!(info.fake && info.name.contains("(fake)"), "{info:?}");
     assert_eq!(info.architecture.as_deref(), Some("sm_90"));
     assert_eq!((info.processors, info.memory), (Some(132), Some(16 << 30)));
     assert!(info.uuid.unwrap().starts_with("GPU-"));
@@ -38,10 +38,10 @@ fn what_the_device_is_is_asked_without_a_context() {
 
 #[test]
 fn an_illegal_address_is_told_by_the_next_synchronisation_and_loses_the_device() {
-    let stand = stand();
+    let fake = fake();
     let device = open_device(Platform::Gpu).unwrap();
     let spin = Spin::load(c"spin").unwrap();
-    stand.fault("kernel:1:700");
+    fake.fault("kernel:1:700");
     spin.launch(device.raw(Queue::MEASURED).unwrap(), 1_000).unwrap();
     let error = device.sync().unwrap_err();
     assert_eq!((error.code, error.fatal), (700, true), "{error}");
@@ -50,9 +50,9 @@ fn an_illegal_address_is_told_by_the_next_synchronisation_and_loses_the_device()
 
 #[test]
 fn a_launch_that_asks_for_too_much_loses_nothing() {
-    let stand = stand();
+    let fake = fake();
     let device = open_device(Platform::Gpu).unwrap();
-    stand.fault("launch:1:701");
+    fake.fault("launch:1:701");
     let error = device.occupy(1_000).unwrap_err();
     assert_eq!((error.code, error.fatal), (701, false), "{error}");
     device.sync().unwrap();
@@ -60,7 +60,7 @@ fn a_launch_that_asks_for_too_much_loses_nothing() {
 
 #[test]
 fn memory_that_there_is_not_loses_nothing() {
-    let _stand = stand();
+    let _stand = fake();
     let device = open_device(Platform::Gpu).unwrap();
     let error: DeviceError = device.copies(1 << 40).map(drop).unwrap_err();
     assert_eq!((error.code, error.fatal), (2, false), "{error}");
@@ -69,7 +69,7 @@ fn memory_that_there_is_not_loses_nothing() {
 
 #[test]
 fn a_stamp_that_was_not_reached_is_no_time() {
-    let _stand = stand();
+    let _stand = fake();
     let device = open_device(Platform::Gpu).unwrap();
     let a = device.mark(Queue::MEASURED).unwrap();
     device.occupy(1_000_000).unwrap();
@@ -84,7 +84,7 @@ fn a_stamp_that_was_not_reached_is_no_time() {
 
 #[test]
 fn a_held_stream_stands_until_its_guard_is_dropped() {
-    let _stand = stand();
+    let _stand = fake();
     let device = open_device(Platform::Gpu).unwrap();
     let hold = device.hold().unwrap().unwrap();
     device.occupy(1_000).unwrap();
@@ -96,16 +96,16 @@ fn a_held_stream_stands_until_its_guard_is_dropped() {
 
 #[test]
 pub fn what_a_device_fails_with_in_the_middle_is_the_bodys_error() {
-    let stand = stand();
+    let fake = fake();
     let bencher =
-        bencher(Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None });
+        bencher(Budget { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None });
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let mut calls = 0;
     let ran = device.mode(Mode::Event).time(|stream| {
         calls += 1;
         if calls == 20 {
-            stand.fault("kernel:1:719");
+            fake.fault("kernel:1:719");
         }
         spin.launch(stream.raw()?, 10_000)
     });

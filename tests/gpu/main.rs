@@ -1,4 +1,4 @@
-//! The CUDA path of the runtime on the stand-in driver, to the nanosecond of its virtual clock.
+//! The CUDA path of the runtime on the fake driver, to the nanosecond of its virtual clock.
 
 mod bridge;
 mod errors;

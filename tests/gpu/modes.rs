@@ -1,18 +1,18 @@
-//! Modes, audit and doubts through the real driver calls.
+//! Modes, audit and caveats through the real driver calls.
 
 use std::time::Duration;
 
 use weighbridge::data::Reading;
-use weighbridge::gpu::{DEVICE_METRICS, Doubt, Numbers, OnDevice};
-use weighbridge::{Limits, Mode, Observation};
+use weighbridge::gpu::{DEVICE_METRICS, DeviceCaveat, Numbers, OnDevice};
+use weighbridge::{Budget, Mode, Observation};
 
 use crate::spin::Spin;
-use crate::work::{bencher, private_stream, stand, synchronise, take_from_the_pool};
+use crate::work::{bencher, fake, private_stream, synchronise, take_from_the_pool};
 
-const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None };
+const BUDGET: Budget = Budget { warmup: 2, batches: 10, min_time: Duration::from_millis(20), max_time: None };
 
 fn names(on: &OnDevice) -> Vec<&'static str> {
-    on.doubts.iter().map(Doubt::name).collect()
+    on.caveats.iter().map(DeviceCaveat::name).collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -22,7 +22,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// Times a kernel of so many nanoseconds in this mode.
 fn time(mode: Mode, ns: u64) -> OnDevice {
-    let bencher = bencher(LIMITS);
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     device.mode(mode).time(|stream| spin.launch(stream.raw()?, ns)).unwrap();
@@ -31,19 +31,19 @@ fn time(mode: Mode, ns: u64) -> OnDevice {
 
 #[test]
 pub fn a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode() {
-    let _stand = stand();
+    let _stand = fake();
     for mode in Mode::ALL {
         let on = time(mode, 2_000_000);
         let took = median(on.times());
         assert!((2_000_000.0..2_010_000.0).contains(&took), "{mode}: {took} {:#?}", on.calibration);
-        assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
-        assert!(on.info.stand_in, "{:?}", on.info);
+        assert!(names(&on).is_empty(), "{mode}: {:?}", on.caveats);
+        assert!(on.info.fake, "{:?}", on.info);
     }
 }
 
 #[test]
 pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
-    let _stand = stand();
+    let _stand = fake();
     for ns in [5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000] {
         let on = time(Mode::Event, ns);
         let took = median(on.device_times());
@@ -57,9 +57,9 @@ pub fn event_times_are_within_two_percent_from_five_microseconds_up() {
 }
 
 #[test]
-fn a_body_that_says_it_is_complete_and_is_not_is_doubted() {
-    let _stand = stand();
-    let bencher = bencher(LIMITS);
+fn a_body_that_says_it_is_complete_and_is_not_has_a_caveat() {
+    let _stand = fake();
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     device.returns_complete().time(|stream| spin.launch(stream.raw()?, 2_000_000)).unwrap();
@@ -68,8 +68,8 @@ fn a_body_that_says_it_is_complete_and_is_not_is_doubted() {
 
 #[test]
 fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
-    let _stand = stand();
-    let bencher = bencher(LIMITS);
+    let _stand = fake();
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
@@ -83,10 +83,10 @@ fn a_body_that_synchronises_is_complete_and_is_timed_without_a_hold() {
 }
 
 #[test]
-pub fn work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync() {
-    let _stand = stand();
+pub fn work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync() {
+    let _stand = fake();
     let run = |mode| {
-        let bencher = bencher(LIMITS);
+        let bencher = bencher(BUDGET);
         let device = bencher.device().unwrap();
         let (spin, private) = (Spin::load(c"spin").unwrap(), private_stream());
         let ran = device.mode(mode).time(|stream| {
@@ -106,11 +106,11 @@ pub fn work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync() {
 
 #[test]
 fn a_body_that_waits_for_its_own_held_stream_is_timed_again_without_a_hold() {
-    let stand = stand();
+    let fake = fake();
     // A launch that finds the queue full waits. The audit, with one kernel ahead of the body, has room; a sample, with a
     // hold and two stamps, has not.
-    stand.set("queue", 42);
-    let bencher = bencher(LIMITS);
+    fake.set("queue", 42);
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| (0..40).try_for_each(|_| spin.launch(stream.raw()?, 1_000));
@@ -122,8 +122,8 @@ fn a_body_that_waits_for_its_own_held_stream_is_timed_again_without_a_hold() {
 
 #[test]
 fn streams_that_are_declared_overlap_and_have_one_time() {
-    let _stand = stand();
-    let bencher = bencher(LIMITS);
+    let _stand = fake();
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
@@ -136,14 +136,14 @@ fn streams_that_are_declared_overlap_and_have_one_time() {
     assert!((3_000_000.0..3_020_000.0).contains(&took), "{took}");
     let overlap = on.overlap.unwrap();
     assert!((1.98..2.01).contains(&overlap), "{overlap}");
-    assert!(names(&on).is_empty(), "{:?}", on.doubts);
+    assert!(names(&on).is_empty(), "{:?}", on.caveats);
 }
 
 #[test]
 fn the_stream_that_is_timed_is_one_of_those_that_overlap() {
-    let _stand = stand();
+    let _stand = fake();
     let overlap = |own: u64, beside: u64| {
-        let bencher = bencher(LIMITS);
+        let bencher = bencher(BUDGET);
         let device = bencher.device().unwrap();
         let spin = Spin::load(c"spin").unwrap();
         let body = |stream: &weighbridge::Stream<'_>| {
@@ -163,19 +163,19 @@ fn the_stream_that_is_timed_is_one_of_those_that_overlap() {
 
 #[test]
 fn a_throttled_device_is_told_and_its_cycles_stay() {
-    let stand = stand();
+    let fake = fake();
     let run = || {
-        let bencher = bencher(LIMITS);
+        let bencher = bencher(BUDGET);
         let device = bencher.device().unwrap();
         let cycles = Spin::load(c"cycles").unwrap();
         device.mode(Mode::Event).time(|stream| cycles.launch(stream.raw()?, 2_000_000)).unwrap();
         *bencher.finish().unwrap().seen.device.unwrap()
     };
     let plain = run();
-    stand.throttle(Duration::from_hours(1), 2.0, 0x48);
+    fake.throttle(Duration::from_hours(1), 2.0, 0x48);
     let slow = run();
     assert_eq!((names(&plain), names(&slow)), (vec![], vec!["throttled"]));
-    let Doubt::Throttled { reasons, .. } = &slow.doubts[0] else { panic!("{:?}", slow.doubts) };
+    let DeviceCaveat::Throttled { reasons, .. } = &slow.caveats[0] else { panic!("{:?}", slow.caveats) };
     assert_eq!(reasons.join(", "), "hardware slowdown, hardware thermal slowdown");
     let ratio = |of: fn(&OnDevice) -> Vec<f64>| median(of(&slow)) / median(of(&plain));
     assert!((1.99..2.01).contains(&ratio(OnDevice::times)), "{}", ratio(OnDevice::times));
@@ -184,8 +184,8 @@ fn a_throttled_device_is_told_and_its_cycles_stay() {
 
 #[test]
 fn phases_are_timed_by_the_device_and_add_up_to_the_body() {
-    let _stand = stand();
-    let bencher = bencher(LIMITS);
+    let _stand = fake();
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     let body = |stream: &weighbridge::Stream<'_>| {
@@ -208,9 +208,9 @@ fn phases_are_timed_by_the_device_and_add_up_to_the_body() {
 
 #[test]
 fn a_held_window_has_under_a_microsecond_of_the_harness() {
-    let _stand = stand();
+    let _stand = fake();
     let on = time(Mode::Event, 50_000);
-    // A launch costs the host 2 us on the stand-in; the rest is the harness's.
+    // A launch costs the host 2 us on the fake; the rest is the harness's.
     assert!(
         on.samples.iter().all(|sample| sample.held && sample.enqueue - 2_000 < 1_000),
         "{:?}",
@@ -226,7 +226,7 @@ fn read(seen: &Observation, name: &str) -> Reading {
 
 /// A body that states its operations and what they are of, on a device with memory for small matrices.
 fn multiplying(numbers: Numbers) -> (OnDevice, Observation) {
-    let bencher = bencher(LIMITS);
+    let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     bencher.flops(20_000_000_000);
@@ -237,8 +237,8 @@ fn multiplying(numbers: Numbers) -> (OnDevice, Observation) {
 
 #[test]
 fn a_product_of_matrices_is_a_roofline_of_a_body_that_states_operations() {
-    let stand = stand();
-    stand.set("memory", 1 << 30);
+    let fake = fake();
+    fake.set("memory", 1 << 30);
     let (on, seen) = multiplying(Numbers::F16);
     for (name, expected) in [("f32", 50e12), ("tf32", 200e12), ("f16", 400e12), ("bf16", 400e12)] {
         let product = on.roofline(&format!("matrix product, {name}")).unwrap();
@@ -250,18 +250,18 @@ fn a_product_of_matrices_is_a_roofline_of_a_body_that_states_operations() {
     // 200 TFLOP/s beside the 400 of half precision, and beside what 132 processors have on paper.
     assert!((0.48..0.56).contains(&value(&seen, "device_flops_of_measured")));
     assert!((0.18..0.20).contains(&value(&seen, "device_flops_of_nominal")));
-    assert!(on.doubts.iter().all(|doubt| doubt.name() != "beyond-roofline"), "{:?}", on.doubts);
+    assert!(on.caveats.iter().all(|caveat| caveat.name() != "beyond-roofline"), "{:?}", on.caveats);
     // The same beside the 50 of single precision, which no product of those could do.
     let (on, seen) = multiplying(Numbers::F32);
     assert!((3.9..4.5).contains(&value(&seen, "device_flops_of_measured")));
-    assert!(on.doubts.iter().any(|doubt| doubt.name() == "beyond-roofline"), "{:?}", on.doubts);
+    assert!(on.caveats.iter().any(|caveat| caveat.name() == "beyond-roofline"), "{:?}", on.caveats);
 }
 
 #[test]
 fn without_a_library_that_multiplies_the_products_are_absent_with_the_reason() {
-    let stand = stand();
-    stand.set("memory", 1 << 30);
-    stand.set("blas", 0);
+    let fake = fake();
+    fake.set("memory", 1 << 30);
+    fake.set("blas", 0);
     let (on, seen) = multiplying(Numbers::F32);
     let product = on.roofline("matrix product, f32").unwrap();
     let why = product.before.as_ref().unwrap().why().unwrap();
@@ -272,9 +272,9 @@ fn without_a_library_that_multiplies_the_products_are_absent_with_the_reason() {
 
 #[test]
 fn power_energy_and_memory_are_told_with_their_limits() {
-    let _stand = stand();
-    let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
-    let bencher = bencher(limits);
+    let _stand = fake();
+    let budget = Budget { min_time: Duration::from_millis(500), ..BUDGET };
+    let bencher = bencher(budget);
     let device = bencher.device().unwrap();
     let spin = Spin::load(c"spin").unwrap();
     bencher.elements(10);
@@ -301,37 +301,37 @@ fn power_energy_and_memory_are_told_with_their_limits() {
 
 #[test]
 fn energy_that_the_driver_does_not_count_is_absent_with_the_reason() {
-    let stand = stand();
-    stand.set("energy", 0);
+    let fake = fake();
+    fake.set("energy", 0);
     let on = time(Mode::Event, 2_000_000);
     assert!(on.energy.unwrap().why().is_some());
 }
 
 #[test]
 fn a_short_body_is_bound_by_its_launches_and_its_replay_shows_it() {
-    let _stand = stand();
+    let _stand = fake();
     let on = time(Mode::Hot, 500);
     let replayed = on.replayed.as_ref().unwrap().each.value().unwrap();
     let each = median(on.device_times());
     assert!((490.0..600.0).contains(&replayed) && replayed < 0.9 * each, "{replayed} of {each}");
-    assert!(names(&on).contains(&"launch-bound"), "{:?}", on.doubts);
+    assert!(names(&on).contains(&"launch-bound"), "{:?}", on.caveats);
 }
 
 #[test]
 fn a_device_that_others_use_and_one_that_is_a_part_are_told() {
-    let stand = stand();
-    for (key, doubt) in [("other_process", "shared-device"), ("mig", "partitioned")] {
-        stand.reset();
-        stand.set(key, 1);
+    let fake = fake();
+    for (key, caveat) in [("other_process", "shared-device"), ("mig", "partitioned")] {
+        fake.reset();
+        fake.set(key, 1);
         let on = time(Mode::Event, 100_000);
-        assert!(names(&on).contains(&doubt), "{key}: {:?}", on.doubts);
+        assert!(names(&on).contains(&caveat), "{key}: {:?}", on.caveats);
     }
 }
 
 #[test]
 pub fn the_flush_of_mode_cold_is_in_no_window() {
-    let stand = stand();
-    stand.set("device_rate", 20); // 2 MiB are written: 105 us
+    let fake = fake();
+    fake.set("device_rate", 20); // 2 MiB are written: 105 us
     let cold = time(Mode::Cold, 50_000);
     let took = median(cold.device_times());
     assert!((49_900.0..51_000.0).contains(&took), "{took}");

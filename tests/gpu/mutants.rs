@@ -46,7 +46,7 @@ const CAUGHT: [(Wrong, &str, fn()); 7] = [
     (
         Wrong::SyncsOneStream,
         "private stream",
-        modes::work_on_a_private_stream_is_doubted_by_events_and_counts_in_mode_sync,
+        modes::work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync,
     ),
     (Wrong::NeverHolds, "short kernels", modes::event_times_are_within_two_percent_from_five_microseconds_up),
     (
@@ -75,7 +75,7 @@ thread_local! {
 /// The device that a bencher of these tests opens, where it is not the platform's own.
 pub fn device() -> Option<Rc<dyn Device>> {
     let wrong = WRONG.get()?;
-    let inner = open_device(Platform::Gpu).expect("the stand-in has a device");
+    let inner = open_device(Platform::Gpu).expect("the fake has a device");
     Some(Rc::new(Mutant { inner, wrong, read: Cell::new(None), flush: Cell::new(false) }))
 }
 

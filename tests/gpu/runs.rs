@@ -1,4 +1,4 @@
-//! Whole runs on the stand-in: platform and backend, modes, failures, and that none of it can be judged by.
+//! Whole runs on the fake: platform and backend, modes, failures, and that none of it can be judged by.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use weighbridge::data::{Baseline, History, Layout, Policy, Runs, judge};
 
-/// Runs the suite of `suite.rs` on the stand-in.
+/// Runs the suite of `suite.rs` on the fake.
 fn run(data: &Path, flags: &[&str]) -> Output {
     let flags = [&["--repeats", "2", "--measurement-time", "0.02"], flags].concat();
     run_on(data, "l2=1048576", &flags)
 }
 
-/// The same, on a stand-in with these keys.
+/// The same, on a fake with these keys.
 fn run_on(data: &Path, keys: &str, flags: &[&str]) -> Output {
     let links = data.join("links");
     std::fs::create_dir_all(&links).unwrap();
@@ -64,10 +64,10 @@ fn a_run_on_the_device_records_platform_backend_mode_clock_and_calibration() {
         (&manifest["requested_platform"], &manifest["active_backend"]),
         (&"gpu".into(), &"gpu".into())
     );
-    assert_eq!(manifest["environment"]["machine"]["gpu"], "Stand-in (fake)");
+    assert_eq!(manifest["environment"]["machine"]["gpu"], "Test GPU (fake)");
     assert_eq!(manifest["environment"]["software"]["gpu cudnn"], "9.10.2");
     let case = record(folder.path(), "case", "");
-    assert_eq!(case["headline"], "device_time");
+    assert_eq!(case["primary_metric"], "device_time");
     let time =
         case["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "device_time").unwrap();
     let median = time["estimate"]["median"].as_f64().unwrap();
@@ -163,7 +163,7 @@ fn a_slower_clock_of_the_device_is_not_reported_as_slower_code() {
         runs.load_whole(&listed.runs[0].id).unwrap()
     };
     let policy = Policy { threshold: Some(0.05), allow_different_machine: true, ..Policy::default() };
-    // No run of a stand-in becomes a baseline by the command line; the judge itself takes what it is given.
+    // No run of a fake becomes a baseline by the command line; the judge itself takes what it is given.
     let baseline = Baseline::promote("main", &run(1_980));
     let comparison = judge(&baseline, &run(1_320), &History::default(), &policy);
     let row = &comparison.rows[0];
@@ -193,7 +193,7 @@ fn a_duel_on_the_device_fails_with_a_missing_synchronisation_and_not_without() {
 }
 
 #[test]
-fn a_run_on_the_stand_in_can_never_be_judged_by() {
+fn a_run_on_the_fake_can_never_be_judged_by() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--save-baseline", "main"]);
     let said = text(&ran);

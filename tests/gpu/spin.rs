@@ -6,7 +6,7 @@ use cudarc::driver::{result, sys};
 use weighbridge::{Error, Result};
 
 /// Two kernels: `spin` is busy for as many nanoseconds as its argument says, `cycles` for twice as many cycles: about as
-/// many nanoseconds at the full clock, and more at a lower one. The comments tell the stand-in; the text is what a device runs.
+/// many nanoseconds at the full clock, and more at a lower one. The comments tell the fake; the text is what a device runs.
 const PTX: &str = "\
 // fake spin ns_arg=0 timer
 // fake cycles ns_arg=0

@@ -5,7 +5,7 @@ mod spin;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fake_gpu::Stand;
+use fake_gpu::FakeGpu;
 use spin::Spin;
 use weighbridge::gpu::Backend;
 use weighbridge::prelude::*;
@@ -19,12 +19,12 @@ use weighbridge_scenarios::workload::{PipelineSpec, Transform};
 /// Loses the device at the first kernel of the catalogue's loader.
 #[scenario(id = "BREAKS-1")]
 fn breaks(bencher: &mut Bencher) -> Result<()> {
-    let stand = Stand::load().map_err(|why| Error::new(why.to_string()))?;
+    let fake = FakeGpu::load().map_err(|why| Error::new(why.to_string()))?;
     let spec = PipelineSpec::new(DataSpec::images(8, 8, 3), 4).map(Transform::Normalize);
     let data = Arc::new(Cache::at(bencher.scratch()?).open(&spec.source)?);
     let mut loader = ReferenceCuda;
     let mut epochs = loader.open(&spec, &data)?;
-    stand.fault("kernel:1:700");
+    fake.fault("kernel:1:700");
     epochs.begin(0)?;
     while epochs.advance()? {
         epochs.ready()?;
@@ -45,7 +45,7 @@ fn spins(bencher: &mut Bencher) -> Result<()> {
 fn counts(bencher: &mut Bencher) -> Result<()> {
     let device = bencher.device()?.on(Backend::Cuda)?;
     let cycles = Spin::load(c"cycles")?;
-    // The stand-in is told nanoseconds at its highest clock.
+    // The fake is told nanoseconds at its highest clock.
     let ns = 4_000_000.0 / device.info().max_clock_mhz.unwrap_or(2_000.0) * 1e3;
     device.mode(Mode::Event).time(|stream| cycles.launch(stream.raw()?, ns as u64))
 }
@@ -63,9 +63,9 @@ fn forgets(bencher: &mut Bencher) -> Result<()> {
 fn loses(bencher: &mut Bencher) -> Result<()> {
     let device = bencher.device()?.on(Backend::Cuda)?;
     let spin = Spin::load(c"spin")?;
-    let stand = Stand::load().map_err(|why| Error::new(why.to_string()))?;
+    let fake = FakeGpu::load().map_err(|why| Error::new(why.to_string()))?;
     device.time(|stream| {
-        stand.fault("kernel:1:700");
+        fake.fault("kernel:1:700");
         spin.launch(stream.raw()?, 1_000)
     })
 }

@@ -1,22 +1,22 @@
-//! What the tests hold: the stand-in, a bencher on it, streams that nobody declared.
+//! What the tests hold: the fake, a bencher on it, streams that nobody declared.
 
 use std::ffi::c_void;
 
 use cudarc::driver::result;
-use fake_gpu::{Held, Stand};
-use weighbridge::{Bencher, Error, Limits, Platform, Purpose, Result, Settings};
+use fake_gpu::{FakeGpu, FakeGpuGuard};
+use weighbridge::{Bencher, Budget, Error, Platform, Purpose, Result, Settings};
 
-/// The stand-in, alone and as new.
-pub fn stand() -> Held {
-    let stand = Stand::load().expect("the stand-in is built beside the tests").lock();
-    stand.set("l2", 1 << 20); // its memory is the host's, and buffers go by the cache
-    stand
+/// The fake, alone and as new.
+pub fn fake() -> FakeGpuGuard {
+    let fake = FakeGpu::load().expect("the fake is built beside the tests").lock();
+    fake.set("l2", 1 << 20); // its memory is the host's, and buffers go by the cache
+    fake
 }
 
-/// A bencher on the stand-in.
-pub fn bencher(limits: Limits) -> Bencher {
+/// A bencher on the fake.
+pub fn bencher(budget: Budget) -> Bencher {
     let device = crate::mutants::device();
-    Bencher::new(Settings { platform: Platform::Gpu, device, ..Settings::new(Purpose::Measure, limits) })
+    Bencher::new(Settings { platform: Platform::Gpu, device, ..Settings::new(Purpose::Measure, budget) })
 }
 
 /// Waits for everything.

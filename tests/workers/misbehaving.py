@@ -16,7 +16,7 @@ NO_EPOCH = {
     **dict.fromkeys(["wall", "begin", "first", "elements", "bytes", "batches", "copied"], 1),
     "ended": True,
     "usage": tiny.told([0] * 5),
-    "held": [],
+    "checked": [],
 }
 INVERTED = bytes(255 - byte for byte in range(256))
 

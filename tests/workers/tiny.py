@@ -151,7 +151,7 @@ class Worker:
         self.channel.send("beat", doing="importing nothing")
         self.channel.send(
             "hello",
-            protocol=2,
+            protocol=3,
             framework=self.framework,
             version="1",
             module=os.path.abspath(__file__),
@@ -340,7 +340,7 @@ class Worker:
             audit=audits,
             ledger=ledger.spent,
             cpu={"all": usage()[0] - began_with[0]},
-            held=held,
+            checked=held,
         )
 
     def on_epoch(self, said):
@@ -375,7 +375,7 @@ class Worker:
             ended=ended,
             copied=copied,
             usage=told([after - was for after, was in zip(usage(), before)]),
-            held=self.put_all(held),
+            checked=self.put_all(held),
         )
 
     def on_begin(self, said):

@@ -98,7 +98,7 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
         let mut table = Table::new(["scenario", "framework", "metric", "median>", "interval"]);
         for case in &baseline.cases {
             let (scenario, framework) = show::scenario_and_framework(&case.id);
-            let metric = case.metrics.iter().find(|metric| metric.name == case.headline);
+            let metric = case.metrics.iter().find(|metric| metric.name == case.primary_metric);
             let interval = metric.and_then(|metric| {
                 let (low, high) = metric.estimate?.interval?;
                 Some(format!(
@@ -110,7 +110,7 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
             table.row([
                 scenario,
                 framework,
-                case.headline.clone(),
+                case.primary_metric.clone(),
                 show::median(metric),
                 interval.unwrap_or_default(),
             ]);

@@ -132,9 +132,9 @@ fn steps(place: &Place) -> Vec<Step> {
         fresh(cargo("test", "test --workspace", &[])),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
-        // About 150 CPU-s of a cold build: under two minutes on two processors.
+        // About 150 CPU-seconds of a cold build: under two minutes on two processors.
         cargo("burn", "test --package weighbridge-scenarios --features burn", &[]),
-        // On the stand-in driver: no device and no toolkit is needed.
+        // On the fake driver: no device and no toolkit is needed.
         cargo(
             "cuda",
             "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features cuda --lib \

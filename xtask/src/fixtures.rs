@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weighbridge::data::{
-    Agreement, AxisValue, Baseline, CaseId, CaseRecord, CaseStatus, Direction, Environment, Estimate,
-    History, Layout, Limits, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading,
-    Repeat, Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
+    Agreement, AxisValue, Baseline, Budget, CaseId, CaseRecord, CaseStatus, Direction, Environment, Estimate,
+    History, Layout, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading, Repeat,
+    Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
 use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
@@ -86,7 +86,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
-        headline: "throughput".into(),
+        primary_metric: "throughput".into(),
         metrics: vec![
             metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, values.to_vec()),
             metric("peak_memory", Unit::BYTES, Direction::Lower, around(32.0 * 1024.0 * 1024.0)),
@@ -97,7 +97,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         agreement: Agreement::Reference,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }
@@ -169,7 +169,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
             repeats: 7,
             stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),

@@ -80,7 +80,7 @@ fn list(place: &Place) -> Result<Said> {
 
 /// Where a run was measured, in a word.
 fn machine(run: &RunLine) -> String {
-    let fake = if run.stand_in.is_empty() { "" } else { ", FAKE DEVICE" };
+    let fake = if run.fake.is_empty() { "" } else { ", FAKE DEVICE" };
     format!("{}{fake}", run.machine)
 }
 
@@ -128,22 +128,23 @@ fn whole(run: &RunRecord) -> String {
 /// The repeats of a case, the one that represents it marked.
 fn repeats(case: &CaseRecord) -> String {
     let mut text = format!("{}: {}\n", case.id, case.description);
-    let Some(headline) = case.headline() else {
-        let trouble = show::trouble(case).unwrap_or_else(|| "it has no headline metric".to_owned());
+    let Some(primary_metric) = case.primary_metric() else {
+        let trouble = show::trouble(case).unwrap_or_else(|| "it has no primary metric".to_owned());
         writeln!(text, "{trouble}").expect(FITS);
         return text;
     };
-    writeln!(text, "median of {}: {}\n", headline.name, show::median(Some(headline))).expect(FITS);
+    writeln!(text, "median of {}: {}\n", primary_metric.name, show::median(Some(primary_metric)))
+        .expect(FITS);
     let mut table = Table::new([
         "",
         "repeat>",
-        &format!("{}>", headline.name),
+        &format!("{}>", primary_metric.name),
         "samples>",
         "slot>",
         "ended",
         "disturbed",
     ]);
-    let mut values = headline.values.iter();
+    let mut values = primary_metric.values.iter();
     for repeat in &case.repeats {
         let (value, samples, disturbed, ended) = match &repeat.outcome {
             Outcome::Measured { seen, .. } => {
@@ -157,7 +158,7 @@ fn repeats(case: &CaseRecord) -> String {
             Outcome::Skipped { why } => (None, "-".to_owned(), String::new(), format!("skipped: {why}")),
         };
         let mark = if case.median_repeat == Some(repeat.number) { "*" } else { "" };
-        let value = value.map_or_else(|| "-".to_owned(), |value| quantity::show(value, &headline.unit));
+        let value = value.map_or_else(|| "-".to_owned(), |value| quantity::show(value, &primary_metric.unit));
         let slot = quantity::show(repeat.slot as f64 * 1e-9, &weighbridge::data::Unit::SECONDS);
         table.row([mark.to_owned(), repeat.number.to_string(), value, samples, slot, ended, disturbed]);
     }
@@ -211,7 +212,7 @@ mod tests {
     fn every_page_on_a_run_of_a_stand_in_for_a_device_says_so() {
         let home = home();
         let mut fake = plain(1_000, 8.0e6, 12.0e6);
-        fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
+        fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());
         home.store(&fake);
         let case = "CV-1/small/Reference";
         for args in [with(RunsAction::List), show("latest", false, None), show("latest", false, Some(case))] {
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         let explained = crate::cli::Explain { case: case.into(), run: None, suite: None, ascii: true };
         let said = crate::explain::run(&explained, &home.place).expect("explained");
-        assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a stand-in"), "{}", said.text);
+        assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a fake"), "{}", said.text);
     }
 
     #[test]

@@ -12,10 +12,10 @@ pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
         .unwrap_or_else(|| "-".to_owned())
 }
 
-/// By which clock a metric that stands for a case is, where that is not the clock of its headline.
+/// By which clock a metric that stands for a case is, where that is not the clock of its primary metric.
 pub(crate) fn clock(case: &CaseRecord, metric: &MetricRecord) -> &'static str {
     match &*metric.name {
-        name if name == case.headline => "",
+        name if name == case.primary_metric => "",
         "undelayed_time" => " undelayed",
         _ => " CPU",
     }

@@ -61,7 +61,9 @@ pub(crate) fn of(run: &RunRecord) -> String {
         .collect();
     // A case may be stood for by a metric that no other has: of a device, of its author, of another tool.
     let own = |case: &CaseRecord| {
-        case.headline().filter(|headline| !COLUMNS.iter().any(|(name, _)| *name == headline.name)).cloned()
+        case.primary_metric()
+            .filter(|primary_metric| !COLUMNS.iter().any(|(name, _)| *name == primary_metric.name))
+            .cloned()
     };
     let has_own = run.cases.iter().any(|case| own(case).is_some());
     let titles = columns.iter().map(|(_, title)| *title).chain(has_own.then_some("its own>"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
-use weighbridge::gpu::Doubt;
+use weighbridge::gpu::DeviceCaveat;
 
 use crate::cli::Truth;
 use crate::place::Place;
@@ -61,11 +61,11 @@ fn path(place: &Place) -> PathBuf {
 
 fn page() -> String {
     let rules: String = RULES.iter().map(section).collect();
-    format!("{HEAD}{rules}{}{}{FOOT}", doubts(), caveats())
+    format!("{HEAD}{rules}{}{}{FOOT}", of_devices(), of_estimates())
 }
 
 /// What estimates say of themselves.
-fn caveats() -> String {
+fn of_estimates() -> String {
     let row = |CaveatKind { name, says, remedy }: &CaveatKind| format!("| `{name}` | {says} | {remedy} |\n");
     let rows: String = CAVEATS.iter().map(row).collect();
     format!(
@@ -77,8 +77,8 @@ fn caveats() -> String {
 }
 
 /// What the rule `device` may find.
-fn doubts() -> String {
-    let names: String = Doubt::NAMES.iter().map(|name| format!("- `{name}`\n")).collect();
+fn of_devices() -> String {
+    let names: String = DeviceCaveat::NAMES.iter().map(|name| format!("- `{name}`\n")).collect();
     format!("\n## What `device` may find\n\n[gpu.md](gpu.md) has the bound of each.\n\n{names}")
 }
 
@@ -106,10 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_devices_has_the_bound_of_every_doubt() {
+    fn the_page_of_devices_has_the_bound_of_every_caveat() {
         let page = include_str!("../../docs/gpu.md");
-        for name in Doubt::NAMES {
-            assert!(page.contains(&format!("`{name}`")), "docs/gpu.md has no rule of the doubt `{name}`");
+        for name in DeviceCaveat::NAMES {
+            assert!(page.contains(&format!("`{name}`")), "docs/gpu.md has no rule of the caveat `{name}`");
         }
     }
 

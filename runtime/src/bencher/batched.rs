@@ -199,11 +199,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings};
+    use crate::bencher::{Budget, Purpose, Settings};
     use crate::device::ManualClock;
 
-    const LIMITS: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     struct Slow(ManualClock);
 
@@ -217,7 +217,7 @@ mod tests {
     fn an_input_that_is_changed_in_place_is_dropped_outside_the_clock() {
         let hand = ManualClock::default();
         let bencher =
-            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, BUDGET) });
         bencher.iter_batched_ref(|| Slow(hand.clone()), |slow| slow.0.advance(Duration::from_micros(100)));
         let seen = bencher.finish().unwrap().seen;
         assert!(seen.samples.iter().all(|sample| *sample == 1_000_000), "{:?}", seen.samples);
@@ -227,7 +227,7 @@ mod tests {
     fn what_inputs_hold_is_counted_over_those_that_are_measured() {
         let hand = ManualClock::default();
         let bencher =
-            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, BUDGET) });
         let mut length = 0;
         let text = || {
             length = length % 3 + 1;
@@ -255,7 +255,7 @@ mod tests {
         for by_reference in [false, true] {
             let hand = ManualClock::default();
             let bencher =
-                Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
+                Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, BUDGET) });
             let make = || {
                 LIVE.fetch_add(1, Relaxed);
                 hand.advance(Duration::from_millis(1));
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_batched_body_that_panics_on_one_thread_is_a_panic_and_no_hang() {
         let panics = |in_setup: bool| {
-            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
             let calls = std::sync::atomic::AtomicU64::new(0);
             let second = || calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 1;
             let ran = std::panic::AssertUnwindSafe(|| {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::region::{Arrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FileUse, Kept, KeptField, Key, Limits, Pace, PerIteration,
-    Phase, Purpose, Result, Spot, Ticket, Work, visible_in_line,
+    Budget, Content, Dtype, Error, Evidence, FileUse, Kept, KeptField, Key, Pace, PartialBudget,
+    PerIteration, Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
@@ -21,7 +21,7 @@ use crate::metric::{
 ///
 /// ```
 /// use weighbridge::prelude::*;
-/// use weighbridge::{Limits, Purpose, Settings};
+/// use weighbridge::{Budget, Purpose, Settings};
 ///
 /// #[scenario(id = "HALVES-1")]
 /// fn halves(bencher: &mut Bencher) {
@@ -29,7 +29,7 @@ use crate::metric::{
 /// }
 ///
 /// // A test of the scenario, without a process of its own.
-/// let mut bencher = Bencher::new(Settings { seed: 7, ..Settings::new(Purpose::Smoke, Limits::SMOKE) });
+/// let mut bencher = Bencher::new(Settings { seed: 7, ..Settings::new(Purpose::Smoke, Budget::SMOKE) });
 /// halves(&mut bencher);
 /// let seen = bencher.finish()?.seen;
 /// assert_eq!(seen.elements, 8 * seen.iterations());
@@ -43,9 +43,9 @@ pub struct Settings {
     /// What the repeat is for.
     pub purpose: Purpose,
     /// How much it measures.
-    pub limits: Limits,
+    pub budget: Budget,
     /// What of that nobody who writes a scenario can change: it was asked for by whoever runs it.
-    pub asked: Budget,
+    pub asked: PartialBudget,
     /// Whether it is for a profiler: no yardstick runs.
     pub profiled: bool,
     /// The longest that the repeat may take, if somebody ends it then.
@@ -62,7 +62,7 @@ pub struct Settings {
     pub clock: Clock,
     /// Told when the repeat passes into another phase, never inside a timed window.
     pub on_phase: Box<dyn Fn(Phase)>,
-    /// Says how many iterations each block of a body has; without it the limits do. A stream has no blocks.
+    /// Says how many iterations each block of a body has; without it the budget does. A stream has no blocks.
     pub pace: Option<Box<dyn Pace>>,
     /// The share of a body's iterations that is run again and not counted: 0.02 plants a slowdown of 2 %.
     pub inject: f64,
@@ -80,13 +80,13 @@ pub struct Settings {
 
 impl Settings {
     /// Settings for a test in this process: seed 42, the monotonic clock, scratch under the system's temporary folder.
-    pub fn new(purpose: Purpose, limits: Limits) -> Self {
+    pub fn new(purpose: Purpose, budget: Budget) -> Self {
         Self {
             scenario: String::new(),
             adapter: None,
             purpose,
-            limits,
-            asked: Budget::NONE,
+            budget,
+            asked: PartialBudget::NONE,
             profiled: false,
             timeout: None,
             seed: 42,
@@ -115,7 +115,7 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("purpose", &self.purpose)
-            .field("limits", &self.limits)
+            .field("limits", &self.budget)
             .finish_non_exhaustive()
     }
 }
@@ -156,7 +156,7 @@ pub struct Bencher {
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
     /// What the scenario has stated of its limits.
-    budget: Cell<Budget>,
+    stated: Cell<PartialBudget>,
     /// How many iterations a sample has, where that is stated and not found.
     pub(super) iterations_of_a_sample: Cell<Option<u64>>,
     phase: Cell<Option<Phase>>,
@@ -208,7 +208,7 @@ fn note_once(seen: &mut Observation, note: String) {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) seen: Observation,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) report: Option<WorkReport>,
     pub(super) content: Content,
     pub(super) spots: Vec<Spot>,
     pub(super) evidence: Evidence,
@@ -226,20 +226,20 @@ pub(super) struct State {
 /// What one repeat gave.
 ///
 /// ```
-/// use weighbridge::{Bencher, Limits, Purpose, Settings, Ticket};
+/// use weighbridge::{Bencher, Budget, Purpose, Settings, WorkReport};
 ///
-/// let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
-/// bencher.work(Ticket { ran_on: "cpu".to_owned(), ..Ticket::default() });
+/// let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
+/// bencher.work(WorkReport { ran_on: "cpu".to_owned(), ..WorkReport::default() });
 /// bencher.iter(|| 1 + 1);
 /// let given = bencher.finish()?;
-/// assert_eq!(given.work.unwrap().ticket.ran_on, "cpu");
+/// assert_eq!(given.work.unwrap().report.ran_on, "cpu");
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Yield {
+pub struct RepeatResult {
     /// The raw observation.
     pub seen: Observation,
-    /// The work ticket; `None` when the scenario handed in none.
+    /// The work report; `None` when the scenario handed in none.
     pub work: Option<Work>,
     /// The hashes of every element whose content was looked at, batch by batch.
     pub spots: Vec<Spot>,
@@ -259,7 +259,7 @@ impl Bencher {
             state: RefCell::default(),
             regions: RefCell::default(),
             per_iteration: Cell::default(),
-            budget: Cell::default(),
+            stated: Cell::default(),
             iterations_of_a_sample: Cell::default(),
             phase: Cell::default(),
             begun: now,
@@ -288,9 +288,9 @@ impl Bencher {
     }
 
     /// How much this repeat measures.
-    pub fn limits(&self) -> Limits {
+    pub fn budget(&self) -> Budget {
         // A smoke run is as short as it can be, whatever the author says.
-        if self.is_smoke() { self.settings.limits } else { self.budget.get().over(self.settings.limits) }
+        if self.is_smoke() { self.settings.budget } else { self.stated.get().over(self.settings.budget) }
     }
 
     /// States the least number of samples, as `samples` on the attribute does; this one is stronger. What whoever runs it has
@@ -321,10 +321,10 @@ impl Bencher {
         self
     }
 
-    fn state_budget(&self, change: impl FnOnce(&mut Budget)) -> &Self {
-        let mut stated = self.budget.get();
+    fn state_budget(&self, change: impl FnOnce(&mut PartialBudget)) -> &Self {
+        let mut stated = self.stated.get();
         change(&mut stated);
-        self.budget.set(self.settings.asked.or(stated));
+        self.stated.set(self.settings.asked.or(stated));
         self
     }
 
@@ -428,9 +428,9 @@ impl Bencher {
         seen.custom.push(Custom { name, value, unit, direction });
     }
 
-    /// Hands in the work ticket. The last one counts.
-    pub fn work(&self, ticket: Ticket) {
-        self.state.borrow_mut().ticket = Some(ticket.visible());
+    /// Hands in the work report. The last one counts.
+    pub fn work(&self, report: WorkReport) {
+        self.state.borrow_mut().report = Some(report.visible());
     }
 
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
@@ -466,7 +466,7 @@ impl Bencher {
         let bytes = format!("{value:?}").into_bytes();
         let field =
             KeptField { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
-        self.state.borrow_mut().ticket.get_or_insert_default();
+        self.state.borrow_mut().report.get_or_insert_default();
         self.delivered(&Kept { elements: 1, fields: vec![field] });
     }
 
@@ -497,9 +497,9 @@ impl Bencher {
     ///
     /// # Errors
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
-    pub fn finish(self) -> Result<Yield> {
+    pub fn finish(self) -> Result<RepeatResult> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let State { mut seen, ticket, content, spots, evidence, refused, bodies, remote, .. } =
+        let State { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
         if let Some(error) = refused {
             return Err(error);
@@ -517,7 +517,7 @@ impl Bencher {
             ));
         }
         seen.regions = regions;
-        seen.repeats = self.budget.get().repeats;
+        seen.repeats = self.stated.get().repeats;
         seen.peak_memory = Some(match peak_memory() {
             _ if remote => Reading::absent(ELSEWHERE),
             Ok(bytes) => Reading::Value(bytes as f64),
@@ -527,8 +527,8 @@ impl Bencher {
         // The clock stood for what was neither measured nor anything else that is told.
         let stood = seen.ledger.measured.saturating_sub(seen.wall);
         seen.ledger.move_to(Entry::Measured, Entry::Stopped, stood);
-        let work = ticket.map(|ticket| Work { ticket, content });
-        Ok(Yield { seen, work, spots, evidence })
+        let work = report.map(|report| Work { report, content });
+        Ok(RepeatResult { seen, work, spots, evidence })
     }
 
     /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and wakes the
@@ -558,7 +558,7 @@ mod tests {
         let told = std::rc::Rc::new(RefCell::new(Vec::new()));
         let tells = told.clone();
         let on_phase = Box::new(move |phase| tells.borrow_mut().push(phase));
-        let bencher = Bencher::new(Settings { on_phase, ..Settings::new(Purpose::Measure, Limits::SMOKE) });
+        let bencher = Bencher::new(Settings { on_phase, ..Settings::new(Purpose::Measure, Budget::SMOKE) });
         for phase in [Phase::WarmUp, Phase::Timed, Phase::Timed, Phase::TearDown, Phase::TearDown] {
             bencher.enter(phase);
         }
@@ -568,7 +568,7 @@ mod tests {
     #[test]
     fn a_metric_with_a_built_in_name_is_refused_and_the_call_named() {
         for name in ["wall_time", "device_time", "region/load/wall_time", "phase/x", "time/measured"] {
-            let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+            let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
             bencher.metric(name, 1.0, Unit::SECONDS, Direction::Lower);
             let said = bencher.finish().unwrap_err().to_string();
             assert!(
@@ -580,7 +580,7 @@ mod tests {
 
     #[test]
     fn metrics_of_ones_own_are_bounded_and_the_cut_is_told() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         for at in 0..20_000 {
             bencher.metric(&format!("own {at}"), 1.0, Unit::COUNT, Direction::Lower);
         }
@@ -599,7 +599,7 @@ mod tests {
 
     #[test]
     fn a_metric_that_is_no_number_is_left_out_and_said() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         bencher.metric("loss", f64::NAN, Unit::COUNT, Direction::Lower);
         bencher.metric("accuracy", 0.5, Unit::RATIO, Direction::Higher);
         let seen = bencher.finish().unwrap().seen;

@@ -63,13 +63,13 @@ impl Bencher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings};
+    use crate::bencher::{Budget, Purpose, Settings};
 
     #[test]
     fn what_a_subject_writes_and_reads_while_it_is_opened_is_told_and_what_is_done_before_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("epoch");
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         bencher.open(|| std::fs::write(&file, vec![7; 1 << 20]).unwrap());
         let written = bencher.state.borrow().files.written;
         std::fs::write(&file, vec![7; 64 << 20]).unwrap(); // data are made here

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Limits;
+use super::Budget;
 
 /// A repeat may take so long for its samples where the profile asks for less. (Criterion's target for a body, too.)
 const LEAST: Duration = Duration::from_secs(5);
@@ -20,15 +20,15 @@ pub(super) enum Fit {
     /// All that was asked for.
     All,
     /// Less: this much, and why.
-    Less(Limits, String),
+    Less(Budget, String),
     /// Nothing beside the first iteration itself, and why.
     First(String),
 }
 
 /// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the longest that it may.
-pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: Option<Duration>) -> Fit {
-    let asked = limits.warmup + limits.batches + 1; // one more calibrates
-    let time = time(limits);
+pub(super) fn fit(budget: Budget, first: Duration, passed: Duration, deadline: Option<Duration>) -> Fit {
+    let asked = budget.warmup + budget.batches + 1; // one more calibrates
+    let time = time(budget);
     let left = deadline.map(|deadline| deadline.saturating_sub(passed).mul_f64(BEFORE_THE_DEADLINE));
     let room = time.saturating_sub(first).min(left.unwrap_or(time));
     if takes(first, asked) <= room {
@@ -43,8 +43,8 @@ pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: O
         ));
     }
     let fits = (room.as_nanos() / first.as_nanos().max(1)) as u64;
-    let warmup = limits.warmup.min(fits / WARM_UP);
-    let batches = (fits - warmup).clamp(1, limits.batches);
+    let warmup = budget.warmup.min(fits / WARM_UP);
+    let batches = (fits - warmup).clamp(1, budget.batches);
     let wanted = round_up(takes(first, asked + 1).as_secs_f64());
     let timeout = match deadline {
         Some(deadline) if wanted >= deadline.as_secs_f64() => format!(" --timeout {}", 2.0 * wanted),
@@ -53,28 +53,28 @@ pub(super) fn fit(limits: Limits, first: Duration, passed: Duration, deadline: O
     let why = format!(
         "one iteration takes so long that fewer than {} samples fit into {time:?} a repeat: --measurement-time \
          {wanted}{timeout} takes them all",
-        limits.batches
+        budget.batches
     );
     // A pass fills the time: there is no second one.
-    Fit::Less(Limits { warmup, batches, min_time: limits.min_time.min(first), ..limits }, why)
+    Fit::Less(Budget { warmup, batches, min_time: budget.min_time.min(first), ..budget }, why)
 }
 
 /// How many iterations a sample may have so that all samples fit the time, where one of so many took longer than its share with
 /// the set-up and the drop of its results; `None` where it did not.
-pub(super) fn most_iterations(limits: Limits, iterations: u64, whole: Duration) -> Option<u64> {
-    let share = time(limits) / u32::try_from(limits.warmup + limits.batches + 1).unwrap_or(u32::MAX);
+pub(super) fn most_iterations(budget: Budget, iterations: u64, whole: Duration) -> Option<u64> {
+    let share = time(budget) / u32::try_from(budget.warmup + budget.batches + 1).unwrap_or(u32::MAX);
     let most = iterations as f64 * share.as_secs_f64() / whole.as_secs_f64();
     (iterations > 1 && whole > share).then_some(most as u64)
 }
 
 /// How long the samples of a repeat may take, whatever is done between them: as long as was asked for.
-pub(super) fn time(limits: Limits) -> Duration {
-    limits.max_time.unwrap_or_else(|| limits.min_time.max(LEAST))
+pub(super) fn time(budget: Budget) -> Duration {
+    budget.max_time.unwrap_or_else(|| budget.min_time.max(LEAST))
 }
 
 /// Whether all that was asked for fits after all: the first iteration was slow, and this one is not.
-pub(super) fn is_misjudged(limits: Limits, took: Duration) -> bool {
-    takes(took, limits.warmup + limits.batches + 1) <= time(limits) / 2
+pub(super) fn is_misjudged(budget: Budget, took: Duration) -> bool {
+    takes(took, budget.warmup + budget.batches + 1) <= time(budget) / 2
 }
 
 fn takes(one: Duration, count: u64) -> Duration {
@@ -91,14 +91,14 @@ fn round_up(seconds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ASKED: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
+    const ASKED: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
     const DEADLINE: Option<Duration> = Some(Duration::from_mins(5));
 
-    fn fits(limits: Limits, first: Duration) -> (u64, u64) {
-        match fit(limits, first, first, DEADLINE) {
-            Fit::All => (limits.warmup, limits.batches),
-            Fit::Less(limits, _) => (limits.warmup, limits.batches),
+    fn fits(budget: Budget, first: Duration) -> (u64, u64) {
+        match fit(budget, first, first, DEADLINE) {
+            Fit::All => (budget.warmup, budget.batches),
+            Fit::Less(budget, _) => (budget.warmup, budget.batches),
             Fit::First(_) => (0, 0),
         }
     }
@@ -121,7 +121,7 @@ mod tests {
             why.contains("fewer than 20 samples fit into 5s") && why.contains("--measurement-time 80 takes")
         );
         assert_eq!(
-            fits(Limits { min_time: Duration::from_secs(80), ..ASKED }, Duration::from_secs(3)),
+            fits(Budget { min_time: Duration::from_secs(80), ..ASKED }, Duration::from_secs(3)),
             (3, 20)
         );
         let Fit::Less(_, why) = fit(ASKED, Duration::from_secs(30), Duration::from_secs(30), DEADLINE) else {
@@ -134,7 +134,7 @@ mod tests {
     fn where_a_second_iteration_would_run_into_the_deadline_the_first_is_the_sample() {
         assert!(matches!(
             fit(ASKED, Duration::from_secs(100), Duration::from_secs(101), DEADLINE),
-            Fit::Less(Limits { batches: 1, .. }, _)
+            Fit::Less(Budget { batches: 1, .. }, _)
         ));
         let first = fit(ASKED, Duration::from_secs(160), Duration::from_secs(161), DEADLINE);
         assert!(matches!(first, Fit::First(why) if why.contains("the timeout of 300s")));

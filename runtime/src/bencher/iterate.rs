@@ -10,7 +10,7 @@ use super::inject::Inject;
 use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{Bencher, Limits, PerIteration, Phase, Purpose};
+use super::{Bencher, Budget, PerIteration, Phase, Purpose};
 use crate::device::thread_time;
 use crate::metric::{Block, Taken};
 
@@ -136,7 +136,7 @@ impl Bencher {
         self.end(plan);
     }
 
-    /// Runs `sample` as often as the limits ask. `sample` runs that many iterations, opens and closes a window around
+    /// Runs `sample` as often as the budget asks. `sample` runs that many iterations, opens and closes a window around
     /// them, and says how long they took.
     fn run_body(
         &self,
@@ -201,7 +201,7 @@ impl Bencher {
             None => (inject.least().min(most), most),
         };
         Sampling {
-            limits: self.limits(),
+            budget: self.budget(),
             step: if first { Step::First } else { Step::Done },
             once,
             pace,
@@ -248,7 +248,7 @@ impl Bencher {
         seen.notes.extend(plan.note);
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = plan.iterations;
-        seen.passes = plan.samples.len() as u64 / plan.limits.batches.max(1);
+        seen.passes = plan.samples.len() as u64 / plan.budget.batches.max(1);
         seen.warmup = plan.warmup;
         seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
         seen.wall = plan.measured.as_nanos() as u64;
@@ -276,7 +276,7 @@ impl Bencher {
 
 /// Decides what the next sample is for: the first iteration, calibration, warm-up, measuring.
 struct Sampling {
-    limits: Limits,
+    budget: Budget,
     step: Step,
     /// Verifying repeats run the body once and measure nothing.
     once: bool,
@@ -285,7 +285,7 @@ struct Sampling {
     ready: bool,
     calibration: Calibrator,
     /// What was asked for, where it does not fit.
-    asked: Option<Limits>,
+    asked: Option<Budget>,
     /// Why there are fewer samples than were asked for.
     note: Option<String>,
     /// The least of the samples of warm-up.
@@ -343,19 +343,19 @@ impl Sampling {
             let passed = self.clock.now() - bencher.begun;
             self.after_first(passed, bencher.settings.timeout);
         }
-        if self.step == Step::WarmUp && self.warmup >= self.limits.warmup && self.is_calibrated() {
+        if self.step == Step::WarmUp && self.warmup >= self.budget.warmup && self.is_calibrated() {
             self.step = Step::Measure;
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
-            self.yard = Yard::begin(&bencher.settings, self.limits);
+            self.yard = Yard::begin(&bencher.settings, self.budget);
             self.watch = Some(Watch::begin(&self.clock));
         }
-        let whole_passes = (self.samples.len() as u64).is_multiple_of(self.limits.batches.max(1));
+        let whole_passes = (self.samples.len() as u64).is_multiple_of(self.budget.batches.max(1));
         if self.step == Step::Measure
             && !self.samples.is_empty()
             && whole_passes
-            && (self.spent >= self.limits.min_time || self.lived >= time(self.limits))
+            && (self.spent >= self.budget.min_time || self.lived >= time(self.budget))
         {
             self.step = Step::Done;
         }
@@ -423,7 +423,7 @@ impl Sampling {
     /// What comes after the first iteration.
     fn after_first(&mut self, passed: Duration, deadline: Option<Duration>) {
         // A smoke run asks for no time: it needs no blocks either.
-        let blocks = self.limits.min_time > Duration::ZERO;
+        let blocks = self.budget.min_time > Duration::ZERO;
         self.step = match (self.once, blocks) {
             (true, _) => Step::Done,
             _ if self.pace.is_some() => Step::Paced,
@@ -438,7 +438,7 @@ impl Sampling {
     /// Whether the samples of warm-up came out as long as they should; else the number of iterations is found again.
     fn is_calibrated(&mut self) -> bool {
         let least = std::mem::replace(&mut self.least, Duration::MAX);
-        let has_blocks = self.limits.min_time > Duration::ZERO && self.asked.is_none();
+        let has_blocks = self.budget.min_time > Duration::ZERO && self.asked.is_none();
         if !has_blocks || least == Duration::MAX || self.calibration.holds(least) {
             return true;
         }
@@ -459,7 +459,7 @@ impl Sampling {
     }
 
     fn calibrate(&mut self, time: Duration) {
-        if let Some(most) = most_iterations(self.limits, self.iterations, self.whole) {
+        if let Some(most) = most_iterations(self.budget, self.iterations, self.whole) {
             self.calibration.at_most(most);
         }
         if self.calibration.took(time) {
@@ -470,10 +470,10 @@ impl Sampling {
 
     /// Looks at what the first iteration took: a slow body is measured as often as its time allows.
     fn fit(&mut self, passed: Duration, deadline: Option<Duration>) {
-        match fit(self.limits, self.whole, passed, deadline) {
+        match fit(self.budget, self.whole, passed, deadline) {
             Fit::All => {}
-            Fit::Less(limits, why) => {
-                self.asked = Some(std::mem::replace(&mut self.limits, limits));
+            Fit::Less(budget, why) => {
+                self.asked = Some(std::mem::replace(&mut self.budget, budget));
                 self.note = Some(why);
                 self.step = Step::WarmUp;
             }
@@ -494,9 +494,9 @@ impl Sampling {
             return;
         }
         let whole = self.whole;
-        let misjudged = |asked: &mut Limits| is_misjudged(*asked, whole);
+        let misjudged = |asked: &mut Budget| is_misjudged(*asked, whole);
         if let Some(asked) = self.asked.take_if(misjudged) {
-            (self.limits, self.note, self.step) = (asked, None, Step::Calibrate);
+            (self.budget, self.note, self.step) = (asked, None, Step::Calibrate);
             (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             self.warmup = 0;
             self.samples.clear();
@@ -525,17 +525,17 @@ fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Settings, Yield};
+    use crate::bencher::{RepeatResult, Settings};
     use crate::device::ManualClock;
 
-    const LIMITS: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     /// Runs a body that takes `cost` by the clock, and counts its calls.
-    fn measure(limits: Limits, cost: Duration) -> (Yield, u64) {
+    fn measure(budget: Budget, cost: Duration) -> (RepeatResult, u64) {
         let hand = ManualClock::default();
         let bencher =
-            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, limits) });
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, budget) });
         let mut calls = 0;
         bencher.elements(7).iter(|| {
             calls += 1;
@@ -546,7 +546,7 @@ mod tests {
 
     #[test]
     fn a_short_body_is_timed_in_blocks_of_about_a_millisecond() {
-        let (result, _) = measure(LIMITS, Duration::from_nanos(5));
+        let (result, _) = measure(BUDGET, Duration::from_nanos(5));
         assert_eq!(result.seen.iterations_per_sample, 200_000);
         assert!(result.seen.samples.iter().all(|sample| *sample == 1_000_000));
         assert_eq!(result.seen.samples.len(), 60, "passes of 20 until 50 ms are measured");
@@ -555,7 +555,7 @@ mod tests {
 
     #[test]
     fn a_long_body_is_timed_one_iteration_a_sample_and_one_pass_is_the_least() {
-        let (result, calls) = measure(LIMITS, Duration::from_millis(30));
+        let (result, calls) = measure(BUDGET, Duration::from_millis(30));
         assert_eq!(result.seen.iterations_per_sample, 1);
         assert_eq!(result.seen.samples.len(), 20);
         assert_eq!(calls, 20 + 3 + 4, "twenty samples, three of warm-up, the first, three of calibration");
@@ -563,19 +563,19 @@ mod tests {
 
     #[test]
     fn what_one_iteration_does_is_scaled_by_the_iterations() {
-        let (result, _) = measure(LIMITS, Duration::from_millis(1));
+        let (result, _) = measure(BUDGET, Duration::from_millis(1));
         assert_eq!(result.seen.elements, 7 * result.seen.iterations());
     }
 
     #[test]
     fn a_smoke_run_takes_two_samples_of_one_iteration() {
-        let (result, calls) = measure(Limits::SMOKE, Duration::from_nanos(5));
+        let (result, calls) = measure(Budget::SMOKE, Duration::from_nanos(5));
         assert_eq!((result.seen.samples.len(), calls), (2, 3));
     }
 
     #[test]
     fn a_verifying_repeat_runs_the_body_once() {
-        let bencher = Bencher::new(Settings::new(Purpose::Verify, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, BUDGET));
         let mut calls = 0;
         bencher.iter(|| calls += 1);
         drop(bencher.finish().unwrap());
@@ -592,7 +592,7 @@ mod tests {
         }
         let hand = ManualClock::default();
         let bencher =
-            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, LIMITS) });
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, BUDGET) });
         bencher.iter_batched(
             || hand.advance(Duration::from_millis(1)),
             |()| {
@@ -608,7 +608,7 @@ mod tests {
     #[test]
     fn inputs_that_take_long_to_make_do_not_stretch_the_run() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
         bencher.iter_batched(
             || hand.advance(Duration::from_millis(10)),
@@ -626,7 +626,7 @@ mod tests {
 
     #[test]
     fn the_authors_own_time_is_taken_as_it_is() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         bencher.iter_custom(|iterations| Duration::from_micros(10) * iterations as u32);
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.samples[0] / seen.iterations_per_sample, 10_000);
@@ -636,7 +636,7 @@ mod tests {
     fn a_stated_number_of_iterations_is_that_of_every_sample_whatever_the_body_takes() {
         for cost in [5, 50_000] {
             let hand = ManualClock::default();
-            let settings = Settings::new(Purpose::Measure, LIMITS);
+            let settings = Settings::new(Purpose::Measure, BUDGET);
             let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
             bencher.state_iterations_of_a_sample(70).iter(|| hand.advance(Duration::from_nanos(cost)));
             let seen = bencher.finish().unwrap().seen;
@@ -647,7 +647,7 @@ mod tests {
 
     #[test]
     fn threads_run_their_bodies_at_once() {
-        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let together = std::sync::Barrier::new(3); // would hang if one ran after the other
         bencher.iter_threads(3, |_| {
             || {
@@ -660,7 +660,7 @@ mod tests {
     #[test]
     fn threads_are_calibrated_on_their_bodies_and_what_starting_them_takes_is_in_no_sample() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
         bencher.iter_threads(1, |_| {
             hand.advance(Duration::from_millis(20)); // to start a thread and make its body
@@ -678,7 +678,7 @@ mod tests {
     #[test]
     fn a_body_that_panics_on_a_thread_is_a_panic_and_no_hang() {
         let panics = |of: fn(bool)| {
-            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
             let ran = std::panic::AssertUnwindSafe(|| {
                 bencher.iter_threads(2, |thread| {
                     of(false);
@@ -694,7 +694,7 @@ mod tests {
     #[test]
     fn one_disturbed_sample_does_not_decide_how_many_iterations_a_sample_has() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
         let mut calls = 0;
         bencher.iter(|| {
@@ -708,7 +708,7 @@ mod tests {
     #[test]
     fn blocks_of_warm_up_that_come_out_ten_times_too_short_are_calibrated_again() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
         let mut calls = 0;
         bencher.iter(|| {
@@ -723,18 +723,18 @@ mod tests {
 
     #[test]
     fn a_slow_body_is_measured_as_often_as_its_time_allows_and_says_so() {
-        let (result, calls) = measure(LIMITS, Duration::from_secs(3));
+        let (result, calls) = measure(BUDGET, Duration::from_secs(3));
         assert_eq!((result.seen.samples.len(), calls), (1, 2), "the first, and one sample");
         assert_eq!((result.seen.passes, result.seen.iterations_per_sample), (1, 1));
         assert!(result.seen.notes[0].contains("fewer than 20 samples"), "{:?}", result.seen.notes);
-        let (result, calls) = measure(LIMITS, Duration::from_secs(1));
+        let (result, calls) = measure(BUDGET, Duration::from_secs(1));
         assert_eq!((result.seen.samples.len(), calls), (4, 5));
     }
 
     #[test]
     fn a_body_that_is_slow_only_at_first_gets_all_its_samples() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), ..settings });
         let mut calls = 0;
         bencher.iter(|| {
@@ -754,7 +754,7 @@ mod tests {
     #[test]
     fn where_a_second_iteration_runs_into_the_deadline_the_first_is_kept() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let timeout = Some(Duration::from_mins(5));
         let bencher = Bencher::new(Settings { clock: hand.clock(), timeout, ..settings });
         bencher.iter(|| hand.advance(Duration::from_secs(200)));
@@ -790,7 +790,7 @@ mod tests {
         let hand = ManualClock::default();
         let script = Script { asks: vec![1, 400, 7], ..Script::default() };
         let (work, blocks) = (script.work.clone(), script.blocks.clone());
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher =
             Bencher::new(Settings { clock: hand.clock(), pace: Some(Box::new(script)), ..settings });
         let mut calls = 0;
@@ -807,18 +807,18 @@ mod tests {
 
     #[test]
     fn yardsticks_lie_between_the_samples_and_in_no_sample() {
-        let (measured, _) = measure(LIMITS, Duration::from_micros(10));
+        let (measured, _) = measure(BUDGET, Duration::from_micros(10));
         let rounds = measured.seen.yardsticks.chain.len();
         assert_eq!(rounds, 1 + 2 + 1, "at the start, after 25 and 50 of 60 ms, at the end");
         assert!(measured.seen.samples.iter().all(|sample| *sample == 1_000_000));
-        let (smoke, _) = measure(Limits::SMOKE, Duration::from_micros(10));
+        let (smoke, _) = measure(Budget::SMOKE, Duration::from_micros(10));
         assert!(smoke.seen.yardsticks.chain.is_empty());
     }
 
     #[test]
     fn a_planted_slowdown_repeats_iterations_and_says_how_many() {
         let hand = ManualClock::default();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { clock: hand.clock(), inject: 0.02, ..settings });
         bencher.iter(|| hand.advance(Duration::from_micros(100)));
         let seen = bencher.finish().unwrap().seen;
@@ -829,9 +829,9 @@ mod tests {
 
     #[test]
     fn measuring_nothing_or_two_bodies_is_an_error_that_says_so() {
-        let nothing = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE)).finish().unwrap_err();
+        let nothing = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE)).finish().unwrap_err();
         assert!(nothing.to_string().contains("measured nothing"), "{nothing}");
-        let twice = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let twice = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         twice.iter(|| ());
         twice.iter(|| ());
         assert!(twice.finish().unwrap_err().to_string().contains("more than one body"));
@@ -839,8 +839,8 @@ mod tests {
 
     #[test]
     fn collectors_that_cost_more_than_the_body_do_not_stretch_the_run() {
-        let limits = Limits { warmup: 0, batches: 2, min_time: Duration::from_millis(2), max_time: None };
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, limits));
+        let budget = Budget { warmup: 0, batches: 2, min_time: Duration::from_millis(2), max_time: None };
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
         bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
         let seen = bencher.finish().unwrap().seen;
         // A block is about a millisecond of all that happens in it; reading counters twice takes microseconds.
@@ -851,7 +851,7 @@ mod tests {
     fn blocks_are_recorded_in_measured_samples_only() {
         let bencher = Bencher::new(Settings::new(
             Purpose::Measure,
-            Limits { warmup: 3, batches: 4, min_time: Duration::from_nanos(1), max_time: None },
+            Budget { warmup: 3, batches: 4, min_time: Duration::from_nanos(1), max_time: None },
         ));
         bencher.iter(|| bencher.measure_with("inner", &[], || std::hint::black_box(vec![0u8; 1 << 20])));
         let seen = bencher.finish().unwrap().seen;

@@ -1,6 +1,6 @@
-//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`Ticket`] of what was done.
+//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`WorkReport`] of what was done.
 //!
-//! Takes the settings of one repeat, hands on a [`Yield`]: the raw [`Observation`](crate::metric::Observation)
+//! Takes the settings of one repeat, hands on a [`RepeatResult`]: the raw [`Observation`](crate::metric::Observation)
 //! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
 //! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
 
@@ -17,9 +17,9 @@ mod files;
 mod fit;
 mod inject;
 mod iterate;
-mod limits;
 mod on_device;
 mod pace;
+mod partial_budget;
 mod region;
 mod remote;
 mod source;
@@ -34,8 +34,8 @@ mod work;
 mod yardstick;
 
 pub use batched::Batched;
-pub use bench::{Bencher, Settings, Yield};
-pub use budget::Budget;
+pub use bench::{Bencher, RepeatResult, Settings};
+pub use budget::{Budget, Phase, Purpose};
 pub(crate) use calibrate::Calibrator;
 pub(crate) use content::draw_epoch;
 pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
@@ -44,10 +44,10 @@ pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unst
 pub use files::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::BLOCK;
-pub use limits::{Limits, Phase, Purpose};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
-pub use remote::{Asked, Audit, Costs, Held, Ran, Remote, Stopped, Used, Whole};
+pub use partial_budget::PartialBudget;
+pub use remote::{Asked, Audit, CheckedBatch, Costs, Ran, Remote, Stopped, Used, Whole};
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
 pub(crate) use visible::{visible, visible_in_line};
-pub use work::{Delivery, Operator, Ticket, Work};
+pub use work::{Delivery, Operator, Work, WorkReport};

@@ -1,4 +1,4 @@
-//! Who says how many iterations the next block has: the limits of the repeat, or somebody outside.
+//! Who says how many iterations the next block has: the budget of the repeat, or somebody outside.
 
 use serde::{Deserialize, Serialize};
 

@@ -167,10 +167,10 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings};
+    use crate::bencher::{Budget, Purpose, Settings};
 
     fn bencher() -> Bencher {
-        Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE))
+        Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::stream::empty;
 use super::watch::Watch;
 use super::yardstick::Yard;
 use super::{
-    Account, Bencher, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Limits, Phase, Purpose, Result,
+    Account, Bencher, Budget, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase, Purpose, Result,
     Spot, Unstopped,
 };
 use crate::device::Usage;
@@ -22,12 +22,12 @@ pub trait Remote {
     /// What the system says; the repeat fails with it. What `each` says is handed on.
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
 
-    /// Measures passes of this epoch as `limits` say. In every pass batches that the process draws are copied between two
+    /// Measures passes of this epoch as `budget` say. In every pass batches that the process draws are copied between two
     /// stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
-    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran>;
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran>;
 
     /// Goes through an epoch without a stop, from before it is begun: as much of it as is asked for.
     ///
@@ -52,8 +52,8 @@ pub trait Remote {
     /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where it is not known.
     fn files(&self) -> Option<FileUse>;
 
-    /// Within which limits it can be measured, where those that were `asked` would not show what its batches cost.
-    fn limits(&self, asked: Limits) -> Limits {
+    /// The budget that it can be measured with, where that which was `asked` would not show what its batches cost.
+    fn budget(&self, asked: Budget) -> Budget {
         asked
     }
 }
@@ -118,12 +118,12 @@ pub struct Ran {
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
     /// What was copied out of its passes.
-    pub held: Vec<Held>,
+    pub checked: Vec<CheckedBatch>,
 }
 
 /// What was copied out of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct CheckedBatch {
     /// The pass, from 0; `None` in an epoch without a stop.
     pub pass: Option<u64>,
     /// The batch's place in its epoch, from 0; `None` where it is not told.
@@ -156,7 +156,7 @@ pub struct Whole {
     /// What all its processes used meanwhile.
     pub usage: Used,
     /// What was copied.
-    pub held: Vec<Held>,
+    pub checked: Vec<CheckedBatch>,
 }
 
 /// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
@@ -273,34 +273,34 @@ impl Bencher {
         if self.settings.purpose == Purpose::Verify {
             return self.verify_remote(remote, epoch);
         }
-        let mut limits = remote.limits(self.limits());
-        let is_lumpy = limits != self.limits();
-        if limits.min_time > Duration::ZERO {
-            let seen = self.unstopped_remote(remote, epoch, limits)?;
+        let mut budget = remote.budget(self.budget());
+        let is_chunked = budget != self.budget();
+        if budget.min_time > Duration::ZERO {
+            let seen = self.unstopped_remote(remote, epoch, budget)?;
             if !remote.whole_pass() {
-                limits = limits.stretched(&seen, remote.expected().map(|expected| expected.batches()));
+                budget = budget.stretched(&seen, remote.expected().map(|expected| expected.batches()));
             }
             self.charge(Entry::Unstopped);
         }
-        let yard = Yard::begin(&self.settings, limits);
+        let yard = Yard::begin(&self.settings, budget);
         self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
         let mut watch = Watch::begin(&self.settings.clock);
-        let ran = remote.run(epoch, limits)?;
+        let ran = remote.run(epoch, budget)?;
         self.state.borrow_mut().evidence.files = remote.files();
         // Counters of windows there are none; what the machine lost is known of all samples together.
         watch.window(&Block::default(), ran.samples.len());
         self.enter(Phase::TearDown);
-        check(&ran, limits)?;
-        self.take_spots(&ran.held)?;
+        check(&ran, budget)?;
+        self.take_spots(&ran.checked)?;
         self.hand_in_costs(remote.costs(), &ran);
-        if is_lumpy {
+        if is_chunked {
             self.state.borrow_mut().seen.notes.push(format!(
                 "its batches are made many at a time: each pass has {} of them, and the first of an epoch is among them",
-                limits.batches
+                budget.batches
             ));
         }
-        self.hand_in_remote(ran, limits, watch, yard);
+        self.hand_in_remote(ran, budget, watch, yard);
         self.note_copy();
         Ok(())
     }
@@ -312,10 +312,10 @@ impl Bencher {
     }
 
     /// An epoch without a stop, before anything else is asked for.
-    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, limits: Limits) -> Result<Unstopped> {
-        let least = limits.warmup + limits.batches;
+    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, budget: Budget) -> Result<Unstopped> {
+        let least = budget.warmup + budget.batches;
         let batches = remote.expected().map_or(least, |expected| expected.batches());
-        let limit = Some(super::unstopped::limit(limits));
+        let limit = Some(super::unstopped::limit(budget));
         let whole = remote.time_epoch(epoch, Asked { batches, limit, least })?;
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
         let seen = Unstopped {
@@ -331,19 +331,19 @@ impl Bencher {
             faults: whole.usage.minor_faults,
             ..Unstopped::default()
         };
-        self.take_spots(&whole.held)?;
+        self.take_spots(&whole.checked)?;
         self.state.borrow_mut().evidence.unstopped = Some(seen);
         Ok(seen)
     }
 
     /// Hashes copies.
-    fn take_spots(&self, held: &[Held]) -> Result<()> {
+    fn take_spots(&self, checked: &[CheckedBatch]) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
-        let mut passes: Vec<u64> = held.iter().filter_map(|held| held.pass).collect();
+        let mut passes: Vec<u64> = checked.iter().filter_map(|checked| checked.pass).collect();
         passes.sort_unstable();
         passes.dedup();
         state.evidence.spots.passes += passes.len() as u64;
-        for Held { at, first, of, kept, .. } in held {
+        for CheckedBatch { at, first, of, kept, .. } in checked {
             let end = first.checked_add(kept.elements as u64);
             if kept.elements == 0 || end.is_none_or(|end| end > *of) {
                 let what = format!(
@@ -401,33 +401,33 @@ impl Bencher {
         }
     }
 
-    fn hand_in_remote(&self, ran: Ran, limits: Limits, watch: Watch, yard: Option<Yard>) {
+    fn hand_in_remote(&self, ran: Ran, budget: Budget, watch: Watch, yard: Option<Yard>) {
         // The measured part of the ledger is the worker's, as far as it has been seen to pass.
         for entry in [Entry::Begin, Entry::WarmUp, Entry::CaughtUp, Entry::Stopped, Entry::Verify] {
             self.recharge(Entry::Measured, entry, ran.ledger.get(entry));
         }
         let state = &mut *self.state.borrow_mut();
         let Evidence { account, claimed, begun, .. } = &mut state.evidence;
-        *account = Some(account_of(&ran, limits));
+        *account = Some(account_of(&ran, budget));
         *claimed = Some(ran.elements);
         *begun = ran.restarts.len() as u64;
         let seen = &mut state.seen;
         if ran.ran_out {
-            seen.notes.push(super::stream::too_small(limits));
+            seen.notes.push(super::stream::too_small(budget));
         }
-        if is_short(&ran, limits) {
+        if is_short(&ran, budget) {
             seen.notes.push(format!(
                 "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} were measured \
                  instead of {:?}",
                 stood(&ran),
                 Duration::from_nanos(ran.wall),
-                limits.min_time
+                budget.min_time
             ));
         }
         let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
         seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
-        seen.iterations_per_sample = if ran.whole_pass { limits.batches } else { 1 };
+        seen.iterations_per_sample = if ran.whole_pass { budget.batches } else { 1 };
         seen.flops = self.per_iteration.get().flops * ran.samples.len() as u64 * seen.iterations_per_sample;
         (seen.passes, seen.warmup, seen.caught_up) = (ran.passes, ran.warmup, ran.caught_up);
         (seen.elements, seen.bytes) = (ran.elements, ran.bytes);
@@ -454,7 +454,7 @@ impl Bencher {
 }
 
 /// What must hold of what was measured elsewhere, whoever it is: what does not is no figure at all.
-fn check(ran: &Ran, limits: Limits) -> Result<()> {
+fn check(ran: &Ran, budget: Budget) -> Result<()> {
     let passed = Duration::from_nanos(ran.passed) + SLACK;
     let clock = |what: String| Err(Error::of(ErrorKind::Clock, what));
     let wall = Duration::from_nanos(ran.wall);
@@ -503,17 +503,18 @@ fn check(ran: &Ran, limits: Limits) -> Result<()> {
         }
     }
     let broke = |what: String| Err(Error::of(ErrorKind::Protocol, what));
-    let each = if ran.whole_pass { 1 } else { limits.batches };
+    let each = if ran.whole_pass { 1 } else { budget.batches };
     if ran.passes == 0 || Some(ran.samples.len() as u64) != ran.passes.checked_mul(each) {
         let (samples, passes) = (ran.samples.len(), ran.passes);
         return broke(format!("the worker took {samples} samples in {passes} passes of {each}"));
     }
-    if is_short(ran, limits) && stood(ran) < STOOD.max(limits.min_time * TIMES) {
-        return broke(format!("the worker measured {wall:?} and was asked for {:?}", limits.min_time));
+    if is_short(ran, budget) && stood(ran) < STOOD.max(budget.min_time * TIMES) {
+        return broke(format!("the worker measured {wall:?} and was asked for {:?}", budget.min_time));
     }
     // Copies may be left out for want of room, but not of the first pass, and not all of the others.
-    let of_pass = |first: bool| ran.held.iter().filter(|held| (held.pass == Some(0)) == first).count();
-    let due = SPOTS.min(limits.batches as usize);
+    let of_pass =
+        |first: bool| ran.checked.iter().filter(|checked| (checked.pass == Some(0)) == first).count();
+    let due = SPOTS.min(budget.batches as usize);
     if of_pass(true) < due || ran.passes > 1 && of_pass(false) == 0 {
         let (first, later) = (of_pass(true), of_pass(false));
         return broke(format!(
@@ -535,10 +536,10 @@ const CPU_SLACK: Duration = Duration::from_millis(50);
 const LEAST_EVENT: u128 = 50;
 
 /// What the worker says of its time, beside what was seen.
-fn account_of(ran: &Ran, limits: Limits) -> Account {
+fn account_of(ran: &Ran, budget: Budget) -> Account {
     let mut samples = ran.samples.clone();
     samples.sort_unstable();
-    let batches = if ran.whole_pass { limits.batches.max(1) } else { 1 };
+    let batches = if ran.whole_pass { budget.batches.max(1) } else { 1 };
     Account {
         passed: ran.passed,
         claimed: ran.ledger.sum(),
@@ -557,8 +558,8 @@ fn account_of(ran: &Ran, limits: Limits) -> Account {
 }
 
 /// Whether the clock ran for less than was asked for.
-fn is_short(ran: &Ran, limits: Limits) -> bool {
-    Duration::from_nanos(ran.wall) < limits.min_time.mul_f64(1.0 - SHORT)
+fn is_short(ran: &Ran, budget: Budget) -> bool {
+    Duration::from_nanos(ran.wall) < budget.min_time.mul_f64(1.0 - SHORT)
 }
 
 /// How long the clock stood.
@@ -569,9 +570,9 @@ fn stood(ran: &Ran) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, KeptField, Settings, Ticket, Yield};
+    use crate::bencher::{Dtype, KeptField, RepeatResult, Settings, WorkReport};
 
-    const LIMITS: Limits = Limits { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
+    const BUDGET: Budget = Budget { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
 
     /// Another process that says what it is told to say.
     struct Elsewhere {
@@ -586,8 +587,8 @@ mod tests {
         Kept { elements: 2, fields: vec![field] }
     }
 
-    fn held(pass: Option<u64>, at: u64) -> Held {
-        Held { pass, at: Some(at), first: 0, of: 2, kept: item(at) }
+    fn checked(pass: Option<u64>, at: u64) -> CheckedBatch {
+        CheckedBatch { pass, at: Some(at), first: 0, of: 2, kept: item(at) }
     }
 
     const SECOND: u64 = 1_000_000_000;
@@ -597,20 +598,20 @@ mod tests {
             (0..30).try_for_each(|position| each(item(position)))
         }
 
-        fn run(&mut self, _epoch: u64, limits: Limits) -> Result<Ran> {
-            let samples = vec![10; limits.batches as usize];
+        fn run(&mut self, _epoch: u64, budget: Budget) -> Result<Ran> {
+            let samples = vec![10; budget.batches as usize];
             let mut ran = Ran {
-                elements: 2 * limits.batches,
-                bytes: 16 * limits.batches,
+                elements: 2 * budget.batches,
+                bytes: 16 * budget.batches,
                 wall: samples.iter().sum(),
                 samples,
                 first: Some(99),
                 restarts: vec![5, 7],
-                warmup: limits.warmup,
+                warmup: budget.warmup,
                 passes: 1,
                 usage: Used { cpu: Some(200), wait: Some(3), minor_faults: 1, ..Used::default() },
                 processes: Some(3),
-                held: (0..4).map(|at| held(Some(0), at)).collect(),
+                checked: (0..4).map(|at| checked(Some(0), at)).collect(),
                 ledger: Ledger { begin: 12, measured: 200, ..Ledger::default() },
                 passed: 10 * SECOND,
                 ..Ran::default()
@@ -626,11 +627,11 @@ mod tests {
                 "as many as an epoch has, where that is known"
             );
             let wall = Duration::from_secs(1);
-            Ok(Whole { wall, elements: 60, batches: 30, held: vec![held(None, 7)], ..Whole::default() })
+            Ok(Whole { wall, elements: 60, batches: 30, checked: vec![checked(None, 7)], ..Whole::default() })
         }
 
-        fn limits(&self, asked: Limits) -> Limits {
-            self.pass.map_or(asked, |batches| Limits { warmup: 0, batches, ..asked })
+        fn budget(&self, asked: Budget) -> Budget {
+            self.pass.map_or(asked, |batches| Budget { warmup: 0, batches, ..asked })
         }
 
         fn expected(&self) -> Option<Expected> {
@@ -650,13 +651,13 @@ mod tests {
         }
     }
 
-    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
-        stream_within(LIMITS, purpose, change)
+    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
+        stream_within(BUDGET, purpose, change)
     }
 
-    fn stream_within(limits: Limits, purpose: Purpose, change: fn(&mut Ran)) -> Result<Yield> {
-        let bencher = Bencher::new(Settings::new(purpose, limits));
-        bencher.work(Ticket::default());
+    fn stream_within(budget: Budget, purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
+        let bencher = Bencher::new(Settings::new(purpose, budget));
+        bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change, pass: None }, 0)?;
         bencher.finish()
     }
@@ -668,8 +669,8 @@ mod tests {
 
     #[test]
     fn what_was_measured_elsewhere_becomes_an_observation_like_any_other() {
-        let yielded = stream(Purpose::Measure, |_| {}).unwrap();
-        let seen = yielded.seen;
+        let result = stream(Purpose::Measure, |_| {}).unwrap();
+        let seen = result.seen;
         assert_eq!((seen.samples.len(), seen.wall, seen.elements, seen.bytes), (20, 200, 40, 320));
         assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(Taken::Items)));
         assert_eq!(seen.usage.cpu, Duration::from_nanos(200));
@@ -683,27 +684,27 @@ mod tests {
         assert_eq!(told("restart"), [5.0 * 1e-9, 7.0 * 1e-9]);
         assert_eq!(told("worker processes"), [3.0]);
         assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
-        assert_eq!(yielded.spots.len(), 4);
-        assert_eq!(yielded.evidence.spots.passes, 1);
-        let account = yielded.evidence.account.unwrap();
+        assert_eq!(result.spots.len(), 4);
+        assert_eq!(result.evidence.spots.passes, 1);
+        let account = result.evidence.account.unwrap();
         assert_eq!((account.passed, account.claimed, account.samples), (10 * SECOND, 212, 200));
-        assert_eq!((yielded.evidence.claimed, yielded.evidence.grown), (Some(40), Some(4096)));
+        assert_eq!((result.evidence.claimed, result.evidence.grown), (Some(40), Some(4096)));
     }
 
     #[test]
     fn an_epoch_without_a_stop_comes_first_and_its_copies_are_verified_as_well() {
-        let limits = Limits { min_time: Duration::from_nanos(200), ..LIMITS };
-        let yielded = stream_within(limits, Purpose::Measure, |_| {}).unwrap();
-        let unstopped = yielded.evidence.unstopped.unwrap();
+        let budget = Budget { min_time: Duration::from_nanos(200), ..BUDGET };
+        let result = stream_within(budget, Purpose::Measure, |_| {}).unwrap();
+        let unstopped = result.evidence.unstopped.unwrap();
         assert_eq!((unstopped.wall, unstopped.elements), (SECOND, 60));
-        assert_eq!(yielded.spots.len(), 5);
-        assert_eq!(yielded.spots[0].at, Some(7));
+        assert_eq!(result.spots.len(), 5);
+        assert_eq!(result.spots[0].at, Some(7));
     }
 
     #[test]
     fn what_makes_many_batches_at_a_time_is_measured_over_more_of_them_and_the_record_says_so() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
-        bencher.work(Ticket::default());
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
+        bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }, 0).unwrap();
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));
@@ -721,7 +722,7 @@ mod tests {
 
     #[test]
     fn a_planted_slowdown_is_a_skip_as_in_any_stream() {
-        let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) });
+        let bencher = Bencher::new(Settings { inject: 0.02, ..Settings::new(Purpose::Measure, BUDGET) });
         let refused = bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: None }, 0).unwrap_err();
         assert!(refused.is_skip(), "{refused}");
     }
@@ -764,19 +765,19 @@ mod tests {
         assert!(kind == ErrorKind::Protocol && said.contains("20 samples in 2 passes of 20"), "{said}");
         let (_, said) = refused(|ran| ran.passes = u64::MAX);
         assert!(said.contains("20 samples in 18446744073709551615 passes"), "{said}");
-        let (_, said) = refused(|ran| drop(ran.held.pop()));
+        let (_, said) = refused(|ran| drop(ran.checked.pop()));
         assert!(said.contains("3 copies of its first pass"), "{said}");
         let (_, said) = refused(|ran| {
             (ran.passes, ran.samples) = (2, vec![10; 40]);
         });
         assert!(said.contains("0 of 1 later ones"), "{said}");
-        let (kind, said) = refused(|ran| ran.held[1].kept.elements = 3);
+        let (kind, said) = refused(|ran| ran.checked[1].kept.elements = 3);
         assert!(kind == ErrorKind::Work && said.contains("3 elements from 0 on of a batch of 2"), "{said}");
-        let (_, said) = refused(|ran| ran.held[1].kept = Kept::default());
+        let (_, said) = refused(|ran| ran.checked[1].kept = Kept::default());
         assert!(said.contains("0 elements from 0 on"), "{said}");
-        let (_, said) = refused(|ran| ran.held[1].kept = Kept { elements: 1, ..item(3) });
+        let (_, said) = refused(|ran| ran.checked[1].kept = Kept { elements: 1, ..item(3) });
         assert!(said.contains("not those of 1 elements"), "{said}");
-        let (_, said) = refused(|ran| ran.held[1].first = u64::MAX);
+        let (_, said) = refused(|ran| ran.checked[1].first = u64::MAX);
         assert!(said.contains("of a batch of 2"), "{said}");
         stream(Purpose::Measure, |ran| {
             ran.whole_pass = true;
@@ -789,7 +790,7 @@ mod tests {
     fn who_takes_long_to_begin_is_measured_for_less() {
         const STANDS: u64 = 20 * SECOND;
         let run = |change: fn(&mut Ran)| {
-            stream_within(Limits { min_time: Duration::from_secs(1), ..LIMITS }, Purpose::Measure, change)
+            stream_within(Budget { min_time: Duration::from_secs(1), ..BUDGET }, Purpose::Measure, change)
         };
         let seen = run(|ran| {
             (ran.stopped.wall, ran.passed) = (Some(STANDS), STANDS + SECOND);
@@ -807,8 +808,8 @@ mod tests {
 
     #[test]
     fn the_parts_that_a_worker_tells_take_the_place_of_what_was_charged_here() {
-        let yielded = stream(Purpose::Measure, |ran| ran.ledger.warm_up = 1_000).unwrap();
-        let ledger = yielded.seen.ledger;
+        let result = stream(Purpose::Measure, |ran| ran.ledger.warm_up = 1_000).unwrap();
+        let ledger = result.seen.ledger;
         assert_eq!((ledger.begin, ledger.measured), (12, 200), "as far as so much passed: {ledger:?}");
         assert!(ledger.warm_up >= 1_000, "beside what was done before it was asked: {ledger:?}");
     }

@@ -10,7 +10,7 @@ use super::watch::Watch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{
-    Bencher, Content, Count, Error, Expected, Item, Kept, Limits, Phase, Purpose, Result, Source, Spot, Used,
+    Bencher, Budget, Content, Count, Error, Expected, Item, Kept, Phase, Purpose, Result, Source, Spot, Used,
 };
 use crate::device::{Platform, Usage};
 use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, Reading, Taken};
@@ -122,10 +122,10 @@ pub(super) fn miscounted(counted: u64, holds: u64) -> Error {
 }
 
 /// The note that an epoch ended within a pass.
-pub(super) fn too_small(limits: Limits) -> String {
+pub(super) fn too_small(budget: Budget) -> String {
     format!(
         "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
-        limits.batches, limits.warmup
+        budget.batches, budget.warmup
     )
 }
 
@@ -227,18 +227,18 @@ impl Run {
     }
 
     fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
-        let mut limits = bencher.limits();
+        let mut budget = bencher.budget();
         let whole = source.whole_pass();
         self.input = source.input();
         if whole {
             self.taken = Taken::Passes;
         }
-        if limits.min_time > Duration::ZERO {
+        if budget.min_time > Duration::ZERO {
             let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
             self.first = epoch.first_item;
             self.copied = epoch.copied;
             if !whole {
-                limits = limits.stretched(&epoch.seen, self.epoch);
+                budget = budget.stretched(&epoch.seen, self.epoch);
             }
             bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
             bencher.charge(Entry::Unstopped);
@@ -246,27 +246,27 @@ impl Run {
             self.hash(bencher)?;
         }
         if bencher.pace.borrow().is_none() {
-            self.yard = Yard::begin(&bencher.settings, limits);
+            self.yard = Yard::begin(&bencher.settings, budget);
         }
         bencher.charge(Entry::Stopped);
         loop {
-            self.is_first_of_epoch = !self.goes_on(bencher, limits, source)?;
+            self.is_first_of_epoch = !self.goes_on(bencher, budget, source)?;
             if self.is_first_of_epoch {
-                self.begin(bencher, limits, source)?;
+                self.begin(bencher, budget, source)?;
             }
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
             if whole {
-                self.pass(bencher, limits.batches, source)?;
+                self.pass(bencher, budget.batches, source)?;
             } else {
-                self.items(bencher, limits.batches, source)?;
+                self.items(bencher, budget.batches, source)?;
             }
             bencher.mute_regions(true);
             bencher.charge(Entry::Measured);
             self.hash(bencher)?;
             self.passes += 1;
-            if self.windows.wall >= limits.min_time {
+            if self.windows.wall >= budget.min_time {
                 return Ok(());
             }
             if let Some(yard) = &mut self.yard {
@@ -278,8 +278,8 @@ impl Run {
 
     /// Whether another pass follows in the same epoch, once what may have been made meanwhile is left out. The last batch of
     /// an epoch may be a short one: such a pass stops before it.
-    fn goes_on(&mut self, bencher: &Bencher, limits: Limits, source: &mut dyn Source) -> Result<bool> {
-        let has_more = |of: &Self| of.epoch.is_some_and(|all| of.counter.at() + limits.batches < all);
+    fn goes_on(&mut self, bencher: &Bencher, budget: Budget, source: &mut dyn Source) -> Result<bool> {
+        let has_more = |of: &Self| of.epoch.is_some_and(|all| of.counter.at() + budget.batches < all);
         if self.begun == 0 || !has_more(self) {
             return Ok(false);
         }
@@ -290,17 +290,17 @@ impl Run {
     }
 
     /// Begins the epoch and leaves out what warms it up.
-    fn begin(&mut self, bencher: &Bencher, limits: Limits, source: &mut dyn Source) -> Result<()> {
+    fn begin(&mut self, bencher: &Bencher, budget: Budget, source: &mut dyn Source) -> Result<()> {
         self.begun += 1;
         self.rewind(source)?;
         bencher.charge(Entry::Begin);
         let (due, begun) = (self.meanwhile.due(&self.windows), bencher.settings.clock.now());
         if source.whole_pass() {
-            self.warm_up_pass(limits.warmup, source)?;
+            self.warm_up_pass(budget.warmup, source)?;
         } else {
             // The first item of the process is a metric of its own, so a measuring repeat leaves out one at least.
-            let first = u64::from(self.first.is_none() && limits.min_time > Duration::ZERO);
-            self.warm_up(bencher, limits.warmup.max(first), source)?;
+            let first = u64::from(self.first.is_none() && budget.min_time > Duration::ZERO);
+            self.warm_up(bencher, budget.warmup.max(first), source)?;
         }
         bencher.charge(Entry::WarmUp);
         let warming_up = bencher.settings.clock.now() - begun;
@@ -595,11 +595,11 @@ impl Run {
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
-            seen.notes.push(too_small(bencher.limits()));
+            seen.notes.push(too_small(bencher.budget()));
         }
         seen.taken = Some(self.taken);
         seen.iterations_per_sample = match self.taken {
-            Taken::Passes => bencher.limits().batches,
+            Taken::Passes => bencher.budget().batches,
             _ => 1,
         };
         seen.passes = self.passes;
@@ -695,11 +695,11 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::bencher::{Dtype, Field, FieldKind, ItemBytes, Limits, See, Settings, Yield};
+    use crate::bencher::{Budget, Dtype, Field, FieldKind, ItemBytes, RepeatResult, See, Settings};
     use crate::device::{Clock, ManualClock};
 
-    const LIMITS: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(100), max_time: None };
 
     /// Batches of two rows, each batch taking one millisecond by the clock, the last of the epoch one row.
     struct Rows {
@@ -788,10 +788,10 @@ mod tests {
         }
     }
 
-    fn stream(purpose: Purpose, limits: Limits, source: &mut Rows) -> Result<Yield> {
+    fn stream(purpose: Purpose, budget: Budget, source: &mut Rows) -> Result<RepeatResult> {
         let clock: Clock = source.hand.clock();
-        let bencher = Bencher::new(Settings { clock, ..Settings::new(purpose, limits) });
-        bencher.work(crate::bencher::Ticket::default());
+        let bencher = Bencher::new(Settings { clock, ..Settings::new(purpose, budget) });
+        bencher.work(crate::bencher::WorkReport::default());
         bencher.stream(source)?;
         bencher.finish()
     }
@@ -799,7 +799,7 @@ mod tests {
     #[test]
     fn each_item_is_timed_from_its_request_until_it_is_ready_and_nothing_else_is() {
         let mut rows = Rows::new(100);
-        let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+        let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;
         assert_eq!(seen.samples, vec![1_000_000; 100]);
         assert_eq!((seen.passes, seen.wall, seen.warmup), (5, 100_000_000, 6));
         assert_eq!((seen.elements, seen.bytes), (200, 1600));
@@ -811,7 +811,7 @@ mod tests {
     fn what_other_processes_use_in_the_windows_is_added_and_what_is_known_of_one_alone_is_absent() {
         let told = Used { cpu: Some(5_000_000_000), wait: Some(7), ..Used::default() };
         let mut rows = Rows { elsewhere: Some(told), ..Rows::new(100) };
-        let done = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        let done = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
         // Five passes, the first of them in five windows.
         let windows = 9;
         assert_eq!(done.seen.samples, vec![1_000_000; 100], "asking is outside the clock");
@@ -824,23 +824,23 @@ mod tests {
         assert_eq!(done.seen.hardware.cycles.unwrap().why(), Some(ELSEWHERE));
         let silent = Some(Used { cpu: None, ..told });
         let mut rows = Rows { elsewhere: silent, ..Rows::new(100) };
-        let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+        let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;
         assert_eq!((seen.around.ran, seen.usage.cpu), (None, Duration::ZERO), "a part is not the whole");
     }
 
     #[test]
     fn four_batches_of_a_measured_repeat_are_held_back_and_hashed() {
         let mut rows = Rows::new(100);
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
+        let result = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
         // Of the epoch without a stop four, of the first pass four, of each later one one.
-        assert_eq!(places(&yielded).len(), 4 + 4 + 4);
-        assert_eq!(yielded.evidence.spots.passes, 1 + 5);
+        assert_eq!(places(&result).len(), 4 + 4 + 4);
+        assert_eq!(result.evidence.spots.passes, 1 + 5);
         let expected = (4 + 4 + 4) * 2;
-        assert_eq!(yielded.work.unwrap().content.elements, expected);
+        assert_eq!(result.work.unwrap().content.elements, expected);
     }
 
-    fn places(yielded: &Yield) -> Vec<u64> {
-        yielded.spots.iter().map(|spot| spot.at.unwrap()).collect()
+    fn places(result: &RepeatResult) -> Vec<u64> {
+        result.spots.iter().map(|spot| spot.at.unwrap()).collect()
     }
 
     #[test]
@@ -848,7 +848,7 @@ mod tests {
         let key = crate::bencher::Key::draw();
         let with_key = |purpose, rows: &mut Rows| {
             let clock = rows.hand.clock();
-            let bencher = Bencher::new(Settings { key, clock, ..Settings::new(purpose, LIMITS) });
+            let bencher = Bencher::new(Settings { key, clock, ..Settings::new(purpose, BUDGET) });
             bencher.stream(rows).unwrap();
             bencher.state.into_inner().spots
         };
@@ -865,15 +865,15 @@ mod tests {
     #[test]
     fn an_epoch_without_a_stop_comes_first_and_is_timed_from_before_it_was_begun() {
         let mut rows = Rows::new(100);
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
-        let seen = yielded.evidence.unstopped.unwrap();
+        let result = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
+        let seen = result.evidence.unstopped.unwrap();
         assert_eq!((seen.elements, seen.batches, seen.ended), (200, 100, true));
         assert_eq!(Duration::from_nanos(seen.begin), Duration::from_secs(1));
         assert_eq!(Duration::from_nanos(seen.first), Duration::from_millis(1));
         // To the end of the data, which takes a request as well.
         assert_eq!(Duration::from_nanos(seen.wall), Duration::from_micros(1_100_600));
         let mut endless = Rows::new(1_000_000);
-        let seen = stream(Purpose::Measure, LIMITS, &mut endless).unwrap().evidence.unstopped.unwrap();
+        let seen = stream(Purpose::Measure, BUDGET, &mut endless).unwrap().evidence.unstopped.unwrap();
         assert_eq!((seen.batches, seen.ended), (1000, false), "twenty times what is measured, at most");
     }
 
@@ -881,20 +881,20 @@ mod tests {
     fn passes_follow_each_other_and_the_epoch_is_begun_where_none_is_left_before_its_last_batch() {
         // Three batches of warm-up and twenty of each pass. The last batch may be a short one.
         for (batches, begun) in [(104, 1), (103, 2), (64, 2), (63, 3), (44, 3), (43, 5), (24, 5)] {
-            let stream = stream(Purpose::Measure, LIMITS, &mut Rows::new(batches)).unwrap();
+            let stream = stream(Purpose::Measure, BUDGET, &mut Rows::new(batches)).unwrap();
             assert_eq!((stream.seen.passes, stream.evidence.begun), (5, begun), "{batches} batches");
             assert_eq!(stream.seen.warmup, 3 * begun);
             assert_eq!(stream.seen.notes.len(), 0, "{:?}", stream.seen.notes);
         }
         let mut whole = Rows { whole: true, ..Rows::new(64) };
-        assert_eq!(stream(Purpose::Measure, LIMITS, &mut whole).unwrap().evidence.begun, 2);
+        assert_eq!(stream(Purpose::Measure, BUDGET, &mut whole).unwrap().evidence.begun, 2);
     }
 
     #[test]
     fn the_ledger_of_a_stream_adds_up_to_its_life() {
         let mut rows = Rows::new(100);
         let (clock, before) = (rows.hand.clock(), rows.hand.clock().now());
-        let ledger = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen.ledger;
+        let ledger = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen.ledger;
         assert_eq!(Duration::from_nanos(ledger.sum()), clock.now() - before);
         assert_eq!(Duration::from_nanos(ledger.measured), Duration::from_millis(100));
         assert_eq!(Duration::from_nanos(ledger.begin), Duration::from_secs(2));
@@ -903,10 +903,10 @@ mod tests {
     #[test]
     fn a_batch_that_holds_other_elements_than_it_must_is_evidence() {
         for lie in [1, 1 << 62] {
-            let noted = stream(Purpose::Measure, LIMITS, &mut Rows { lie, ..Rows::new(100) });
+            let noted = stream(Purpose::Measure, BUDGET, &mut Rows { lie, ..Rows::new(100) });
             assert!(noted.is_err(), "a copy of elements that are not there is refused");
         }
-        let said = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, whole: true, ..Rows::new(100) });
+        let said = stream(Purpose::Measure, BUDGET, &mut Rows { lie: 1, whole: true, ..Rows::new(100) });
         let said = said.unwrap_err().to_string();
         assert!(said.contains("went through 101 items and showed 100"), "{said}");
     }
@@ -915,20 +915,20 @@ mod tests {
     fn a_verifying_repeat_hashes_every_element_of_the_epoch() {
         for whole in [false, true] {
             let mut rows = Rows { whole, ..Rows::new(100) };
-            let yielded = stream(Purpose::Verify, LIMITS, &mut rows).unwrap();
-            assert_eq!(yielded.work.unwrap().content.elements, 200);
-            assert_eq!(yielded.spots.len(), 100);
-            assert!(yielded.seen.samples.is_empty());
+            let result = stream(Purpose::Verify, BUDGET, &mut rows).unwrap();
+            assert_eq!(result.work.unwrap().content.elements, 200);
+            assert_eq!(result.spots.len(), 100);
+            assert!(result.seen.samples.is_empty());
         }
     }
 
     #[test]
     fn a_whole_pass_is_one_sample_without_what_was_copied_in_it() {
         let mut rows = Rows { whole: true, ..Rows::new(100) };
-        let yielded = stream(Purpose::Measure, LIMITS, &mut rows).unwrap();
-        assert_eq!(yielded.seen.taken, Some(Taken::Passes));
-        assert_eq!(yielded.seen.samples, vec![20_000_000; 5]);
-        assert_eq!((yielded.seen.elements, yielded.spots.len()), (200, 12));
+        let result = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
+        assert_eq!(result.seen.taken, Some(Taken::Passes));
+        assert_eq!(result.seen.samples, vec![20_000_000; 5]);
+        assert_eq!((result.seen.elements, result.spots.len()), (200, 12));
     }
 
     /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an epoch is
@@ -987,12 +987,12 @@ mod tests {
         }
     }
 
-    fn ahead(whole: bool, batches: u64, limits: Limits) -> Observation {
+    fn ahead(whole: bool, batches: u64, budget: Budget) -> Observation {
         let mut ahead = Ahead { rows: Rows { whole, ..Rows::new(batches) }, there: Cell::default() };
         let clock = ahead.rows.hand.clock();
-        let settings = Settings { alone: true, clock, ..Settings::new(Purpose::Measure, limits) };
+        let settings = Settings { alone: true, clock, ..Settings::new(Purpose::Measure, budget) };
         let bencher = Bencher::new(settings);
-        bencher.work(crate::bencher::Ticket::default());
+        bencher.work(crate::bencher::WorkReport::default());
         bencher.stream(&mut ahead).unwrap();
         bencher.finish().unwrap().seen
     }
@@ -1000,7 +1000,7 @@ mod tests {
     #[test]
     fn what_other_threads_make_while_the_clock_stands_is_in_no_sample() {
         for whole in [false, true] {
-            let seen = ahead(whole, 1000, LIMITS);
+            let seen = ahead(whole, 1000, BUDGET);
             let each = if whole { vec![20_000_000; 5] } else { vec![1_000_000; 100] };
             assert_eq!((seen.samples, seen.elements), (each, 200));
             // Where an epoch begins, the three that are there warm up, and those of the five milliseconds are caught up with.
@@ -1011,9 +1011,9 @@ mod tests {
     #[test]
     fn an_epoch_that_ends_where_it_is_caught_up_with_is_begun_again() {
         // One long pass: between passes yardsticks take their time, which is real.
-        let limits = Limits { batches: 100, min_time: Duration::ZERO, ..LIMITS };
+        let budget = Budget { batches: 100, min_time: Duration::ZERO, ..BUDGET };
         for (whole, batches) in (1..60).flat_map(|batches| [(false, batches), (true, batches)]) {
-            let seen = ahead(whole, batches, limits);
+            let seen = ahead(whole, batches, budget);
             assert_eq!((seen.elements, seen.passes), (200, 1), "{batches} batches, whole passes: {whole}");
         }
     }
@@ -1022,7 +1022,7 @@ mod tests {
     fn a_data_set_too_small_for_a_pass_is_begun_again_and_the_record_says_so() {
         for whole in [false, true] {
             let mut rows = Rows { whole, ..Rows::new(7) };
-            let seen = stream(Purpose::Measure, LIMITS, &mut rows).unwrap().seen;
+            let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;
             assert_eq!(seen.elements, 200, "the end of the data is no item");
             assert_eq!(seen.wall, 100_000_000);
             assert!(seen.notes[0].contains("too small"), "{:?}", seen.notes);
@@ -1034,16 +1034,16 @@ mod tests {
         for (purpose, whole) in
             [(Purpose::Measure, false), (Purpose::Measure, true), (Purpose::Verify, false)]
         {
-            let error = stream(purpose, LIMITS, &mut Rows { whole, ..Rows::new(0) }).unwrap_err();
+            let error = stream(purpose, BUDGET, &mut Rows { whole, ..Rows::new(0) }).unwrap_err();
             assert!(error.to_string().contains("empty"), "{error}");
         }
-        let error = stream(Purpose::Measure, LIMITS, &mut Rows { lie: 1, ..Rows::new(100) }).unwrap_err();
+        let error = stream(Purpose::Measure, BUDGET, &mut Rows { lie: 1, ..Rows::new(100) }).unwrap_err();
         assert!(error.to_string().contains("not those of 3 elements"), "{error}");
     }
 
     #[test]
     fn a_planted_slowdown_is_skipped_since_no_item_can_be_asked_for_twice() {
-        let settings = Settings { inject: 0.02, ..Settings::new(Purpose::Measure, LIMITS) };
+        let settings = Settings { inject: 0.02, ..Settings::new(Purpose::Measure, BUDGET) };
         let refused = Bencher::new(settings).stream(&mut Rows::new(100)).unwrap_err();
         assert!(refused.is_skip() && refused.to_string().contains("a stream has none"), "{refused}");
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::count::Counter;
 use super::stream::{Copied, draw, unshown};
 use super::window::Windows;
-use super::{Bencher, Limits, Result, Source, Unstopped};
+use super::{Bencher, Budget, Result, Source, Unstopped};
 use crate::device::NoiseReader;
 use crate::metric::{Apart, Surroundings};
 use crate::stats::SplitMix64;
@@ -24,8 +24,8 @@ const TIMES: u32 = 20;
 const SPOTS: usize = 4;
 
 /// For how long an epoch goes on at most.
-pub(super) fn limit(limits: Limits) -> Duration {
-    LONGEST.min(limits.min_time * TIMES)
+pub(super) fn limit(budget: Budget) -> Duration {
+    LONGEST.min(budget.min_time * TIMES)
 }
 
 /// What was seen of it.
@@ -43,8 +43,8 @@ pub(super) fn unstopped(
     counter: &mut Counter,
     secret: &mut SplitMix64,
 ) -> Result<Epoch> {
-    let (clock, limits) = (&bencher.settings.clock, bencher.limits());
-    let (least, longest) = (limits.warmup + limits.batches, limit(limits));
+    let (clock, budget) = (&bencher.settings.clock, bencher.budget());
+    let (least, longest) = (budget.warmup + budget.batches, limit(budget));
     let all = source.expected().map_or(least, |expected| expected.batches());
     let spots = draw(secret, SPOTS, all);
     let mut seen = Unstopped::default();
@@ -56,7 +56,7 @@ pub(super) fn unstopped(
     if !source.whole_pass() {
         counter.rewind();
         source.rewind()?;
-        for _ in 0..limits.warmup.max(1) {
+        for _ in 0..budget.warmup.max(1) {
             let start = clock.now();
             if !source.next()? {
                 break;
@@ -67,10 +67,10 @@ pub(super) fn unstopped(
             })?;
             first_item.get_or_insert_with(|| clock.now() - start);
         }
-    } else if limits.warmup > 0 {
+    } else if budget.warmup > 0 {
         counter.rewind();
         source.rewind()?;
-        source.pass(limits.warmup, &mut |item| {
+        source.pass(budget.warmup, &mut |item| {
             counter.see(item);
         })?;
     }

@@ -1,4 +1,4 @@
-//! The work ticket: what a subject says it did, beside what the harness saw it deliver.
+//! The work report: what a subject says it did, beside what the harness saw it deliver.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,20 +7,20 @@ use super::{Content, visible_in_line};
 /// What the subject says of its work.
 ///
 /// ```
-/// use weighbridge::{Delivery, Operator, Ticket};
+/// use weighbridge::{Delivery, Operator, WorkReport};
 ///
-/// let ticket = Ticket {
+/// let report = WorkReport {
 ///     transforms: vec!["decode".to_owned(), "resize".to_owned()],
 ///     operators: vec![Operator::Native, Operator::Ours],
 ///     ran_on: "cpu".to_owned(),
 ///     synchronised: "returns when ready".to_owned(),
 ///     workers: 4,
-///     ..Ticket::default()
+///     ..WorkReport::default()
 /// };
-/// assert_eq!(ticket.delivery, Delivery::Owned);
+/// assert_eq!(report.delivery, Delivery::Owned);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ticket {
+pub struct WorkReport {
     /// Digest of the input data set. Must agree with the reference's always.
     pub input: Option<String>,
     /// The transforms it executed, in order.
@@ -46,7 +46,7 @@ pub struct Ticket {
     pub unequal: Option<String>,
 }
 
-impl Ticket {
+impl WorkReport {
     /// With its words as they may be shown.
     pub(super) fn visible(mut self) -> Self {
         let words = self.transforms.iter_mut().chain([&mut self.ran_on, &mut self.synchronised]);
@@ -129,7 +129,7 @@ impl Delivery {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// What the subject said.
-    pub ticket: Ticket,
+    pub report: WorkReport,
     /// What was seen: everything in an unmeasured repeat, the held-back batches in a measured one.
     pub content: Content,
 }

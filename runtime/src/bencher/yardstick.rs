@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::watch::Watch;
-use super::{Limits, Purpose, Settings};
+use super::{Budget, Purpose, Settings};
 use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
 use crate::stats::SplitMix64;
@@ -53,8 +53,8 @@ pub(super) struct Yard {
 impl Yard {
     /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one, and for a profiler,
     /// who is to see the body alone.
-    pub(super) fn begin(settings: &Settings, limits: Limits) -> Option<Self> {
-        if settings.purpose != Purpose::Measure || settings.profiled || limits.min_time.is_zero() {
+    pub(super) fn begin(settings: &Settings, budget: Budget) -> Option<Self> {
+        if settings.purpose != Purpose::Measure || settings.profiled || budget.min_time.is_zero() {
             return None;
         }
         let mut random = SplitMix64::new(1);
@@ -142,24 +142,24 @@ fn stream() -> bool {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { warmup: 1, batches: 1, min_time: Duration::from_millis(1), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 1, batches: 1, min_time: Duration::from_millis(1), max_time: None };
 
     #[test]
     fn only_a_repeat_that_measures_has_yardsticks() {
-        let begin = |purpose, limits, profiled| {
-            Yard::begin(&Settings { profiled, ..Settings::new(purpose, limits) }, limits)
+        let begin = |purpose, budget, profiled| {
+            Yard::begin(&Settings { profiled, ..Settings::new(purpose, budget) }, budget)
         };
-        assert!(begin(Purpose::Verify, LIMITS, false).is_none());
-        assert!(begin(Purpose::Smoke, LIMITS, false).is_none());
-        assert!(begin(Purpose::Measure, Limits::SMOKE, false).is_none());
-        assert!(begin(Purpose::Measure, LIMITS, true).is_none(), "a profiler sees the body alone");
-        assert!(begin(Purpose::Measure, LIMITS, false).is_some());
+        assert!(begin(Purpose::Verify, BUDGET, false).is_none());
+        assert!(begin(Purpose::Smoke, BUDGET, false).is_none());
+        assert!(begin(Purpose::Measure, Budget::SMOKE, false).is_none());
+        assert!(begin(Purpose::Measure, BUDGET, true).is_none(), "a profiler sees the body alone");
+        assert!(begin(Purpose::Measure, BUDGET, false).is_some());
     }
 
     #[test]
     fn a_round_is_due_for_every_so_much_measuring_and_at_both_ends() {
-        let mut yard = Yard::begin(&Settings::new(Purpose::Measure, LIMITS), LIMITS).unwrap();
+        let mut yard = Yard::begin(&Settings::new(Purpose::Measure, BUDGET), BUDGET).unwrap();
         for (measured, rounds) in [(24, 1), (25, 2), (49, 2), (50, 3), (100, 5), (10_000, 9)] {
             yard.between(Duration::from_millis(measured), None);
             assert_eq!(yard.seen.chain.len(), rounds, "{measured} ms");

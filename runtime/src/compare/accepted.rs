@@ -24,7 +24,8 @@ pub struct Accepted {
     pub machine: String,
     /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 % more. Below zero it
     /// costs less.
-    pub worse_by: f64,
+    #[serde(alias = "worse-by")]
+    pub slowdown: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
     pub run: String,
     /// Why that is fine.
@@ -47,9 +48,9 @@ impl Accepted {
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
         let File { accepted } = json::from_toml(text)?;
         for one in &accepted {
-            let Self { case, worse_by, .. } = one;
-            if !(*worse_by > -1.0 && worse_by.is_finite()) {
-                return Err(format!("{case}: worse-by is a share above -1, not {worse_by}"));
+            let Self { case, slowdown, .. } = one;
+            if !(*slowdown > -1.0 && slowdown.is_finite()) {
+                return Err(format!("{case}: slowdown is a share above -1, not {slowdown}"));
             }
             if one.because.trim().is_empty() {
                 return Err(format!("{case}: `because` says why the change is fine"));
@@ -94,7 +95,7 @@ impl Accepted {
 
     /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are none.
     pub(super) fn shift(all: &[Self], case: &CaseId, metric: &str) -> Option<f64> {
-        Self::of(all, case, metric).map(|one| one.worse_by.ln_1p()).reduce(|one, other| one + other)
+        Self::of(all, case, metric).map(|one| one.slowdown.ln_1p()).reduce(|one, other| one + other)
     }
 
     /// The last run that one of them names.
@@ -113,7 +114,7 @@ mod tests {
             case: "SORT-1/len=1000/stable".into(),
             metric: "wall_time".into(),
             machine: "abc".into(),
-            worse_by: 0.083,
+            slowdown: 0.083,
             run: "20260102-000000-000001".into(),
             because: "it checks its \"input\"\nnow".into(),
         }
@@ -136,7 +137,7 @@ mod tests {
             Accepted::read(&Accepted::write(&[changed]).unwrap()).unwrap_err()
         };
         assert!(
-            wrong(|one| one.worse_by = -1.0).contains("SORT-1/len=1000/stable: worse-by is a share above -1")
+            wrong(|one| one.slowdown = -1.0).contains("SORT-1/len=1000/stable: slowdown is a share above -1")
         );
         assert!(wrong(|one| one.because = " ".into()).contains("`because` says why"));
         let twice = Accepted::write(&[one(), one()]).unwrap();

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Doubts, Judgement, weigh};
+use super::rule::{Judgement, Reservations, weigh};
 use super::values::{Sides, Values};
 use super::{Accepted, Policy, Tolerance, Verdict};
-use crate::metric::{Course, DEVICE_METRICS, Direction, METRICS, Unit};
+use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
 use crate::stats;
 
@@ -51,7 +51,7 @@ pub(super) struct Weighed {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
     pub(super) values: Values,
-    pub(super) doubts: Doubts,
+    pub(super) reservations: Reservations,
     pub(super) judgement: Option<Judgement>,
     /// What was accepted of it, as a logarithm: the baseline's values have it added.
     pub(super) accepted: Option<f64>,
@@ -82,14 +82,14 @@ pub(super) fn change(
         values.sides[0].iter_mut().for_each(|value| *value += shift);
     }
     let tolerance = Tolerance::new(policy, scenario, &values.past);
-    let mut doubts = doubts(sides, &values, policy.detectable(scenario));
+    let mut reservations = reservations(sides, &values, policy.detectable(scenario));
     if is_of_samples(&metric.name, &metric.unit) {
-        doubts.unsteady =
-            [sides.before.course, sides.after.course].map(|course| course == Some(Course::Unsteady));
+        reservations.unsteady = [sides.before.stationarity, sides.after.stationarity]
+            .map(|stationarity| stationarity == Some(Stationarity::Unsteady));
     }
     let judgement = (direction != Direction::Information).then(|| {
         if has_ratio {
-            weigh(&values.sides, tolerance, doubts)
+            weigh(&values.sides, tolerance, reservations)
         } else {
             let why = "the values are not all positive, so they have no ratio".to_owned();
             Judgement { verdict: Verdict::Inconclusive(why), effect: None }
@@ -98,7 +98,7 @@ pub(super) fn change(
     let tendency = tendency(judgement.as_ref(), baseline, candidate);
     let change =
         MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
-    Some(Weighed { change, tolerance, values, doubts, judgement, accepted })
+    Some(Weighed { change, tolerance, values, reservations, judgement, accepted })
 }
 
 /// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is
@@ -110,18 +110,18 @@ pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
 }
 
 /// What disturbed the blocks that the values are of: the larger of both sides' middle processes.
-fn doubts(sides: &Sides<'_>, values: &Values, limit: f64) -> Doubts {
-    let mut doubts = Doubts { limit, ..Doubts::default() };
+fn reservations(sides: &Sides<'_>, values: &Values, limit: f64) -> Reservations {
+    let mut reservations = Reservations { limit, ..Reservations::default() };
     if values.of_blocks {
         for processes in [&sides.before.processes, &sides.after.processes] {
             let blocks = || processes.iter().filter_map(|process| process.blocks.as_ref());
             let switched: Vec<f64> = blocks().map(|blocks| blocks.switched).collect();
             let throttled: Vec<f64> = blocks().map(|blocks| blocks.throttled).collect();
-            doubts.switched = doubts.switched.max(stats::median(&switched));
-            doubts.throttled = doubts.throttled.max(stats::median(&throttled));
+            reservations.switched = reservations.switched.max(stats::median(&switched));
+            reservations.throttled = reservations.throttled.max(stats::median(&throttled));
         }
     }
-    doubts
+    reservations
 }
 
 impl MetricChange {

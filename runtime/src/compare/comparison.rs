@@ -191,14 +191,14 @@ impl Comparison {
     /// regression, and last that a case could not be decided. A case that cannot be compared was not decided
     /// either: a gate fails closed.
     pub fn outcome(&self, policy: &Policy) -> GateOutcome {
-        let undecided = self.counts.inconclusive + self.counts.incomparable;
+        let open = self.counts.inconclusive + self.counts.incomparable;
         if !self.failures.is_empty() {
             GateOutcome::Failed
         } else if self.refused.is_some() {
             GateOutcome::NothingToJudge
         } else if self.rows.iter().any(|row| row.fails(policy)) {
             GateOutcome::Regressed
-        } else if undecided > 0 && !policy.inconclusive_passes {
+        } else if open > 0 && !policy.inconclusive_passes {
             GateOutcome::Inconclusive
         } else {
             GateOutcome::Pass

@@ -125,7 +125,7 @@ fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &
     let gone = baseline.cases.iter().filter(|case| {
         !matches!(case.status, CaseStatus::Skipped(_)) && !seen.contains(&case.id.to_string())
     });
-    rows.extend(gone.map(|case| Row::bare(&case.id, &case.headline, Verdict::Removed)));
+    rows.extend(gone.map(|case| Row::bare(&case.id, &case.primary_metric, Verdict::Removed)));
     rows
 }
 
@@ -137,7 +137,7 @@ fn row(
     policy: &Policy,
     revision: Option<&str>,
 ) -> Option<Row> {
-    let bare = |verdict| Some(Row::bare(&after.id, &after.headline, verdict));
+    let bare = |verdict| Some(Row::bare(&after.id, &after.primary_metric, verdict));
     let incomparable = |why: String| bare(Verdict::Incomparable(why));
     match (&after.status, before.map(|case| &case.status)) {
         (CaseStatus::Failed(why), _) => return incomparable(format!("failed: {why}")),
@@ -170,7 +170,7 @@ fn row(
         Some(why) => incomparable(why),
         None => {
             // How far figures wandered is known of the runs that have what was accepted.
-            let since = Accepted::last_run(&policy.accepted, &after.id, &after.headline);
+            let since = Accepted::last_run(&policy.accepted, &after.id, &after.primary_metric);
             let past = history.past(&after.id).map(|past| past.since(since));
             Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
         }
@@ -179,8 +179,9 @@ fn row(
 
 /// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an empty loop.
 fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
-    let named =
-        |metrics: &'_ [MetricRecord]| metrics.iter().find(|metric| metric.name == after.headline).cloned();
+    let named = |metrics: &'_ [MetricRecord]| {
+        metrics.iter().find(|metric| metric.name == after.primary_metric).cloned()
+    };
     let (old, new) = (named(&before.metrics)?, named(&after.metrics)?);
     let time = |seconds: f64| format!("{:.2} ns", seconds * 1e9);
     let took = |metric: &MetricRecord| metric.estimate.map(|estimate| time(estimate.median));
@@ -211,8 +212,8 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
     if let Some(why) = axis_changed(&before.id, &after.id) {
         return Some(why);
     }
-    if let (Some(old), Some(work)) = (&before.ticket, &after.work) {
-        let new = &work.ticket;
+    if let (Some(old), Some(work)) = (&before.report, &after.work) {
+        let new = &work.report;
         let text = |input: &Option<String>| input.clone().unwrap_or_else(|| "none".to_owned());
         if old.input != new.input {
             return Some(format!("input changed: it was {} and is {}", text(&old.input), text(&new.input)));
@@ -226,21 +227,24 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
             return Some(format!("transforms changed: they were [{old}] and are [{new}]"));
         }
     }
-    if before.headline != after.headline {
-        let (old, new) = (&before.headline, &after.headline);
+    if before.primary_metric != after.primary_metric {
+        let (old, new) = (&before.primary_metric, &after.primary_metric);
         return Some(format!("the metric that stands for it changed: it was {old} and is {new}"));
     }
     let named = |metrics: &[MetricRecord]| {
-        metrics.iter().find(|metric| metric.name == after.headline && metric.estimate.is_some()).cloned()
+        metrics
+            .iter()
+            .find(|metric| metric.name == after.primary_metric && metric.estimate.is_some())
+            .cloned()
     };
     let (Some(old), Some(new)) = (named(&before.metrics), named(&after.metrics)) else {
-        return Some(format!("{} has no value on one side", after.headline));
+        return Some(format!("{} has no value on one side", after.primary_metric));
     };
     if (&old.unit, old.direction) != (&new.unit, new.direction) {
-        return Some(format!("unit or direction of {} changed", after.headline));
+        return Some(format!("unit or direction of {} changed", after.primary_metric));
     }
     (new.direction == Direction::Information)
-        .then(|| format!("{} is for information: it has no better or worse", after.headline))
+        .then(|| format!("{} is for information: it has no better or worse", after.primary_metric))
 }
 
 /// A value that keeps its label but not its meaning, by the text that `Debug` gives of it.
@@ -267,23 +271,23 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
     let explained: Vec<String> = hold_against_cycles(judged).into_iter().map(str::to_owned).collect();
     for weighed in all.iter_mut().filter(|weighed| explained.contains(&weighed.change.metric)) {
         weighed.change.tendency = Tendency::Unclear;
-        weighed.doubts.clock = true;
+        weighed.reservations.clock = true;
     }
 
     let gated = |weighed: &&Weighed| {
         let metric = &weighed.change.metric;
-        *metric == after.headline || policy.gates(&after.id.scenario, metric)
+        *metric == after.primary_metric || policy.gates(&after.id.scenario, metric)
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
-    let own = |weighed: &Weighed| weighed.change.metric == after.headline;
+    let own = |weighed: &Weighed| weighed.change.metric == after.primary_metric;
     let rank = |weighed: &Weighed| weighed.judgement.as_ref().map(Judgement::rank);
     let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
     let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
-    let mut row = Row::bare(&after.id, &after.headline, Verdict::Unchanged);
+    let mut row = Row::bare(&after.id, &after.primary_metric, Verdict::Unchanged);
     if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
-        let Weighed { change, tolerance, values, doubts, accepted, .. } = weighed;
+        let Weighed { change, tolerance, values, reservations, accepted, .. } = weighed;
         row.verdict = judgement.verdict.clone();
         row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
@@ -300,7 +304,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
             values: values.sides.clone(),
             past: values.past.clone(),
             yardstick: values.yardstick.map(str::to_owned),
-            switched: doubts.switched,
+            switched: reservations.switched,
         });
         row.warn(policy);
     }
@@ -313,11 +317,11 @@ fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
     let [before, after] = &weighed.values.sides;
     let first = if before.len().min(after.len()) < LEAST {
         format!("measure both sides with `--repeats {LEAST}` or more")
-    } else if weighed.doubts.clock {
+    } else if weighed.reservations.clock {
         "let the device cool, or fix its clock on both sides, and measure again".to_owned()
-    } else if weighed.doubts.disturbed().is_some() {
+    } else if weighed.reservations.disturbed().is_some() {
         "measure again on a quieter machine".to_owned()
-    } else if unsteady(weighed.doubts.unsteady).is_some() {
+    } else if unsteady(weighed.reservations.unsteady).is_some() {
         "let it settle with more `--warmup` or a longer `--measurement-time`".to_owned()
     } else if weighed.tolerance.basis == Basis::FirstRuns {
         "more stored runs tell what is noise here".to_owned()

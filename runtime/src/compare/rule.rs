@@ -10,7 +10,7 @@ const DISTURBED: f64 = 0.25;
 
 /// What stands in the way of believing values, however clear they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Doubts {
+pub(super) struct Reservations {
     /// The share of blocks in which a thread was taken off its processor: the larger of both sides.
     pub(super) switched: f64,
     /// The share of blocks in which the processor or the control group was throttled.
@@ -23,7 +23,7 @@ pub(super) struct Doubts {
     pub(super) limit: f64,
 }
 
-impl Doubts {
+impl Reservations {
     /// What disturbed too many blocks.
     pub(super) fn disturbed(&self) -> Option<String> {
         let percent = |share: f64| format!("{:.0} % of the blocks", share * 100.0);
@@ -49,7 +49,7 @@ pub(super) fn unsteady(sides: [bool; 2]) -> Option<String> {
         [true, true] => "both sides'",
     };
     Some(format!(
-        "most of {whose} repeats never get steady: their samples drift, and no figure of them is one to go by"
+        "most of {whose} repeats never get steady: their samples do not settle, and no figure of them is one to go by"
     ))
 }
 
@@ -65,14 +65,14 @@ impl Judgement {
     pub(super) fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::Regressed => 0,
-            Verdict::Inconclusive(_) => Self::UNDECIDED,
+            Verdict::Inconclusive(_) => Self::INCONCLUSIVE,
             Verdict::Improved => 2,
             _ => 3,
         }
     }
 
     /// The rank of what does not decide.
-    pub(super) const UNDECIDED: u8 = 1;
+    pub(super) const INCONCLUSIVE: u8 = 1;
 }
 
 /// Judges one value per process of the baseline against one value per process of the candidate: logarithms, turned so
@@ -82,7 +82,7 @@ impl Judgement {
 /// would be regressed against the candidate, unchanged where the whole interval lies between the two; else
 /// the values do not decide. Nor do they where too many blocks were disturbed, where samples never settle, or where nothing was found by values that
 /// could not have found what has to be found.
-pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts) -> Judgement {
+pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, reservations: Reservations) -> Judgement {
     let inconclusive = |why: String| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
     let [baseline, candidate] = sides;
     if baseline.len().min(candidate.len()) < LEAST {
@@ -92,7 +92,7 @@ pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts)
     let Some(effect) = Effect::of(baseline, candidate) else {
         return inconclusive("the values have no interval".to_owned());
     };
-    if let Some(why) = doubts.disturbed().or_else(|| unsteady(doubts.unsteady)) {
+    if let Some(why) = reservations.disturbed().or_else(|| unsteady(reservations.unsteady)) {
         return Judgement { verdict: Verdict::Inconclusive(why), effect: Some(effect) };
     }
     let worst = tolerance.share;
@@ -102,11 +102,11 @@ pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, doubts: Doubts)
         Verdict::Regressed
     } else if effect.high < best {
         Verdict::Improved
-    } else if effect.low > best && effect.high < worst && detectable > doubts.limit {
+    } else if effect.low > best && effect.high < worst && detectable > reservations.limit {
         Verdict::Inconclusive(format!(
             "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is asked for",
             detectable * 100.0,
-            doubts.limit * 100.0
+            reservations.limit * 100.0
         ))
     } else if effect.low > best && effect.high < worst {
         Verdict::Unchanged
@@ -134,11 +134,11 @@ mod tests {
     const BEFORE: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
 
     fn weighed(before: &[f64], after: &[f64]) -> Judgement {
-        with(before, after, Doubts { limit: 0.25, ..Doubts::default() })
+        with(before, after, Reservations { limit: 0.25, ..Reservations::default() })
     }
 
-    fn with(before: &[f64], after: &[f64], doubts: Doubts) -> Judgement {
-        weigh(&[before, after].map(|values| values.iter().map(|value| value.ln()).collect()), T, doubts)
+    fn with(before: &[f64], after: &[f64], reservations: Reservations) -> Judgement {
+        weigh(&[before, after].map(|values| values.iter().map(|value| value.ln()).collect()), T, reservations)
     }
 
     fn verdict(before: &[f64], after: &[f64]) -> &'static str {
@@ -179,12 +179,13 @@ mod tests {
     #[test]
     fn disturbed_blocks_and_too_blunt_a_tool_decide_nothing() {
         let slow = BEFORE.map(|value| value * 1.5);
-        let busy = Doubts { switched: 0.3, limit: 0.25, ..Doubts::default() };
+        let busy = Reservations { switched: 0.3, limit: 0.25, ..Reservations::default() };
         let judgement = with(&BEFORE, &slow, busy);
         assert!(judgement.verdict.why().unwrap().contains("in 30 % of the blocks"), "{judgement:?}");
-        let throttled = Doubts { throttled: 0.3, switched: 0.2, limit: 0.25, ..Doubts::default() };
+        let throttled =
+            Reservations { throttled: 0.3, switched: 0.2, limit: 0.25, ..Reservations::default() };
         assert!(with(&BEFORE, &slow, throttled).verdict.why().unwrap().contains("throttled"));
-        let sharp = Doubts { limit: 0.05, ..Doubts::default() };
+        let sharp = Reservations { limit: 0.05, ..Reservations::default() };
         assert!(with(&BEFORE, &BEFORE, sharp).verdict.why().unwrap().contains("where 5 % is asked for"));
         // What is found is found.
         assert_eq!(with(&BEFORE, &slow, sharp).verdict, Verdict::Regressed);
@@ -198,7 +199,8 @@ mod tests {
             ([false, true], "the candidate's"),
             ([true; 2], "both sides'"),
         ] {
-            let judgement = with(&BEFORE, &slow, Doubts { unsteady, limit: 0.25, ..Doubts::default() });
+            let judgement =
+                with(&BEFORE, &slow, Reservations { unsteady, limit: 0.25, ..Reservations::default() });
             let why = judgement.verdict.why().unwrap();
             assert!(why.starts_with(&format!("most of {whose} repeats never get steady")), "{why}");
             assert!(judgement.effect.is_some(), "it is told all the same");

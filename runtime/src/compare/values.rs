@@ -82,7 +82,7 @@ impl Values {
         direction: Direction,
     ) -> Option<Self> {
         let name = &after.or(before)?.name;
-        let headline = *name == sides.after.headline;
+        let primary_metric = *name == sides.after.primary_metric;
         let has = |name: &str| {
             let metrics = [&sides.before.metrics, &sides.after.metrics];
             metrics
@@ -90,7 +90,7 @@ impl Values {
                 .any(|side| side.iter().any(|metric| metric.name == name && metric.estimate.is_some()))
         };
         // A thread that waits for a device may never give its processor up: its time there is not the work's.
-        if headline && (name == "wall_time" || name == "throughput") && !has(ON_DEVICE) {
+        if primary_metric && (name == "wall_time" || name == "throughput") && !has(ON_DEVICE) {
             if let Some(found) = cpu_of_blocks(sides) {
                 let values = found.choose(true)?;
                 return Some(Self { by_cpu: true, of_blocks: true, ..values });

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 pub use std::hint::black_box;
 
-use crate::bencher::{self, Budget, Error, Limits, Purpose, Settings};
+use crate::bencher::{self, Budget, Error, PartialBudget, Purpose, Settings};
 use crate::harness::Suite;
 use crate::registry::{
     Added, Axes, Axis, Keep, Location, Point, ScenarioEntry, Traits, TypedAxis, Written, add,
@@ -75,7 +75,7 @@ struct Found {
     scenario: String,
     /// What it is called within its group.
     label: Option<String>,
-    budget: Budget,
+    budget: PartialBudget,
 }
 
 /// The name of a benchmark: of its group, where it is in one, and its own.
@@ -187,7 +187,7 @@ fn entry(name: &str, found: &[Found]) -> ScenarioEntry {
         needs: None,
         describe: None,
         group: None,
-        budget: of().next().map_or(Budget::NONE, |benchmark| benchmark.budget),
+        budget: of().next().map_or(PartialBudget::NONE, |benchmark| benchmark.budget),
         run,
     }
 }
@@ -197,7 +197,7 @@ fn run(lent: &mut bencher::Bencher, _: Option<&mut dyn Any>, point: &Point) -> R
     let scenario = lent.scenario().to_owned();
     let id =
         point.iter().next().map_or_else(|| scenario.clone(), |value| format!("{scenario}/{}", value.text));
-    let nobody = bencher::Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+    let nobody = bencher::Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     let bencher = Some(Box::new(std::mem::replace(lent, nobody)));
     VISIT.set(Some(Visit::Running { id: id.clone(), bencher, ran: false }));
     for group in GROUPS.get().into_iter().flatten() {
@@ -219,7 +219,7 @@ fn run(lent: &mut bencher::Bencher, _: Option<&mut dyn Any>, point: &Point) -> R
 /// What of criterion's settings has a meaning here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Config {
-    budget: Budget,
+    budget: PartialBudget,
 }
 
 impl Config {
@@ -632,7 +632,7 @@ mod tests {
     use super::*;
 
     fn found(scenario: &str, label: Option<&str>) -> Found {
-        Found { scenario: scenario.to_owned(), label: label.map(str::to_owned), budget: Budget::NONE }
+        Found { scenario: scenario.to_owned(), label: label.map(str::to_owned), budget: PartialBudget::NONE }
     }
 
     #[test]

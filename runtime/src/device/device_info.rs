@@ -50,8 +50,8 @@ pub struct DeviceInfo {
     pub nominal_bandwidth: Option<f64>,
     /// Whether it has a clock of its own: without one there is no time but the host's.
     pub has_clock: bool,
-    /// Whether it is a stand-in that computes nothing: figures of it are of no device.
-    pub stand_in: bool,
+    /// Whether it is a fake that computes nothing: figures of it are of no device.
+    pub fake: bool,
     /// Whether the driver waits for each launch (`CUDA_LAUNCH_BLOCKING=1`).
     pub launches_block: bool,
     /// Whether it is a part of a device (MIG), where that is known.

@@ -65,16 +65,19 @@ impl ProcessTree {
         let mut found = vec![self.root];
         let mut next = 0;
         while let Some(process) = found.get(next) {
-            let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-            let children =
-                threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-            let children: Vec<u32> = children
-                .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-                .collect();
-            found.extend(children);
+            found.extend(Self::below(*process).children());
             next += 1;
         }
         found
+    }
+
+    /// The children of the root.
+    pub fn children(self) -> Vec<u32> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.root)).into_iter().flatten().flatten();
+        let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        let numbers =
+            |list: String| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>();
+        lists.flat_map(numbers).collect()
     }
 
     /// Memory of the tree that is no file's, in bytes: what its processes have made themselves, shared memory included.

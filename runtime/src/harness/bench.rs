@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::smoke::program;
 use super::{Context, Error, Exit, page, resume};
-use crate::bencher::{Budget, INJECT, Phase, draw_epoch};
+use crate::bencher::{INJECT, PartialBudget, Phase, draw_epoch};
 use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
@@ -317,7 +317,7 @@ fn begin(
             repeats: plan.repeats,
             stated: stated(plan),
             target: plan.target,
-            limits: plan.limits,
+            budget: plan.budget,
             timeout: plan.timeout.as_secs(),
             isolation: plan.isolation.name().to_owned(),
             order: plan.order.name().to_owned(),
@@ -335,9 +335,9 @@ fn begin(
 }
 
 /// The budgets that scenarios state, by their ids.
-pub(super) fn stated(plan: &Plan) -> BTreeMap<String, Budget> {
+pub(super) fn stated(plan: &Plan) -> BTreeMap<String, PartialBudget> {
     let stated = plan.cases.iter().map(|case| (case.scenario.id.to_owned(), case.scenario.budget));
-    stated.filter(|(_, budget)| *budget != Budget::NONE).collect()
+    stated.filter(|(_, budget)| *budget != PartialBudget::NONE).collect()
 }
 
 /// The same judging for the last run and for a named baseline.

@@ -96,7 +96,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     for (at, pair) in pairs.iter().enumerate() {
         let case = &pair.candidate.id;
         if interrupted {
-            rows.push(Row::bare(case, "wall_time", Verdict::Inconclusive(UNDECIDED.to_owned())));
+            rows.push(Row::bare(case, "wall_time", Verdict::Inconclusive(INTERRUPTED.to_owned())));
             continue;
         }
         let mut said = |words: String| terminal.remark(&format!("[{}/{total}] {case}: {words}", at + 1));
@@ -158,7 +158,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
 }
 
 /// What is said of a case that an interrupt came before.
-const UNDECIDED: &str = "interrupted before it was decided";
+const INTERRUPTED: &str = "interrupted before it was decided";
 
 /// Why a case's duel ended without rounds to judge.
 #[derive(Debug, PartialEq)]
@@ -172,7 +172,7 @@ impl Stop {
     /// What is said of the case; a failure is noted as one besides.
     fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
         match self {
-            Self::Interrupted => Verdict::Inconclusive(UNDECIDED.to_owned()),
+            Self::Interrupted => Verdict::Inconclusive(INTERRUPTED.to_owned()),
             Self::Failed(why) => {
                 failures.push(CaseFailure { case: case.clone(), why: why.clone() });
                 Verdict::Incomparable(why)

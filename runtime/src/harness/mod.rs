@@ -33,6 +33,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::metric::{DEVICE_METRICS, METRICS};
 use crate::plan::{self, Isolation};
+use crate::process::reaper;
 use crate::registry::Registry;
 use crate::report::Terminal;
 use crate::run::{CHILD_FLAG, serve};
@@ -46,6 +47,9 @@ pub fn main(suite: Suite) -> ExitCode {
 pub fn code(suite: Suite) -> u8 {
     if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
         return serve();
+    }
+    if reaper::serve() {
+        return 0;
     }
     // A file that grows past the limit of this process is an error of the write, with a name, and not its end.
     let mut too_large = SigSet::empty();

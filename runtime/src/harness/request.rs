@@ -1,7 +1,7 @@
 //! From what was typed to what it means: the plan's request.
 
 use super::args::Args;
-use crate::bencher::Budget;
+use crate::bencher::PartialBudget;
 use crate::device::Platform;
 use crate::plan::{Error, Isolation, MemoryLimit, Order, Profile, Profiles, Request};
 
@@ -88,11 +88,11 @@ fn adjusted(profile: Profile, args: &Args) -> Profile {
     let mut profile = profile;
     let repeats = if args.profile_time.is_some() { Some(1) } else { args.repeats };
     let min_time = args.profile_time.or(args.min_time);
-    let typed = Budget { samples: args.samples, min_time, max_time: args.max_time, repeats };
+    let typed = PartialBudget { samples: args.samples, min_time, max_time: args.max_time, repeats };
     profile.asked = typed.or(profile.asked);
     profile.repeats = profile.asked.repeats.unwrap_or(profile.repeats);
-    profile.limits = profile.asked.over(profile.limits);
-    profile.limits.warmup = args.warmup.unwrap_or(profile.limits.warmup);
+    profile.budget = profile.asked.over(profile.budget);
+    profile.budget.warmup = args.warmup.unwrap_or(profile.budget.warmup);
     profile.timeout = args.timeout.unwrap_or(profile.timeout);
     if args.profile_time.is_some() {
         profile.memory = MemoryLimit::Share(1.0);

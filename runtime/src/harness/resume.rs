@@ -74,7 +74,7 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
         || manifest.planned.repeats != plan.repeats
         || manifest.planned.stated != stated(plan)
         || manifest.planned.target != plan.target
-        || manifest.planned.limits != plan.limits
+        || manifest.planned.budget != plan.budget
     {
         return refuse(
             "its plan is another: the scenarios, adapters or settings have changed since".to_owned(),

@@ -36,8 +36,8 @@ pub enum TimedBy {
     Host,
     /// A device's: what the operating system did to the threads of the process meanwhile is no part of it.
     Device,
-    /// A stand-in's for a device, which runs as fast as it likes.
-    StandIn,
+    /// A fake's for a device, which runs as fast as it likes.
+    Fake,
 }
 
 impl Block {

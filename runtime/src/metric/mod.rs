@@ -5,10 +5,9 @@
 
 mod allocations;
 mod block;
-mod course;
 mod cpu_time;
 mod device;
-mod doubt;
+mod device_caveat;
 mod first_item;
 mod hardware;
 mod io;
@@ -20,6 +19,7 @@ mod on_device;
 mod overhead;
 mod page_faults;
 mod quantity;
+mod stationarity;
 mod surroundings;
 mod switches;
 mod throughput;
@@ -29,8 +29,7 @@ mod wall_time;
 mod yardstick;
 
 pub use block::{Block, TimedBy};
-pub use course::Course;
-pub use doubt::{Doubt, doubts, fatal};
+pub use device_caveat::{DeviceCaveat, device_caveats, fatal};
 pub use hardware::Hardware;
 pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
@@ -39,6 +38,7 @@ pub use on_device::{
     Audit, Calibration, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
 };
 pub use quantity::{Direction, Quantity, Reading, Unit};
+pub use stationarity::Stationarity;
 pub use surroundings::{Apart, Cause, Surroundings, Tagged};
 pub use yardstick::Yardsticks;
 

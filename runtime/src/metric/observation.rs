@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Direction, Hardware, Ledger, OnDevice, Reading, Surroundings, Tagged, Unit, Yardsticks};
+use super::{
+    Direction, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Tagged, Unit, Yardsticks,
+};
 use crate::device::Usage;
 
-/// The raw yield of one repeat.
+/// The raw result of one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// How often the scenario asks to be measured, where its body says so.
@@ -37,7 +39,7 @@ pub struct Observation {
     pub tags: Vec<Tagged>,
     /// How the samples run; `None` where there are too few to say.
     #[serde(default)]
-    pub course: Option<Course>,
+    pub stationarity: Option<Stationarity>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
     /// How often the profile's batches were gone through.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Doubt, Reading};
+use super::{DeviceCaveat, Reading};
 use crate::device::{DeviceInfo, DeviceMemory, Numbers, Telemetry};
 
 /// How a body is timed on a device.
@@ -218,10 +218,10 @@ pub struct OnDevice {
     /// In which numbers the body multiplies, as stated.
     #[serde(default)]
     pub numbers: Option<Numbers>,
-    /// Doubts that the scenario says are known.
-    pub known: Vec<String>,
-    /// Reasons to doubt the figures.
-    pub doubts: Vec<Doubt>,
+    /// Caveats that the scenario allows.
+    pub allowed: Vec<String>,
+    /// Caveats about the figures.
+    pub caveats: Vec<DeviceCaveat>,
 }
 
 impl OnDevice {

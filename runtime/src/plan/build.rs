@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ptr;
 
 use super::{Absent, CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
-use crate::bencher::Limits;
+use crate::bencher::Budget;
 use crate::registry::{
-    AdapterEntry, Availability, Axis, AxisValue, Keep, Needs, Point, Registry, ScenarioEntry,
+    AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, Requirements, ScenarioEntry,
 };
 
 /// Makes the plan.
@@ -24,7 +24,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         notes: Vec::new(),
         repeats: if request.smoke { 1 } else { request.profile.repeats },
         target: if request.smoke { None } else { request.target },
-        limits: if request.smoke { Limits::SMOKE } else { request.profile.limits },
+        budget: if request.smoke { Budget::SMOKE } else { request.profile.budget },
         asked: request.profile.asked,
         timeout: request.profile.timeout,
         memory: request.profile.memory.bytes(request.available_memory),
@@ -248,7 +248,7 @@ fn add_point(
             adapter,
             version,
             memory,
-            limits: if plan.smoke { plan.limits } else { budget.over(plan.limits) },
+            budget: if plan.smoke { plan.budget } else { budget.over(plan.budget) },
             repeats: budget.repeats.filter(|_| !plan.smoke).unwrap_or(plan.repeats),
             leads_group: false,
             measured,
@@ -320,7 +320,7 @@ fn probed(probes: &mut Probes, adapter: &'static AdapterEntry) -> Availability {
 }
 
 /// Why the point asks for more than the profile allows, if it does.
-fn too_much(plan: &Plan, request: &Request, needs: Needs) -> Option<String> {
+fn too_much(plan: &Plan, request: &Request, needs: Requirements) -> Option<String> {
     let most = request.profile.max_batch_size;
     if needs.batch > most {
         return Some(format!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{CaseId, Isolation, Order};
-use crate::bencher::{Budget, Limits};
+use crate::bencher::{Budget, PartialBudget};
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
@@ -23,7 +23,7 @@ pub struct PlannedCase {
     /// How much memory it is expected to take, in bytes, where its scenario says so.
     pub memory: Option<u64>,
     /// Limits of each of its repeats.
-    pub limits: Limits,
+    pub budget: Budget,
     /// Its measured repeats; more where the plan has a target.
     pub repeats: u32,
     /// Whether it is what the others of its group are compared with: the first of them at its point.
@@ -113,9 +113,9 @@ pub struct Plan {
     /// and [`Plan::MOST_REPEATS`] the most.
     pub target: Option<f64>,
     /// Limits of each repeat of a case whose scenario states nothing else.
-    pub limits: Limits,
-    /// What of the limits and repeats was asked for by whoever runs: no scenario changes that.
-    pub asked: Budget,
+    pub budget: Budget,
+    /// What of the budget and repeats was asked for by whoever runs: no scenario changes that.
+    pub asked: PartialBudget,
     /// The longest that a repeat may take.
     pub timeout: Duration,
     /// How much memory a repeat's processes may have, in bytes.
@@ -202,7 +202,7 @@ impl Plan {
     /// About how long it will take.
     pub fn estimate(&self) -> Duration {
         let repeats = self.rounds().into_iter().flatten();
-        repeats.map(|case| self.cases[case].limits.min_time.mul_f64(1.2) + SET_UP).sum()
+        repeats.map(|case| self.cases[case].budget.min_time.mul_f64(1.2) + SET_UP).sum()
     }
 
     /// How many cases are measured.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Error;
-use crate::bencher::{Budget, Limits};
+use crate::bencher::{Budget, PartialBudget};
 use crate::json;
 
 /// The built-in profiles.
@@ -20,9 +20,9 @@ pub struct Profile {
     /// The platform that it is for: `cpu`, `gpu`, `tpu`.
     pub backend: String,
     /// Limits of each repeat.
-    pub limits: Limits,
-    /// What of the limits and repeats a workspace or a command line states: no scenario changes that.
-    pub asked: Budget,
+    pub budget: Budget,
+    /// What of the budget and repeats a workspace or a command line states: no scenario changes that.
+    pub asked: PartialBudget,
     /// The longest that a repeat may take.
     pub timeout: Duration,
     /// Points whose batches are larger are skipped.
@@ -96,7 +96,7 @@ struct Written {
     pins: BTreeMap<String, String>,
     /// What of the budget a workspace wrote, here or in a profile that this one inherits.
     #[serde(skip)]
-    asked: Budget,
+    asked: PartialBudget,
 }
 
 /// What a workspace sets in `.config/weighbridge.toml`.
@@ -173,7 +173,7 @@ impl Written {
     /// The same as a workspace's own: what it says of the budget stands above what the author of a scenario says.
     fn of_workspace(self) -> Self {
         let seconds = |value: Option<f64>| value.and_then(|value| Duration::try_from_secs_f64(value).ok());
-        let asked = Budget {
+        let asked = PartialBudget {
             samples: self.batches,
             min_time: seconds(self.min_time),
             max_time: seconds(self.max_time),
@@ -217,7 +217,7 @@ impl Written {
         let profile = Profile {
             name: name.to_owned(),
             backend: self.backend.unwrap_or_default(),
-            limits: Limits {
+            budget: Budget {
                 warmup: self.warmup.unwrap_or_default(),
                 batches: self.batches.unwrap_or_default(),
                 min_time: seconds("min_time", self.min_time.unwrap_or_default())?,
@@ -235,7 +235,7 @@ impl Written {
         };
         match &profile {
             Profile { repeats: 0, .. } => Err(wrong(name, "`repeats` must be at least 1")),
-            Profile { limits: Limits { batches: 0, .. }, .. } => {
+            Profile { budget: Budget { batches: 0, .. }, .. } => {
                 Err(wrong(name, "`batches` must be at least 1"))
             }
             Profile { timeout: Duration::ZERO, .. } => {
@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn the_built_in_profiles_have_the_published_figures() {
         let figures = |name: &str| {
-            let Profile { backend, limits, timeout, max_batch_size, repeats, .. } =
+            let Profile { backend, budget, timeout, max_batch_size, repeats, .. } =
                 profile(name, "").unwrap();
-            (backend, limits.warmup, limits.batches, timeout.as_secs(), max_batch_size, repeats)
+            (backend, budget.warmup, budget.batches, timeout.as_secs(), max_batch_size, repeats)
         };
         assert_eq!(figures("ci_cpu"), ("cpu".into(), 3, 20, 300, 256, 7));
         assert_eq!(figures("quick"), ("cpu".into(), 3, 20, 300, 256, 3));
@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(figures("gpu_h100_h200"), ("gpu".into(), 8, 50, 600, 1024, 7));
         assert_eq!(figures("gpu_rtx4090"), ("gpu".into(), 6, 40, 600, 1024, 7));
         assert_eq!(figures("tpu_v5e"), ("tpu".into(), 8, 50, 600, 1024, 7));
-        assert_eq!(profile("ci_cpu", "").unwrap().limits.min_time, Duration::from_millis(500));
-        assert_eq!(profile("quick", "").unwrap().limits.min_time, Duration::from_millis(100));
+        assert_eq!(profile("ci_cpu", "").unwrap().budget.min_time, Duration::from_millis(500));
+        assert_eq!(profile("quick", "").unwrap().budget.min_time, Duration::from_millis(100));
     }
 
     #[test]
@@ -301,19 +301,19 @@ mod tests {
         let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\nmemory = \"2GiB\"\n[profile.night.pins]\nlen = \"7\"";
         let night = profile("night", own).unwrap();
         assert_eq!((night.repeats, night.memory), (9, MemoryLimit::Bytes(2 << 30)));
-        assert_eq!(night.limits.min_time, Duration::from_millis(100));
+        assert_eq!(night.budget.min_time, Duration::from_millis(100));
         assert_eq!((night.pins["len"].as_str(), night.pins["workers"].as_str()), ("7", "0"));
     }
 
     #[test]
     fn what_a_workspace_writes_of_the_budget_is_asked_for_and_what_is_built_in_is_not() {
-        assert_eq!(profile("quick", "").unwrap().asked, Budget::NONE);
+        assert_eq!(profile("quick", "").unwrap().asked, PartialBudget::NONE);
         let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\n[profile.long]\ninherits = \"night\"\nmax_time = 60.0";
-        let asked = Budget { repeats: Some(9), ..Budget::NONE };
+        let asked = PartialBudget { repeats: Some(9), ..PartialBudget::NONE };
         assert_eq!(profile("night", own).unwrap().asked, asked);
         let long = profile("long", own).unwrap();
-        assert_eq!(long.asked, Budget { max_time: Some(Duration::from_mins(1)), ..asked });
-        assert_eq!(long.limits.max_time, Some(Duration::from_mins(1)));
+        assert_eq!(long.asked, PartialBudget { max_time: Some(Duration::from_mins(1)), ..asked });
+        assert_eq!(long.budget.max_time, Some(Duration::from_mins(1)));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{Caveat, memory, missing, notes, sampled_memory, stability, stand_in, uneven};
+use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stability, uneven};
 use super::derive::{Measured, metrics};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
-use crate::metric::{Course, DEVICE_METRICS, METRICS};
+use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
@@ -30,7 +30,7 @@ pub struct CaseFacts {
     /// How much memory the plan expected it to take, in bytes.
     pub memory: Option<u64>,
     /// The metric that is to stand for the case, where the scenario names one.
-    pub headline: Option<String>,
+    pub primary_metric: Option<String>,
 }
 
 /// What the work of a case is held against.
@@ -72,18 +72,22 @@ pub fn assemble(
     let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
     let processes = measured.iter().map(|one| Process::of(one.seen)).collect();
-    let headline = headline(&metrics, case.headline.as_deref());
-    let standing = metrics.iter().find(|metric| metric.name == headline);
+    let primary_metric = primary_metric(&metrics, case.primary_metric.as_deref());
+    let standing = metrics.iter().find(|metric| metric.name == primary_metric);
     let numbers: Vec<u32> = measured.iter().map(|one| one.repeat.number).collect();
     let median_repeat = standing.and_then(|metric| median_repeat(metric, &numbers));
 
-    let courses: Vec<Course> = measured.iter().filter_map(|one| one.seen.course).collect();
-    let course = Course::of_most(&courses);
+    let stationarities: Vec<Stationarity> = measured.iter().filter_map(|one| one.seen.stationarity).collect();
+    let stationarity = Stationarity::of_most(&stationarities);
 
     let mut caveats: Vec<Caveat> = Vec::new();
-    caveats.extend(course.filter(|course| *course != Course::Flat).map(Caveat::Course));
     caveats.extend(
-        case.headline.filter(|wanted| !measured.is_empty() && *wanted != headline).map(Caveat::NoHeadline),
+        stationarity.filter(|stationarity| *stationarity != Stationarity::Flat).map(Caveat::Stationarity),
+    );
+    caveats.extend(
+        case.primary_metric
+            .filter(|wanted| !measured.is_empty() && *wanted != primary_metric)
+            .map(Caveat::NoPrimaryMetric),
     );
     let is_nothing = standing.is_some_and(|metric| metric.below().is_some());
     caveats.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
@@ -92,7 +96,7 @@ pub fn assemble(
     caveats.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     caveats.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     caveats.extend(metrics.iter().filter_map(missing));
-    caveats.extend(stand_in(&measured));
+    caveats.extend(fake(&measured));
     caveats.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     findings.extend(caveats.iter().map(Caveat::finding));
@@ -105,19 +109,19 @@ pub fn assemble(
         version: case.version,
         equivalence: Some(case.equivalence),
         status,
-        headline,
+        primary_metric,
         metrics,
         processes,
         median_repeat,
         work,
         agreement,
         findings,
-        course,
+        stationarity,
         stopped: None,
         repeats,
     };
     if let Some(share) = record.waiting() {
-        let instead = record.leading().filter(|metric| metric.name != record.headline);
+        let instead = record.leading().filter(|metric| metric.name != record.primary_metric);
         let waited = Caveat::Waited { share, instead: instead.map(|metric| metric.name.clone()) };
         record.findings.push(waited.finding());
     }
@@ -159,7 +163,7 @@ fn status(repeats: &[Repeat], planned: u32) -> CaseStatus {
     }
 }
 
-/// The work of the verifying repeat, where it ended well and handed in a ticket.
+/// The work of the verifying repeat, where it ended well and handed in a work report.
 fn verified_work(repeats: &[Repeat]) -> Option<&Work> {
     repeats.iter().filter(|repeat| repeat.purpose == Purpose::Verify).find_map(|repeat| {
         match &repeat.outcome {
@@ -183,14 +187,14 @@ fn agreement(
         (Some(work), Reference::Work(reference)) => agree(work, reference, equivalence),
         _ if equivalence == Equivalence::None => Agreement::NotAsked,
         (Some(_), Reference::Missing(why)) => Agreement::Unverified(why.clone()),
-        (None, _) if verified => Agreement::Unverified("the scenario handed in no work ticket".to_owned()),
+        (None, _) if verified => Agreement::Unverified("the scenario handed in no work report".to_owned()),
         (None, _) => Agreement::Unverified("its verifying repeat gave none".to_owned()),
     }
 }
 
 /// The metric that stands for the case: the one that the scenario names; else the time by a device's clock, where one was
 /// taken; else throughput, where elements are stated; else the time of an iteration, of the first block, or the first value that the author handed in.
-fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
+fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);
     let listed = |name: &str| METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name);
@@ -218,7 +222,7 @@ fn headline(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
 pub(crate) fn standing_metrics(repeats: &[Repeat]) -> (String, Vec<MetricRecord>) {
     let measured: Vec<Measured<'_>> = repeats.iter().filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
-    (headline(&metrics, None), metrics)
+    (primary_metric(&metrics, None), metrics)
 }
 
 /// The number of the repeat that is nearest to the median of all; the earlier on a tie.

@@ -6,8 +6,8 @@ use super::process::short;
 use super::{
     CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RunId, RunRecord,
 };
-use crate::bencher::Ticket;
-use crate::metric::{Course, Reading};
+use crate::bencher::WorkReport;
+use crate::metric::{Reading, Stationarity};
 use crate::plan::CaseId;
 use crate::verify::{Agreement, Finding};
 
@@ -44,7 +44,7 @@ pub struct BaselineCase {
     /// How it ended.
     pub status: CaseStatus,
     /// The metric that stands for it.
-    pub headline: String,
+    pub primary_metric: String,
     /// Its metrics that have a value or a bound: one per repeat, with five digits.
     #[serde(with = "metrics")]
     pub metrics: Vec<MetricRecord>,
@@ -52,7 +52,7 @@ pub struct BaselineCase {
     #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
     /// What the subject said of its work.
-    pub ticket: Option<Ticket>,
+    pub report: Option<WorkReport>,
     /// How its work stood to the reference's.
     pub agreement: Agreement,
     /// What took its rank away: empty where nothing did.
@@ -60,7 +60,7 @@ pub struct BaselineCase {
     pub findings: Vec<Finding>,
     /// How most of its repeats ran; null in a baseline that was promoted before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<Course>,
+    pub stationarity: Option<Stationarity>,
 }
 
 impl Baseline {
@@ -88,13 +88,13 @@ impl From<&CaseRecord> for BaselineCase {
         Self {
             id: case.id.clone(),
             status: case.status.clone(),
-            headline: case.headline.clone(),
+            primary_metric: case.primary_metric.clone(),
             metrics: case.metrics.iter().filter_map(kept).collect(),
             processes: case.processes.clone(),
-            ticket: case.work.as_ref().map(|work| work.ticket.clone()),
+            report: case.work.as_ref().map(|work| work.report.clone()),
             agreement: case.agreement.clone(),
             findings: case.failed_rules().cloned().collect(),
-            course: case.course,
+            stationarity: case.stationarity,
         }
     }
 }

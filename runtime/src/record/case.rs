@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Estimate, Process};
 use crate::bencher::Work;
-use crate::metric::{Course, Direction, Reading, Unit};
+use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::Repeat;
@@ -32,16 +32,16 @@ pub struct CaseRecord {
     /// How it ended.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
-    pub headline: String,
+    pub primary_metric: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
     /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
     /// version.
     #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
-    /// Number of the repeat that represents the case: nearest to the headline's median, the earlier on a tie.
+    /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on a tie.
     pub median_repeat: Option<u32>,
-    /// The full ticket, from the verifying repeat.
+    /// The full work report, from the verifying repeat.
     pub work: Option<Work>,
     /// How its work stands to the reference's.
     pub agreement: Agreement,
@@ -51,7 +51,7 @@ pub struct CaseRecord {
     /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
     /// case that is `unsteady` has no figure that a gate could go by.
     #[serde(default)]
-    pub course: Option<Course>,
+    pub stationarity: Option<Stationarity>,
     /// What ended its repeats, where the run had a target; else null.
     #[serde(default)]
     pub stopped: Option<Stopped>,
@@ -135,9 +135,9 @@ impl CaseRecord {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
-    /// The headline metric.
-    pub fn headline(&self) -> Option<&MetricRecord> {
-        self.metric(&self.headline)
+    /// The primary metric.
+    pub fn primary_metric(&self) -> Option<&MetricRecord> {
+        self.metric(&self.primary_metric)
     }
 
     /// The record without its repeats: what a case's own file holds.
@@ -152,14 +152,14 @@ impl CaseRecord {
             version: self.version.clone(),
             equivalence: self.equivalence,
             status: self.status.clone(),
-            headline: self.headline.clone(),
+            primary_metric: self.primary_metric.clone(),
             metrics: self.metrics.clone(),
             processes: self.processes.clone(),
             median_repeat: self.median_repeat,
             work: self.work.clone(),
             agreement: self.agreement.clone(),
             findings: self.findings.clone(),
-            course: self.course,
+            stationarity: self.stationarity,
             stopped: self.stopped,
             repeats: Vec::new(),
         }

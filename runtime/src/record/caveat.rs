@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::MetricRecord;
 use super::derive::Measured;
-use crate::metric::{Course, ELSEWHERE, Observation, Reading, Taken};
+use crate::metric::{ELSEWHERE, Observation, Reading, Stationarity, Taken};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 use crate::verify::{Figure, Finding, Severity};
@@ -47,7 +47,7 @@ const fn kind(name: &'static str, says: &'static str, remedy: &'static str) -> C
 
 /// Every kind, the weightiest first.
 pub const CAVEATS: &[CaveatKind] = &[
-    kind("fake-device", "the device is a stand-in, and its figures are of no device", ""),
+    kind("fake-device", "the device is a fake, and its figures are of no device", ""),
     kind(
         "empty-loop",
         "as fast as an empty loop: is the input a constant?",
@@ -109,7 +109,7 @@ pub(super) enum Caveat {
         /// Numbers of the repeats.
         repeats: Vec<u32>,
     },
-    /// A figure of a device is from a stand-in that computes nothing.
+    /// A figure of a device is from a fake that computes nothing.
     FakeDevice(String),
     /// Too few repeats for an interval.
     FewRepeats(usize),
@@ -152,7 +152,7 @@ pub(super) enum Caveat {
         why: String,
     },
     /// The samples of most repeats are not level.
-    Course(Course),
+    Stationarity(Stationarity),
     /// The interval is not as narrow as was asked.
     OffTarget {
         /// Half the width that was asked, as a share.
@@ -179,7 +179,7 @@ pub(super) enum Caveat {
     /// The body cannot be told from the empty loop.
     Nothing,
     /// The scenario wants another metric to stand for the case, and that has no value.
-    NoHeadline(String),
+    NoPrimaryMetric(String),
 }
 
 impl Caveat {
@@ -187,10 +187,10 @@ impl Caveat {
         let name = match self {
             Self::FakeDevice(_) => "fake-device",
             Self::Nothing => "empty-loop",
-            Self::NoHeadline(_) => "no-value",
+            Self::NoPrimaryMetric(_) => "no-value",
             Self::Waited { .. } => "waited",
             Self::Uneven { .. } => "unlike-repeats",
-            Self::Course(_) => "unsettled",
+            Self::Stationarity(_) => "unsettled",
             Self::Unsteady { .. } => "unsteady",
             Self::Outlier { .. } => "outlier",
             Self::OffTarget { .. } => "off-target",
@@ -276,11 +276,11 @@ impl fmt::Display for Caveat {
             Self::Missing { metric, absent, of, why } => {
                 write!(f, "{metric} has no value in {absent} of {of} repeats: {why}")
             }
-            Self::Course(Course::Flat) => f.write_str("most repeats are level"),
-            Self::Course(Course::Unsteady) => f.write_str(
-                "most repeats never get steady: their samples drift, and no figure of them is one to go by",
+            Self::Stationarity(Stationarity::Flat) => f.write_str("most repeats are level"),
+            Self::Stationarity(Stationarity::Unsteady) => f.write_str(
+                "most repeats never get steady: their samples do not settle, and no figure of them is one to go by",
             ),
-            Self::Course(course) => write!(f, "most repeats are {} before they get steady", course.name()),
+            Self::Stationarity(stationarity) => write!(f, "most repeats are {} before they get steady", stationarity.name()),
             Self::OffTarget { target, half, ended } => {
                 let half =
                     half.map_or("no".to_owned(), |half| format!("plus or minus {:.1} %", half * 100.0));
@@ -303,22 +303,22 @@ impl fmt::Display for Caveat {
                  measured is not alike"
             ),
             Self::Nothing => f.write_str("as fast as an empty loop: is the input a constant?"),
-            Self::NoHeadline(metric) => {
+            Self::NoPrimaryMetric(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")
             }
         }
     }
 }
 
-/// What every report of a run on a stand-in says.
+/// What every report of a run on a fake says.
 pub(crate) fn fake_device(name: &str) -> String {
-    format!("FAKE DEVICE: {name} is a stand-in, and its figures are of no device")
+    format!("FAKE DEVICE: {name} is a fake, and its figures are of no device")
 }
 
-/// That a figure is of a stand-in.
-pub(super) fn stand_in(measured: &[Measured<'_>]) -> Option<Caveat> {
+/// That a figure is of a fake.
+pub(super) fn fake(measured: &[Measured<'_>]) -> Option<Caveat> {
     let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
-    let device = devices.map(|device| &device.info).find(|info| info.stand_in)?;
+    let device = devices.map(|device| &device.info).find(|info| info.fake)?;
     Some(Caveat::FakeDevice(device.name.clone()))
 }
 
@@ -343,9 +343,12 @@ pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Caveat> {
 
 /// What the values of the metric that stands for the case say of themselves. `numbers` are those of the
 /// repeats.
-pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Caveat> {
-    let valued =
-        headline.values.iter().zip(numbers).filter_map(|(reading, number)| Some((reading.value()?, *number)));
+pub(super) fn stability(primary_metric: &MetricRecord, numbers: &[u32]) -> Vec<Caveat> {
+    let valued = primary_metric
+        .values
+        .iter()
+        .zip(numbers)
+        .filter_map(|(reading, number)| Some((reading.value()?, *number)));
     let (values, numbers): (Vec<f64>, Vec<u32>) = valued.unzip();
     let mut found = Vec::new();
     if (1..FEW).contains(&values.len()) {
@@ -353,7 +356,7 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Caveat>
     }
     let variation = stats::coefficient_of_variation(&values);
     if variation >= UNSTEADY {
-        found.push(Caveat::Unsteady { metric: headline.name.clone(), variation });
+        found.push(Caveat::Unsteady { metric: primary_metric.name.clone(), variation });
     }
     if values.len() >= FEW_FOR_OUTLIERS {
         let centre = stats::median(&values);
@@ -361,7 +364,7 @@ pub(super) fn stability(headline: &MetricRecord, numbers: &[u32]) -> Vec<Caveat>
             stats::modified_z_scores(&values).into_iter().zip(&values).zip(numbers)
         {
             if score.abs() > OUTLYING {
-                let (metric, off) = (headline.name.clone(), (value - centre) / centre.abs());
+                let (metric, off) = (primary_metric.name.clone(), (value - centre) / centre.abs());
                 found.push(Caveat::Outlier { repeat, metric, off, score });
             }
         }

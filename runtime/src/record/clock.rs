@@ -17,24 +17,24 @@ pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
     median(metrics, "run_queue_share").filter(|share| *share > WAITING)
 }
 
-/// The metric that tells the same as this headline without the waiting for a processor; `None` where there is none. Of a body
+/// The metric that tells the same as this primary metric without the waiting for a processor; `None` where there is none. Of a body
 /// it is the wall time less that waiting; in a record that has no such, and of a stream, the processor's clock says it, if the
 /// case keeps a processor busy.
-pub(crate) fn undelayed<'a>(headline: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
-    if headline == "wall_time"
+pub(crate) fn undelayed<'a>(primary_metric: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
+    if primary_metric == "wall_time"
         && let Some(metric) = find(metrics, "undelayed_time")
     {
         // Of several threads there is none: those that wait for processors do not run at once.
         return Some(metric).filter(|metric| metric.estimate.is_some());
     }
-    let (name, busy) = match headline {
+    let (name, busy) = match primary_metric {
         "wall_time" => ("cpu_time", median(metrics, "cpu_time")? / median(metrics, "wall_time")?),
         "throughput" => {
             ("throughput_cpu", median(metrics, "throughput")? / median(metrics, "throughput_cpu")?)
         }
         _ => return None,
     };
-    let is_sum = headline == "wall_time" && busy > ALONE;
+    let is_sum = primary_metric == "wall_time" && busy > ALONE;
     let keeps_busy = busy + median(metrics, "run_queue_share").unwrap_or(0.0) >= BUSY;
     (keeps_busy && !is_sum).then(|| find(metrics, name)).flatten()
 }
@@ -57,14 +57,14 @@ impl CaseRecord {
     /// What stands for the case without its waiting for a processor: `undelayed_time` of a body, the rate by the processor's
     /// clock of a stream that keeps a processor busy; `None` where nothing does.
     pub fn undelayed(&self) -> Option<&MetricRecord> {
-        undelayed(&self.headline, &self.metrics)
+        undelayed(&self.primary_metric, &self.metrics)
     }
 
-    /// The metric that tables lead with: the headline, or what stands for it without the waiting, where the process waited so
+    /// The metric that tables lead with: the primary metric, or what stands for it without the waiting, where the process waited so
     /// long for a processor that wall times say more of the machine than of the case.
     pub fn leading(&self) -> Option<&MetricRecord> {
         let undelayed = self.waiting().and_then(|_| self.undelayed());
-        undelayed.or_else(|| self.headline())
+        undelayed.or_else(|| self.primary_metric())
     }
 }
 

@@ -47,11 +47,16 @@ const FROM_SAMPLES: [&str; 4] = ["wall_time", "throughput", "throughput_bytes", 
 const CAVEATS: [&str; 5] = ["few-repeats", "unsteady", "outlier", "unsettled", "note"];
 
 impl CaseRecord {
-    /// A benchmark that another tool has measured, once for each of `processes`. `headline` is the metric that stands for it
+    /// A benchmark that another tool has measured, once for each of `processes`. `primary_metric` is the metric that stands for it
     /// where the tool states figures and no samples.
     ///
     /// Nothing is known of its work: it is neither verified nor accused.
-    pub fn imported(id: CaseId, tool: &str, headline: Option<&str>, processes: Vec<ImportedProcess>) -> Self {
+    pub fn imported(
+        id: CaseId,
+        tool: &str,
+        primary_metric: Option<&str>,
+        processes: Vec<ImportedProcess>,
+    ) -> Self {
         let planned = processes.len() as u32;
         let stated: Vec<String> =
             processes.iter().flat_map(|process| &process.figures).map(|figure| figure.0.clone()).collect();
@@ -66,7 +71,7 @@ impl CaseRecord {
             version: None,
             equivalence: Equivalence::None,
             memory: None,
-            headline: headline.map(str::to_owned),
+            primary_metric: primary_metric.map(str::to_owned),
         };
         let none = Reference::Missing("it is imported".to_owned());
         let mut record = assemble(facts, repeats, planned, &none);
@@ -125,7 +130,7 @@ mod tests {
             CaseRecord::imported(id(), "criterion", None, (1..=6).map(|n| process(1_000 * n)).collect());
         let names: Vec<&str> = case.metrics.iter().map(|metric| metric.name.as_str()).collect();
         assert_eq!(names, ["wall_time", "throughput"], "no counter of nothing, such as faults, is a figure");
-        assert_eq!((case.headline.as_str(), case.metrics[0].values.len()), ("throughput", 6));
+        assert_eq!((case.primary_metric.as_str(), case.metrics[0].values.len()), ("throughput", 6));
         let first = case.metrics[0].values[0].value().expect("a time");
         assert!((first * 1e9 - 10.0).abs() < 1e-9, "{first}");
         assert_eq!((&case.agreement, case.processes.len()), (&Agreement::NotAsked, 6));
@@ -140,7 +145,7 @@ mod tests {
             ..ImportedProcess::default()
         };
         let case = CaseRecord::imported(id(), "divan", Some("median"), vec![process]);
-        assert_eq!((case.headline.as_str(), case.metrics.len()), ("median", 1));
+        assert_eq!((case.primary_metric.as_str(), case.metrics.len()), ("median", 1));
         assert!(case.findings.iter().any(|finding| finding.rule == "few-repeats"), "{:?}", case.findings);
         assert!(!case.has_failed(), "{:?}", case.findings);
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseRecord, Environment, Imported};
-use crate::bencher::{Budget, Limits};
+use crate::bencher::{Budget, PartialBudget};
 use crate::plan::CaseId;
 
 /// The name of a run, in the order of time: `20261121-083012-4f2a9c`.
@@ -137,14 +137,14 @@ pub struct Planned {
     pub cases: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
-    /// What scenarios state of their limits and repeats, by their ids.
+    /// What scenarios state of their budget and repeats, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub stated: BTreeMap<String, Budget>,
+    pub stated: BTreeMap<String, PartialBudget>,
     /// Half the width that the interval was to have, as a share of the median.
     #[serde(default)]
     pub target: Option<f64>,
     /// Limits of each repeat.
-    pub limits: Limits,
+    pub budget: Budget,
     /// The most seconds that one repeat may take.
     pub timeout: u64,
     /// How repeats are isolated from each other.

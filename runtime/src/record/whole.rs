@@ -35,7 +35,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
             version: None,
             equivalence: Equivalence::None,
             memory: None,
-            headline: None,
+            primary_metric: None,
         };
         skipped(facts, skip.why.clone())
     });
@@ -56,7 +56,8 @@ fn planned(case: &PlannedCase, journal: &[(CaseId, Repeat)]) -> u32 {
 fn stop(record: &mut CaseRecord, target: f64) {
     let values =
         |metric: &MetricRecord| metric.values.iter().filter_map(Reading::value).collect::<Vec<f64>>();
-    let Some(values) = record.headline().map(values).filter(|_| record.status == CaseStatus::Measured) else {
+    let Some(values) = record.primary_metric().map(values).filter(|_| record.status == CaseStatus::Measured)
+    else {
         return;
     };
     let half = half_width(&values);
@@ -81,7 +82,7 @@ fn facts(case: &PlannedCase) -> CaseFacts {
         equivalence: case.equivalence(),
         // What a scenario needs is told of loaders in this process; a system in another one brings its own.
         memory: case.memory.filter(|_| !case.adapter.is_some_and(|adapter| adapter.resident)),
-        headline: None,
+        primary_metric: None,
     }
 }
 
@@ -98,7 +99,7 @@ fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCas
     match verified.map(|(_, repeat)| &repeat.outcome) {
         Some(Outcome::Measured { work: Some(work), .. }) => Reference::Work(work),
         Some(Outcome::Measured { work: None, .. }) => {
-            Reference::Missing(format!("{} handed in no work ticket", reference.id))
+            Reference::Missing(format!("{} handed in no work report", reference.id))
         }
         Some(Outcome::Failed(failure)) => Reference::Missing(format!("{} {failure}", reference.id)),
         Some(Outcome::Skipped { why }) => Reference::Missing(format!("{} was skipped: {why}", reference.id)),

@@ -192,7 +192,7 @@ fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Resul
 mod tests {
     use super::super::{Axes, AxisValue, Contract, Keep, Location, Probe, Traits, TypedAxis, kind::*};
     use super::*;
-    use crate::bencher::Budget;
+    use crate::bencher::PartialBudget;
 
     trait Loader {}
     trait Saver {}
@@ -219,7 +219,7 @@ mod tests {
             needs: None,
             describe: None,
             group: None,
-            budget: Budget::NONE,
+            budget: PartialBudget::NONE,
             run: |_, _, _| Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use super::{Axis, Contract, Point};
-use crate::bencher::{self, Bencher, Budget};
+use crate::bencher::{self, Bencher, PartialBudget};
 
 /// One scenario, as its author wrote it: constants and functions, nothing that costs at start.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +32,13 @@ pub struct ScenarioEntry {
     /// Whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
     /// What a point needs of the machine, where the author says so; asked while planning.
-    pub needs: Option<fn(&Point) -> Option<Needs>>,
+    pub needs: Option<fn(&Point) -> Option<Requirements>>,
     /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by listings.
     pub describe: Option<fn(&Point) -> Option<String>>,
     /// Whose side by side it is shown: scenarios without a contract that name the same.
     pub group: Option<&'static str>,
     /// How much of it is measured, where the author says so.
-    pub budget: Budget,
+    pub budget: PartialBudget,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: Run,
 }
@@ -51,11 +51,11 @@ inventory::collect!(ScenarioEntry);
 /// What one point of a scenario needs of the machine: a planned skip where there is not enough.
 ///
 /// ```
-/// use weighbridge::Needs;
+/// use weighbridge::Requirements;
 /// use weighbridge::prelude::*;
 ///
-/// fn needs(rows: &usize) -> Needs {
-///     Needs { memory: 8 * *rows as u64, batch: *rows as u64 }
+/// fn needs(rows: &usize) -> Requirements {
+///     Requirements { memory: 8 * *rows as u64, batch: *rows as u64 }
 /// }
 ///
 /// /// Sum rows.
@@ -66,7 +66,7 @@ inventory::collect!(ScenarioEntry);
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Requirements {
     /// Memory of the process, in bytes: data, buffers, prefetched batches.
     pub memory: u64,
     /// Elements of the largest batch.

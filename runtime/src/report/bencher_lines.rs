@@ -27,7 +27,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
         }
         told.extend(case.failed_rules().map(|finding| format!("not verified: {}: {finding}", case.id)));
         let Some(Time { nanoseconds, spread }) = Time::of(case) else {
-            told.push(format!("no line: {}: its {} is no time", case.id, case.headline));
+            told.push(format!("no line: {}: its {} is no time", case.id, case.primary_metric));
             continue;
         };
         let decimals = if nanoseconds < 100.0 { 2 } else { 0 };
@@ -146,7 +146,7 @@ mod tests {
         let rate = |case: &mut CaseRecord| {
             case.metrics[0].name = "throughput".into();
             case.metrics[0].unit = Unit::ELEMENTS_PER_SECOND;
-            case.headline = "throughput".into();
+            case.primary_metric = "throughput".into();
         };
         assert_eq!(line(&[1e6; 7], rate), "1000 ns/iter (+/- 0)");
     }
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((lines.as_str(), told.len()), ("", 1));
         assert!(told[0].starts_with("failed: ") && told[0].ends_with(": repeat 1 panicked"), "{told:?}");
         let (lines, told) = printed(&[1e-6; 7], |case| {
-            case.headline = "loss".into();
+            case.primary_metric = "loss".into();
             case.metrics[0].name = "loss".into();
             case.metrics[0].unit = Unit::COUNT;
         });

@@ -63,9 +63,9 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
         let effect = row.effect.map_or_else(String::new, |effect| {
             format!("  {} {} ({})", row.metric, quantity::change(effect.estimate), range(effect))
         });
-        let finds =
-            row.detectable.map_or_else(String::new, |least| format!(", finds {}", quantity::change(least)));
-        line(format!("{verdict}: {}{effect}{finds}", row.case));
+        let detects =
+            row.detectable.map_or_else(String::new, |least| format!(", detects {}", quantity::change(least)));
+        line(format!("{verdict}: {}{effect}{detects}", row.case));
         if let Some(advice) = &row.advice {
             line(format!("  to decide it: {advice}"));
         }

@@ -22,9 +22,9 @@ pub fn machine(environment: &Environment) -> String {
     format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", "))
 }
 
-/// What every report of a run on a stand-in says.
+/// What every report of a run on a fake says.
 pub fn fake_device(environment: &Environment) -> Option<String> {
-    environment.stand_in().map(record::fake_device)
+    environment.fake_device().map(record::fake_device)
 }
 
 #[cfg(test)]
@@ -53,11 +53,11 @@ mod tests {
         fake.add_device(&DeviceInfo {
             backend: Backend::Cuda,
             name: "Some GPU (fake)".into(),
-            stand_in: true,
+            fake: true,
             ..DeviceInfo::default()
         });
         let line = machine(&fake);
         assert!(line.contains("gpu Some GPU (fake); load"), "{line}");
-        assert!(line.contains("; FAKE DEVICE: Some GPU (fake) is a stand-in"), "{line}");
+        assert!(line.contains("; FAKE DEVICE: Some GPU (fake) is a fake"), "{line}");
     }
 }

@@ -9,7 +9,7 @@ use crate::plan::{Isolation, Order, Plan, PlannedCase, Skip};
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     let mut text = String::new();
-    let limits = plan.limits;
+    let budget = plan.budget;
     let (scenarios, adapters) = (counted(scenarios, "scenario"), counted(adapters, "adapter"));
     line(&mut text, &format!("weighbridge: {scenarios} and {adapters} found"));
     line(
@@ -19,9 +19,9 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
             plan.profile,
             counted(plan.measured(), "case"),
             counted(plan.repeats as usize, "repeat"),
-            limits.batches,
-            limits.warmup,
-            limits.min_time,
+            budget.batches,
+            budget.warmup,
+            budget.min_time,
             plan.seed,
             clock(plan.estimate()),
         ),
@@ -81,13 +81,13 @@ fn own_budget(plan: &Plan, case: &PlannedCase) -> String {
     if case.repeats != plan.repeats {
         parts.push(counted(case.repeats as usize, "repeat"));
     }
-    if case.limits.batches != plan.limits.batches {
-        parts.push(counted(case.limits.batches as usize, "sample"));
+    if case.budget.batches != plan.budget.batches {
+        parts.push(counted(case.budget.batches as usize, "sample"));
     }
-    if case.limits.min_time != plan.limits.min_time {
-        parts.push(format!("at least {:?}", case.limits.min_time));
+    if case.budget.min_time != plan.budget.min_time {
+        parts.push(format!("at least {:?}", case.budget.min_time));
     }
-    if let Some(max) = case.limits.max_time.filter(|_| case.limits.max_time != plan.limits.max_time) {
+    if let Some(max) = case.budget.max_time.filter(|_| case.budget.max_time != plan.budget.max_time) {
         parts.push(format!("at most {max:?}"));
     }
     if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
@@ -137,7 +137,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bencher::Limits;
+    use crate::bencher::Budget;
     use crate::plan::{Absent, CaseId};
     use crate::registry::Point;
 
@@ -151,7 +151,7 @@ mod tests {
         Plan {
             profile: "ci_cpu".into(),
             cases: Vec::new(),
-            asked: crate::bencher::Budget::NONE,
+            asked: crate::bencher::PartialBudget::NONE,
             skips: vec![Skip { id, why: "not installed".into() }],
             absent: ["Datarax", "SPDL"].map(absent).into(),
             dropped: vec![("CV-1".into(), 3)],
@@ -159,7 +159,7 @@ mod tests {
             notes: vec!["a note".into()],
             repeats: 7,
             target: None,
-            limits: Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: Duration::from_mins(5),
             memory: 8 << 30,
             seed: 42,

@@ -9,7 +9,7 @@ use crate::verify::Agreement;
 pub fn summary(run: &RunRecord, exit: u8) -> String {
     let count = |takes: fn(&CaseRecord) -> bool| run.cases.iter().filter(|case| takes(case)).count();
     let resumed = if run.manifest.resumed { " resumed=yes" } else { "" };
-    let fake = if run.manifest.environment.stand_in().is_some() { " device=fake" } else { "" };
+    let fake = if run.manifest.environment.fake_device().is_some() { " device=fake" } else { "" };
     format!(
         "weighbridge: run={} cases={} measured={} failed={} unequal={} unverified={} skipped={} incomplete={}{resumed}{fake} exit={exit}\n",
         run.manifest.id,

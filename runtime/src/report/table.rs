@@ -105,7 +105,7 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
 
 /// Whether a case has a row: it was measured, or a run that was ended had some repeats of it.
 fn is_shown(case: &CaseRecord) -> bool {
-    let has_some = || case.headline().is_some_and(|metric| metric.estimate.is_some());
+    let has_some = || case.primary_metric().is_some_and(|metric| metric.estimate.is_some());
     case.status == CaseStatus::Measured || case.status == CaseStatus::Incomplete && has_some()
 }
 
@@ -127,11 +127,11 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
     let ranked = || group.iter().filter(|case| case.ranked());
     let undelayed = ranked()
-        .filter_map(|case| Some((case.leading()?, &case.headline)))
-        .find(|(leading, headline)| leading.name != **headline);
+        .filter_map(|case| Some((case.leading()?, &case.primary_metric)))
+        .find(|(leading, primary_metric)| leading.name != **primary_metric);
     let Some((undelayed, _)) = undelayed else { return case.leading() };
     let has = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == undelayed.name);
-    if ranked().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.headline() }
+    if ranked().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.primary_metric() }
 }
 
 /// The value turned so that less is better.
@@ -144,7 +144,7 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
     let name = case.id.adapter.clone().unwrap_or_else(|| case.id.scenario.clone());
     let shown = leading(case, group).and_then(|metric| Some((metric, metric.estimate?)));
     let Some((metric, estimate)) = shown else {
-        let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
+        let below = case.primary_metric().and_then(|metric| Some((metric.below()?, &metric.unit)));
         let shown = below.map_or_else(
             || "not measured".to_owned(),
             |(bound, unit)| format!("below {}", quantity::show(bound, unit)),
@@ -159,7 +159,7 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
 /// The median, and whether it is by another clock than the one on the wall.
 pub(super) fn median(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
     let clock = match &*metric.name {
-        name if case.headline == name => "",
+        name if case.primary_metric == name => "",
         "cpu_time" => " CPU",
         "undelayed_time" => " undelayed",
         _ => "",
@@ -175,7 +175,7 @@ pub(super) fn interval(case: &CaseRecord, metric: &MetricRecord, estimate: &Esti
         None => format!("none of {} repeats", estimate.n),
     };
     // A figure of the processor's clock does not hide what the clock on the wall said.
-    let wall = case.headline().and_then(|wall| Some((wall, wall.estimate?)));
+    let wall = case.primary_metric().and_then(|wall| Some((wall, wall.estimate?)));
     if let Some((wall, of)) = wall.filter(|(wall, _)| wall.name != metric.name) {
         write!(interval, ", wall {}", quantity::show(of.median, &wall.unit)).expect(FITS);
     }

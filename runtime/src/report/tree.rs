@@ -47,7 +47,7 @@ fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
     };
     let shown = case.leading().and_then(|metric| Some((metric, metric.estimate?)));
     let Some((metric, estimate)) = shown else {
-        let below = case.headline().and_then(|metric| Some((metric.below()?, &metric.unit)));
+        let below = case.primary_metric().and_then(|metric| Some((metric.below()?, &metric.unit)));
         let median = below.map_or_else(
             || "not measured".to_owned(),
             |(bound, unit)| format!("below {}", quantity::show(bound, unit)),

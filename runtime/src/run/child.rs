@@ -15,7 +15,7 @@ use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-use crate::worker::Place;
+use crate::process::{Place, end_tree, reaper};
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
@@ -37,7 +37,7 @@ pub fn serve() -> u8 {
 /// Ends what this process has started and removes what that has left: nobody else is there to do it.
 fn clean_up() {
     let place = Place::from_env();
-    place.end_survivors();
+    end_tree(&|| place.members(std::process::id()));
     place.remove_temporary();
 }
 
@@ -91,8 +91,8 @@ impl Pace for Paced {
     }
 }
 
-/// Hands on what the parent says. When the parent hangs up or dies, the whole process group ends at once: whatever the
-/// subject is doing, and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
+/// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
+/// and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
 fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
@@ -102,7 +102,8 @@ fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
                 break;
             }
         }
-        // Those who have left the group first, this process last.
+        // The subject may start another process at any moment until it is stopped, and whoever stops this process is another.
+        let _ = reaper::call(&Place::from_env());
         clean_up();
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     })?;

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::process::{Ended, Opened, Process, Watch};
 use super::program::Program;
 use super::protocol::Ask;
 use super::reference::Known;
+use super::supervised::{Ended, Opened, Supervised, Watch};
 use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, Calibrator, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{BLOCK, Budget, Calibrator, Key, PerIteration, Phase, Purpose, Spot, Work};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::stats::SplitMix64;
@@ -236,7 +236,7 @@ impl Duel<'_> {
             point: case.point.clone(),
             adapter: case.adapter.clone(),
             purpose,
-            limits: self.limits(case),
+            budget: self.budget(case),
             asked: self.plan.asked,
             timeout: Some(self.plan.timeout),
             seed: self.plan.seed,
@@ -261,19 +261,19 @@ impl Duel<'_> {
         self.planned(case).and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
     }
 
-    fn limits(&self, case: &CaseId) -> Limits {
-        self.planned(case).map_or(self.plan.limits, |planned| planned.limits)
+    fn budget(&self, case: &CaseId) -> Budget {
+        self.planned(case).map_or(self.plan.budget, |planned| planned.budget)
     }
 
     fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {
         self.plan.cases.iter().find(|planned| planned.id == *case)
     }
 
-    fn start(&self, side: usize, drawn: u64) -> Result<Process, Broken> {
+    fn start(&self, side: usize, drawn: u64) -> Result<Supervised, Broken> {
         let mut program = self.programs[side].clone().on(self.plan.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        Process::start(&program, self.plan.timeout).map_err(|error| {
+        Supervised::start(&program, self.plan.timeout).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
             Broken::Failed(SIDES[side], failure)

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::process::{Ended, Process, Watch};
 use super::program::Program;
 use super::protocol::Ask;
 use super::repeat::{Resident, execute};
-use super::{Failure, How, Outcome, left_behind};
+use super::supervised::{Ended, Supervised, Watch};
+use super::{Failure, How, Outcome};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
+use crate::process::left_behind;
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
@@ -37,7 +38,7 @@ pub(super) struct Processes<'a> {
     timeout: Duration,
     memory: u64,
     interrupted: &'a AtomicBool,
-    shared: HashMap<Key, Process>,
+    shared: HashMap<Key, Supervised>,
 }
 
 /// What shares a process.
@@ -73,7 +74,8 @@ impl Executor for Processes<'_> {
         };
         let begun = Instant::now();
         let mut process =
-            match self.shared.remove(&key).map_or_else(|| Process::start(&self.program, self.timeout), Ok) {
+            match self.shared.remove(&key).map_or_else(|| Supervised::start(&self.program, self.timeout), Ok)
+            {
                 Ok(process) => process,
                 Err(error) => {
                     let detail = format!("failed to start {}: {error}", self.program.path.display());

@@ -1,6 +1,6 @@
 //! Running a plan: fresh processes, rounds, deadlines. Hands on a [`Repeat`] for every repeat that ended.
 //!
-//! The parent schedules (`schedule.rs`) and watches (`process.rs`); a child, which is the same binary, measures
+//! The parent schedules (`schedule.rs`) and watches (`supervised.rs`); a child, which is the same binary, measures
 //! (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on. In a duel two programs
 //! are measured in turns (`duel.rs`).
 
@@ -8,10 +8,8 @@ mod child;
 mod duel;
 mod event;
 mod executor;
-mod left_behind;
 mod outcome;
 mod panicked;
-mod process;
 mod program;
 mod protocol;
 mod reference;
@@ -19,6 +17,7 @@ mod remaining;
 mod repeat;
 mod schedule;
 mod stop;
+mod supervised;
 
 pub use child::serve;
 pub use duel::{Broken, Duel, Round, Side, Verified};

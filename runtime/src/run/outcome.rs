@@ -42,7 +42,7 @@ pub enum Outcome {
     Measured {
         /// What it saw.
         seen: Box<Observation>,
-        /// Its work ticket, if it handed one in.
+        /// Its work report, if it handed one in.
         work: Option<Work>,
         /// What the rules of the stage `verify` judge by.
         #[serde(default)]

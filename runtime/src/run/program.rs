@@ -10,7 +10,7 @@ use std::process::Command;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::device::Platform;
-use crate::worker::Place;
+use crate::process::Place;
 
 /// What this process runs, by a name that leads to the very file that was started, though another one may be in its place.
 const OWN: &str = "/proc/self/exe";

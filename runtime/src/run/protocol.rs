@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Budget, Evidence, Key, Limits, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{Budget, Evidence, Key, PartialBudget, PerIteration, Phase, Purpose, Spot, Work};
 use crate::device::Platform;
 use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
@@ -41,10 +41,10 @@ pub struct Ask {
     /// What the repeat is for.
     pub purpose: Purpose,
     /// How much it measures.
-    pub limits: Limits,
+    pub budget: Budget,
     /// What of that the scenario cannot change.
     #[serde(default)]
-    pub asked: Budget,
+    pub asked: PartialBudget,
     /// The longest that it may take; a parent that is too old to say so watches it all the same.
     #[serde(default)]
     pub timeout: Option<Duration>,
@@ -99,7 +99,7 @@ pub enum Answer {
     Measured {
         /// What it saw.
         seen: Box<Observation>,
-        /// Its work ticket.
+        /// Its work report.
         work: Option<Work>,
         /// What the rules judge by.
         evidence: Box<Evidence>,

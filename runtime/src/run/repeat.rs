@@ -7,7 +7,7 @@ use std::{any::Any, cell::Cell};
 use super::panicked::{self, bounded};
 use super::protocol::{Answer, Ask};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, Settings, Yield, read_share};
+use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
@@ -57,7 +57,7 @@ fn attempt(
     resident: &mut Resident,
     on_phase: Box<dyn Fn(Phase)>,
     pace: Option<Box<dyn Pace>>,
-) -> Result<Yield, Error> {
+) -> Result<RepeatResult, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
     let scenario = find_scenario(&ask.scenario).ok_or_else(|| unknown("scenario", &ask.scenario))?;
@@ -71,7 +71,7 @@ fn attempt(
         scenario: ask.scenario.clone(),
         adapter: ask.adapter.clone(),
         purpose: ask.purpose,
-        limits: ask.limits,
+        budget: ask.budget,
         asked: ask.asked,
         profiled: ask.profiled,
         timeout: ask.timeout,
@@ -106,9 +106,9 @@ fn attempt(
     }
     ran?;
     let mut result = bencher.finish()?;
-    // What the adapter says of itself once and for all stands on every ticket of it.
+    // What the adapter says of itself once and for all stands on every work report of it.
     if let (Some(work), Some(unequal)) = (&mut result.work, entry.and_then(|entry| entry.unequal)) {
-        work.ticket.unequal.get_or_insert_with(|| unequal.to_owned());
+        work.report.unequal.get_or_insert_with(|| unequal.to_owned());
     }
     Ok(result)
 }
@@ -121,8 +121,8 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
-fn answer(result: Yield) -> Answer {
-    let Yield { seen, work, spots, evidence } = result;
+fn answer(result: RepeatResult) -> Answer {
+    let RepeatResult { seen, work, spots, evidence } = result;
     Answer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use weighbridge_macros::scenario;
 
     use super::*;
-    use crate::bencher::{Limits, Purpose, skip};
+    use crate::bencher::{Budget, Purpose, skip};
     use crate::device::Platform;
     use crate::registry::Point;
 
@@ -180,8 +180,8 @@ mod tests {
                 point: Point::default(),
                 adapter: None,
                 purpose: Purpose::Smoke,
-                limits: Limits::SMOKE,
-                asked: crate::bencher::Budget::NONE,
+                budget: Budget::SMOKE,
+                asked: crate::bencher::PartialBudget::NONE,
                 timeout: None,
                 seed: 42,
                 epoch: 0,

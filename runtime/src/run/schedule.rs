@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::event::{Ending, Event};
 use super::executor::{Executor, Turn};
-use super::process::Ended;
 use super::protocol::Ask;
 use super::reference::References;
 use super::remaining::{Remaining, Running};
 use super::stop::Seen;
+use super::supervised::Ended;
 use super::{Outcome, Repeat};
 use crate::bencher::{Key, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
@@ -66,7 +66,7 @@ pub(super) fn go<E>(
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
         let mut ask = ask(task, case, number, references.key());
         if plan.target.is_some() && ask.purpose == Purpose::Measure {
-            ask.limits = progress.seen[index].limits(case.limits);
+            ask.budget = progress.seen[index].budget(case.budget);
         }
         let resident = case.adapter.is_some_and(|adapter| adapter.resident);
         // A resident adapter stays for the rest of its group, in a process without a limit on what it maps: systems that
@@ -125,7 +125,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
         point: case.id.point.clone(),
         adapter: case.id.adapter.clone(),
         purpose,
-        limits: case.limits,
+        budget: case.budget,
         asked: plan.asked,
         timeout: Some(plan.timeout),
         seed: plan.seed,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Outcome, Repeat};
-use crate::bencher::{Limits, Purpose};
+use crate::bencher::{Budget, Purpose};
 use crate::metric::METRICS;
 use crate::stats;
 
@@ -14,7 +14,7 @@ const PILOT: usize = 3;
 /// The level of the interval: that of every interval that is printed.
 const LEVEL: f64 = 0.95;
 
-/// A repeat has at least so many samples, or its course could not be told.
+/// A repeat has at least so many samples, or its stationarity could not be told.
 const LEAST_SAMPLES: u64 = 8;
 
 /// A repeat takes at most so many times as long as the profile asks: a pilot of three processes that happen to agree
@@ -58,10 +58,10 @@ impl Seen {
         half_width(&self.values).is_some_and(|half| half <= target)
     }
 
-    /// The limits of the next repeat: with as many samples as make the most of the time, once the pilot has run. A
+    /// The budget of the next repeat: with as many samples as make the most of the time, once the pilot has run. A
     /// pass of the profile stays the least, and ten times its time the most. Without a pilot, and where processes
     /// differ no more than their own samples explain, those of the profile.
-    pub(super) fn limits(&self, profile: Limits) -> Limits {
+    pub(super) fn budget(&self, profile: Budget) -> Budget {
         let count: usize = self.samples.iter().map(Vec::len).sum();
         if self.samples.len() < PILOT || count == 0 {
             return profile;
@@ -72,7 +72,7 @@ impl Seen {
         let Some(best) = best else { return profile };
         let time = Duration::try_from_secs_f64(best.max(LEAST_SAMPLES) as f64 * sample);
         let min_time = time.map_or(profile.min_time, |time| time.min(profile.min_time * LONGEST));
-        Limits { min_time, ..profile }
+        Budget { min_time, ..profile }
     }
 }
 
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use crate::metric::{Observation, Taken};
 
-    const PROFILE: Limits =
-        Limits { warmup: 0, batches: 20, min_time: Duration::from_millis(500), max_time: None };
+    const PROFILE: Budget =
+        Budget { warmup: 0, batches: 20, min_time: Duration::from_millis(500), max_time: None };
 
     /// A repeat of twenty samples around so many microseconds, each off by up to `within`; its process took a second
     /// beside them.
@@ -128,16 +128,16 @@ mod tests {
 
     #[test]
     fn processes_that_differ_much_are_made_short_and_many() {
-        let limits = seen(&[1000, 1300, 1600], 20).limits(PROFILE);
-        assert_eq!(limits.batches, PROFILE.batches);
-        assert!(limits.min_time < Duration::from_millis(20), "{limits:?}");
+        let budget = seen(&[1000, 1300, 1600], 20).budget(PROFILE);
+        assert_eq!(budget.batches, PROFILE.batches);
+        assert!(budget.min_time < Duration::from_millis(20), "{budget:?}");
     }
 
     #[test]
     fn processes_that_hardly_differ_are_made_long_within_a_bound() {
-        let limits = seen(&[1000, 1500, 2000], 20_000_000).limits(PROFILE);
-        assert!(limits.min_time <= PROFILE.min_time * LONGEST, "{limits:?}");
-        assert_eq!(seen(&[1000, 1000, 1000], 100).limits(PROFILE), PROFILE, "no difference: the profile's");
-        assert_eq!(seen(&[1000, 1300], 20).limits(PROFILE), PROFILE, "no pilot yet");
+        let budget = seen(&[1000, 1500, 2000], 20_000_000).budget(PROFILE);
+        assert!(budget.min_time <= PROFILE.min_time * LONGEST, "{budget:?}");
+        assert_eq!(seen(&[1000, 1000, 1000], 100).budget(PROFILE), PROFILE, "no difference: the profile's");
+        assert_eq!(seen(&[1000, 1300], 20).budget(PROFILE), PROFILE, "no pilot yet");
     }
 }

@@ -32,7 +32,7 @@ pub use random::SplitMix64;
 pub use rank::shift;
 pub use sequential::LOOKS;
 pub use signed_rank::{hodges_lehmann, signed_rank_p, walsh_interval};
-pub use steady::{Course, steady_state};
+pub use steady::{Stationarity, steady_state};
 pub use trend::mann_kendall;
 pub use two_level::{kalibera_jones, variances};
 

@@ -1,5 +1,7 @@
 //! Whether a series of times settles, and where.
 
+use serde::{Deserialize, Serialize};
+
 use super::median;
 use super::trend::suffix_trends;
 
@@ -17,24 +19,46 @@ const SAME_LEVEL: f64 = 0.01;
 
 /// How a series of times runs (after the classes of Barrett and others, *Virtual Machine Warmup Blows Hot and
 /// Cold*, 2017).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stationarity {
     /// One level from the first to the last.
     Flat,
     /// Slower at first: it gets faster and settles.
-    Warming,
+    WarmingUp,
     /// Faster at first: it gets slower and settles.
-    Slowing,
+    Drifting,
     /// It does not settle.
     Unsteady,
+}
+
+impl Stationarity {
+    /// The word that people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::WarmingUp => "warming up",
+            Self::Drifting => "drifting",
+            Self::Unsteady => "unsteady",
+        }
+    }
+
+    /// What more than half of them are; `None` where there is none such.
+    pub fn of_most(stationarities: &[Self]) -> Option<Self> {
+        let all = [Self::Flat, Self::WarmingUp, Self::Drifting, Self::Unsteady];
+        all.into_iter().find(|stationarity| {
+            let count = stationarities.iter().filter(|other| *other == stationarity).count();
+            2 * count > stationarities.len()
+        })
+    }
 }
 
 /// How a series runs and from where on it is steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
     /// The class.
-    pub course: Course,
-    /// The first value of the steady part: 0 where the course is flat, `None` where it is unsteady.
+    pub stationarity: Stationarity,
+    /// The first value of the steady part: 0 where the series is flat, `None` where it is unsteady.
     pub start: Option<usize>,
 }
 
@@ -74,19 +98,22 @@ pub fn steady_state(values: &[f64]) -> Option<Steady> {
     while !is_level(&points[at..], trends[at]) {
         at += 1;
         if at > last {
-            return Some(Steady { course: Course::Unsteady, start: None });
+            return Some(Steady { stationarity: Stationarity::Unsteady, start: None });
         }
     }
     let beginning = median(&points[..(points.len() / 16).max(LEAST / 2)]);
     let steady = median(&points[at..]);
-    let course = if at == 0 || same_level(beginning, steady) {
-        Course::Flat
+    let stationarity = if at == 0 || same_level(beginning, steady) {
+        Stationarity::Flat
     } else if beginning > steady {
-        Course::Warming
+        Stationarity::WarmingUp
     } else {
-        Course::Slowing
+        Stationarity::Drifting
     };
-    Some(Steady { course, start: Some(if course == Course::Flat { 0 } else { starts[at] }) })
+    Some(Steady {
+        stationarity,
+        start: Some(if stationarity == Stationarity::Flat { 0 } else { starts[at] }),
+    })
 }
 
 /// The medians of at most [`MOST_POINTS`] blocks, and where each begins. Only the first block may be shorter.
@@ -130,27 +157,27 @@ mod tests {
         (0..count as u32).map(noisy).collect()
     }
 
-    fn course(values: &[f64]) -> Course {
-        steady_state(values).unwrap().course
+    fn stationarity(values: &[f64]) -> Stationarity {
+        steady_state(values).unwrap().stationarity
     }
 
     #[test]
     fn levels_steps_and_slopes_have_their_classes() {
         for seed in 0..20 {
-            assert_eq!(course(&series(200, seed, |_| 5.0)), Course::Flat);
-            assert_eq!(course(&series(200, seed, |i| 1.0 + i / 100.0)), Course::Unsteady);
+            assert_eq!(stationarity(&series(200, seed, |_| 5.0)), Stationarity::Flat);
+            assert_eq!(stationarity(&series(200, seed, |i| 1.0 + i / 100.0)), Stationarity::Unsteady);
             let warming = steady_state(&series(200, seed, |i| if i < 40.0 { 8.0 } else { 5.0 })).unwrap();
-            assert_eq!(warming.course, Course::Warming, "{seed}");
+            assert_eq!(warming.stationarity, Stationarity::WarmingUp, "{seed}");
             let slowing = steady_state(&series(200, seed, |i| if i < 40.0 { 3.0 } else { 5.0 })).unwrap();
-            assert_eq!(slowing.course, Course::Slowing, "{seed}");
+            assert_eq!(slowing.stationarity, Stationarity::Drifting, "{seed}");
             for found in [warming, slowing] {
                 // The earliest suffix without a trend holds a few values of the old level still.
                 assert!((15..=70).contains(&found.start.unwrap()), "{seed} {found:?}");
             }
             let decay = |i: f64| 5.0 + 5.0 * (-i / 20.0).exp();
-            assert_eq!(course(&series(400, seed, decay)), Course::Warming, "{seed}");
+            assert_eq!(stationarity(&series(400, seed, decay)), Stationarity::WarmingUp, "{seed}");
             let late = |i: f64| if i < 180.0 { 5.0 } else { 7.0 };
-            assert_eq!(course(&series(200, seed, late)), Course::Unsteady, "{seed}");
+            assert_eq!(stationarity(&series(200, seed, late)), Stationarity::Unsteady, "{seed}");
         }
     }
 
@@ -158,7 +185,7 @@ mod tests {
     fn one_slow_first_value_leaves_a_series_flat() {
         let mut values = series(100, 1, |_| 5.0);
         values[0] = 500.0;
-        assert_eq!(steady_state(&values), Some(Steady { course: Course::Flat, start: Some(0) }));
+        assert_eq!(steady_state(&values), Some(Steady { stationarity: Stationarity::Flat, start: Some(0) }));
     }
 
     #[test]
@@ -168,7 +195,7 @@ mod tests {
             values[i] *= 100.0;
         }
         let found = steady_state(&values).unwrap();
-        assert_eq!(found.course, Course::Warming);
+        assert_eq!(found.stationarity, Stationarity::WarmingUp);
         assert!((20_000..40_000).contains(&found.start.unwrap()), "{found:?}");
         let (points, starts) = thin_out(&values);
         assert!(points.len() <= MOST_POINTS && points.len() == starts.len());
@@ -181,8 +208,8 @@ mod tests {
         let scaled: Vec<f64> = warming.iter().map(|value| value * 1024.0).collect();
         assert_eq!(steady_state(&scaled), steady_state(&warming));
         let inverse: Vec<f64> = warming.iter().map(|value| 40.0 / value).collect();
-        assert_eq!(course(&warming), Course::Warming);
-        assert_eq!(course(&inverse), Course::Slowing);
+        assert_eq!(stationarity(&warming), Stationarity::WarmingUp);
+        assert_eq!(stationarity(&inverse), Stationarity::Drifting);
     }
 
     #[test]
@@ -200,6 +227,9 @@ mod tests {
         assert_eq!(steady_state(&[]), None);
         assert_eq!(steady_state(&[1.0; 7]), None);
         assert_eq!(steady_state(&[f64::NAN; 9]), None);
-        assert_eq!(steady_state(&[0.0; 9]), Some(Steady { course: Course::Flat, start: Some(0) }));
+        assert_eq!(
+            steady_state(&[0.0; 9]),
+            Some(Steady { stationarity: Stationarity::Flat, start: Some(0) })
+        );
     }
 }

@@ -238,8 +238,8 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     if manifest.resumed {
         return Err("it was broken off and taken up again, so its repeats are of two times".to_owned());
     }
-    if let Some(device) = manifest.environment.stand_in() {
-        return Err(format!("its figures are of no device: {device} is a stand-in (FAKE DEVICE)"));
+    if let Some(device) = manifest.environment.fake_device() {
+        return Err(format!("its figures are of no device: {device} is a fake (FAKE DEVICE)"));
     }
     for variable in [SLOWDOWN, INJECT] {
         if let Some(value) = manifest.environment.variables.get(variable) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::{Disk, Files};
-use crate::bencher::{Limits, Purpose, Work};
+use crate::bencher::{Budget, Purpose, Work};
 use crate::metric::{Direction, Observation, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -43,7 +43,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
             repeats: 7,
             stated: std::collections::BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
+            budget: Budget { warmup: 1, batches: 20, min_time: Duration::from_millis(500), max_time: None },
             timeout: 60,
             isolation: "repeat".into(),
             order: "shuffled".into(),
@@ -79,7 +79,7 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
     }
 }
 
-/// The record of a case with these headline values and as many repeats.
+/// The record of a case with these primary metric values and as many repeats.
 pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
     let metric = |name: &str| MetricRecord {
         name: name.to_owned(),
@@ -96,7 +96,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         tier: Some(0),
         version: None,
         status: CaseStatus::Measured,
-        headline: "wall_time".into(),
+        primary_metric: "wall_time".into(),
         // As many as the harness has, so that sizes and times of reading are true.
         metrics: std::iter::once(metric("wall_time"))
             .chain((1..16).map(|at| metric(&format!("metric_{at}"))))
@@ -107,7 +107,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         agreement: Agreement::Reference,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }

@@ -45,8 +45,8 @@ pub struct RunLine {
     pub cases: usize,
     /// The machine's id.
     pub machine: String,
-    /// The stand-in for a device that it was measured on; empty for a real one.
-    pub stand_in: String,
+    /// The fake for a device that it was measured on; empty for a real one.
+    pub fake: String,
     /// The commit; empty where it is not known.
     pub commit: String,
 }
@@ -104,14 +104,14 @@ impl RunLine {
             imported: run.imported.is_some(),
             cases: run.planned.cases.len(),
             machine: environment.machine_id().to_string(),
-            stand_in: environment.stand_in().unwrap_or_default().to_owned(),
+            fake: environment.fake_device().unwrap_or_default().to_owned(),
             commit: environment.software.get("commit").cloned().unwrap_or_default(),
         }
     }
 
     /// The line of the file; `None` where a text would break its form, so that the run is read each time.
     fn line(&self, stamp: FileMark) -> Option<String> {
-        let texts = [&self.machine, &self.stand_in, &self.commit, &self.profile, &self.suite];
+        let texts = [&self.machine, &self.fake, &self.commit, &self.profile, &self.suite];
         if texts.iter().any(|text| text.contains(['\t', '\n', '\r'])) {
             return None;
         }
@@ -122,9 +122,9 @@ impl RunLine {
         };
         let FileMark { size, inode, written, changed } = stamp;
         let (resumed, imported) = (u8::from(self.resumed), u8::from(self.imported));
-        let [machine, stand_in, commit, profile, suite] = texts;
+        let [machine, fake, commit, profile, suite] = texts;
         Some(format!(
-            "{}\t{size}\t{inode}\t{written}\t{changed}\t{status}{resumed}{imported}\t{}\t{machine}\t{stand_in}\t{commit}\t\
+            "{}\t{size}\t{inode}\t{written}\t{changed}\t{status}{resumed}{imported}\t{}\t{machine}\t{fake}\t{commit}\t\
              {profile}\t{suite}\n",
             self.id, self.cases
         ))
@@ -148,9 +148,9 @@ impl RunLine {
         };
         let cases = number(parts.next()?)?;
         let mut text = || parts.next().map(str::to_owned);
-        let (machine, stand_in, commit, profile, suite) = (text()?, text()?, text()?, text()?, text()?);
+        let (machine, fake, commit, profile, suite) = (text()?, text()?, text()?, text()?, text()?);
         let (resumed, imported) = (flags.starts_with('1'), flags.ends_with('1'));
-        let line = Self { id, suite, profile, status, resumed, imported, cases, machine, stand_in, commit };
+        let line = Self { id, suite, profile, status, resumed, imported, cases, machine, fake, commit };
         (flags.len() == 2 && parts.next().is_none()).then_some((stamp, line))
     }
 }

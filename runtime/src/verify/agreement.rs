@@ -1,4 +1,4 @@
-//! Two work tickets side by side: did both do the same work, as far as the scenario asks?
+//! Two work reports side by side: did both do the same work, as far as the scenario asks?
 
 use serde::{Deserialize, Serialize};
 
@@ -30,32 +30,32 @@ pub enum Agreement {
 /// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
 /// tolerance, [`Equivalence::Alike`] for the same counts, fields and transforms and for traits that are spread alike,
 /// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
-/// Work that differs in spite of that differs in words, or as its ticket declares.
+/// Work that differs in spite of that differs in words, or as its work report declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
     let mut found = Differences::default();
-    let (ticket, expected) = (&work.ticket, &reference.ticket);
-    found.check("input", &or_none(ticket.input.as_ref()), &or_none(expected.input.as_ref()));
-    found.check("delivered to", &ticket.delivery.place(), &expected.delivery.place());
+    let (report, expected) = (&work.report, &reference.report);
+    found.check("input", &or_none(report.input.as_ref()), &or_none(expected.input.as_ref()));
+    found.check("delivered to", &report.delivery.place(), &expected.delivery.place());
     match equivalence {
         Equivalence::Exact => {
-            found.transforms(&ticket.transforms, &expected.transforms);
+            found.transforms(&report.transforms, &expected.transforms);
             found.shape(&work.content, &reference.content);
             found.digest(&work.content, &reference.content);
         }
         Equivalence::Approx(tolerance) => {
-            found.transforms(&ticket.transforms, &expected.transforms);
+            found.transforms(&report.transforms, &expected.transforms);
             found.shape(&work.content, &reference.content);
             found.moments(&work.content, &reference.content, tolerance);
         }
         Equivalence::Alike(tolerance) => {
-            found.transforms(&ticket.transforms, &expected.transforms);
+            found.transforms(&report.transforms, &expected.transforms);
             found.shape(&work.content, &reference.content);
             found.0.extend(unlike(&work.content, &reference.content, tolerance, None));
         }
         Equivalence::Shape => found.shape(&work.content, &reference.content),
         Equivalence::None => {}
     }
-    match (found.0.is_empty(), &ticket.unequal, equivalence) {
+    match (found.0.is_empty(), &report.unequal, equivalence) {
         (true, _, Equivalence::None) => Agreement::NotAsked,
         (true, ..) => Agreement::Agrees,
         (false, Some(why), _) => Agreement::Declared(why.clone()),
@@ -208,19 +208,19 @@ fn or_none(text: Option<&String>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Delivery, Dtype, Kept, KeptField, Ticket};
+    use crate::bencher::{Delivery, Dtype, Kept, KeptField, WorkReport};
 
     fn work(values: &[f32]) -> Work {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
         let mut content = Content::default();
         content.add(&Kept { elements: values.len(), fields: vec![field] }).unwrap();
-        let ticket = Ticket {
+        let report = WorkReport {
             input: Some("d1".into()),
             transforms: vec!["normalize".into(), "cast".into()],
-            ..Ticket::default()
+            ..WorkReport::default()
         };
-        Work { ticket, content }
+        Work { report, content }
     }
 
     fn changed(change: impl FnOnce(&mut Work)) -> Work {
@@ -252,9 +252,9 @@ mod tests {
     #[test]
     fn the_input_must_agree_always() {
         for equivalence in ALL {
-            let other = changed(|work| work.ticket.input = Some("d2".into()));
+            let other = changed(|work| work.report.input = Some("d2".into()));
             check(&other, equivalence, &["input: d2, the reference has d1"]);
-            let other = changed(|work| work.ticket.input = None);
+            let other = changed(|work| work.report.input = None);
             check(&other, equivalence, &["input: none, the reference has d1"]);
         }
     }
@@ -262,9 +262,9 @@ mod tests {
     #[test]
     fn where_batches_are_handed_over_must_agree_always() {
         for equivalence in ALL {
-            let viewed = changed(|work| work.ticket.delivery = Delivery::View);
+            let viewed = changed(|work| work.report.delivery = Delivery::View);
             check(&viewed, equivalence, &[]);
-            let stays = changed(|work| work.ticket.delivery = Delivery::Device);
+            let stays = changed(|work| work.report.delivery = Delivery::Device);
             check(&stays, equivalence, &["delivered to: the device, the reference has the host"]);
         }
     }
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_transforms_must_be_the_same_list_in_the_same_order() {
-        let other = changed(|work| work.ticket.transforms.reverse());
+        let other = changed(|work| work.report.transforms.reverse());
         let told = ["transforms: [cast, normalize], the reference has [normalize, cast]"];
         check(&other, Equivalence::Exact, &told);
         check(&other, Equivalence::Approx(0.1), &told);
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_declared_difference_is_no_disagreement_and_a_needless_declaration_agrees() {
-        let declare = |work: &mut Work| work.ticket.unequal = Some("skips the blur".into());
+        let declare = |work: &mut Work| work.report.unequal = Some("skips the blur".into());
         let other = changed(|work| {
             declare(work);
             work.content.elements = 2;

@@ -10,19 +10,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::Command;
+use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
-use super::place::Place;
-use super::process::Process;
-use super::protocol::{
-    Ask, Batch, Held as Handed, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION,
-};
+use super::protocol::{Ask, Batch, CopiedBatch, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION};
 use crate::bencher::{
-    Asked, Audit, Costs, Count, Error, ErrorKind, Expected, FileUse, Held, Kept, Limits, Ran, Remote, Result,
-    Stopped, Used, Whole, skip,
+    Asked, Audit, Budget, CheckedBatch, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran, Remote,
+    Result, Stopped, Used, Whole, skip,
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
+use crate::process::Place;
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -30,7 +28,7 @@ use crate::metric::Ledger;
 /// fails. Dropping it ends its process and all that it started.
 #[derive(Debug)]
 pub struct Worker {
-    process: Process,
+    process: Conversation,
     place: Place,
     /// Its own among the workers of this process.
     name: String,
@@ -42,7 +40,7 @@ pub struct Worker {
 
 /// A worker that has not said yet who it is.
 struct Started {
-    process: Process,
+    process: Conversation,
     place: Place,
     name: String,
 }
@@ -127,7 +125,7 @@ impl Worker {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let place = place.within(&name);
-        let process = Process::start(command, place.clone())?;
+        let process = Conversation::start(command, place.clone())?;
         Ok(Started { process, place, name })
     }
 
@@ -415,12 +413,12 @@ impl Worker {
 
 impl Worker {
     /// Reads what was copied out of batches.
-    fn held(&mut self, held: &[Handed]) -> Result<Vec<Held>> {
-        let read = |held: &Handed| {
-            let kept = self.read(&held.batch())?;
-            Ok(Held { pass: held.pass, at: held.at, first: held.first, of: held.of, kept })
+    fn checked(&mut self, copied: &[CopiedBatch]) -> Result<Vec<CheckedBatch>> {
+        let read = |one: &CopiedBatch| {
+            let kept = self.read(&one.batch())?;
+            Ok(CheckedBatch { pass: one.pass, at: one.at, first: one.first, of: one.of, kept })
         };
-        held.iter().map(read).collect()
+        copied.iter().map(read).collect()
     }
 }
 
@@ -440,8 +438,8 @@ impl Remote for Worker {
         }
     }
 
-    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
-        let Limits { warmup, batches, min_time, .. } = limits;
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+        let Budget { warmup, batches, min_time, .. } = budget;
         let (clock, tree) = (self.process.clock().clone(), self.process.tree());
         let moved = tree.moved();
         let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());
@@ -468,7 +466,7 @@ impl Remote for Worker {
         if let Some(Open { epoch: Some(expected), .. }) = &self.open {
             epoch::check_bytes(expected, ran.elements, ran.bytes)?;
         }
-        let held = self.held(&ran.held)?;
+        let checked = self.checked(&ran.checked)?;
         Ok(Ran {
             whole_pass: self.opened()?.whole_pass,
             samples: ran.samples,
@@ -504,7 +502,7 @@ impl Remote for Worker {
             cpu_seen: cpu_seen.map(|cpu| cpu.as_nanos() as u64),
             all_seen,
             passed: passed.as_nanos() as u64,
-            held,
+            checked,
         })
     }
 
@@ -542,13 +540,13 @@ impl Remote for Worker {
             ended: timed.ended,
             copied: Duration::from_nanos(timed.copied),
             usage: timed.usage.into(),
-            held: self.held(&timed.held)?,
+            checked: self.checked(&timed.checked)?,
         })
     }
 
-    fn limits(&self, asked: Limits) -> Limits {
+    fn budget(&self, asked: Budget) -> Budget {
         match &self.open {
-            Some(Open { epoch: Some(expected), what, .. }) => epoch::limits(expected, asked, what.lump),
+            Some(Open { epoch: Some(expected), what, .. }) => epoch::budget(expected, asked, what.chunk),
             _ => asked,
         }
     }

@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use crate::bencher::{Error, ErrorKind, Expected, Limits, Result};
+use crate::bencher::{Budget, Error, ErrorKind, Expected, Result};
 
 /// A worker's times may be beyond those of this process by so much: the two clocks are read one after the other.
 pub(super) const SLACK: Duration = Duration::from_millis(1);
 
-/// How many lumps of batches a pass has at least. A choice.
-const LUMPS: u64 = 4;
+/// How many chunks of batches a pass has at least. A choice.
+const CHUNKS: u64 = 4;
 
 /// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's at most.
 const PADDED: u64 = 4;
 
-/// The limits within which a pass has several lumps of batches that are made at a time, from the first batch on: what each
+/// The budget with which a pass has several chunks of batches that are made at a time, from the first batch on: what each
 /// pass makes is in its samples then. The last batch of an epoch stays out, since the first of a process always does. Those
 /// that were asked for where they reach as far, or further than the epoch.
-pub(super) fn limits(expected: &Expected, asked: Limits, lump: u64) -> Limits {
+pub(super) fn budget(expected: &Expected, asked: Budget, chunk: u64) -> Budget {
     let all = expected.batches().saturating_sub(1);
-    let batches = lump.saturating_mul(LUMPS).min(all);
-    if batches <= asked.batches { asked } else { Limits { warmup: 0, batches, ..asked } }
+    let batches = chunk.saturating_mul(CHUNKS).min(all);
+    if batches <= asked.batches { asked } else { Budget { warmup: 0, batches, ..asked } }
 }
 
 /// Elements have the bytes that the specification gives them.
@@ -50,7 +50,7 @@ pub(super) fn check_epoch(expected: &Expected, elements: u64, batches: u64, whol
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { warmup: 2, batches: 10, min_time: Duration::ZERO, max_time: None };
+    const BUDGET: Budget = Budget { warmup: 2, batches: 10, min_time: Duration::ZERO, max_time: None };
 
     /// 1000 images of 8 x 8 x 3 as numbers of 4 bytes, in batches of 64.
     const IMAGES: Expected = Expected {
@@ -64,15 +64,15 @@ mod tests {
     };
 
     #[test]
-    fn a_pass_has_several_lumps_of_batches_or_all_but_one_of_an_epoch_and_never_less_than_was_asked_for() {
-        for (lump, batches) in [(3, 12), (4, 15), (64, 15), (u64::MAX, 15)] {
-            assert_eq!(limits(&IMAGES, LIMITS, lump), Limits { warmup: 0, batches, ..LIMITS });
+    fn a_pass_has_several_chunks_of_batches_or_all_but_one_of_an_epoch_and_never_less_than_was_asked_for() {
+        for (chunk, batches) in [(3, 12), (4, 15), (64, 15), (u64::MAX, 15)] {
+            assert_eq!(budget(&IMAGES, BUDGET, chunk), Budget { warmup: 0, batches, ..BUDGET });
         }
-        for lump in [0, 1, 2] {
-            assert_eq!(limits(&IMAGES, LIMITS, lump), LIMITS);
+        for chunk in [0, 1, 2] {
+            assert_eq!(budget(&IMAGES, BUDGET, chunk), BUDGET);
         }
-        let more = Limits { batches: 40, ..LIMITS };
-        assert_eq!(limits(&IMAGES, more, 64), more);
+        let more = Budget { batches: 40, ..BUDGET };
+        assert_eq!(budget(&IMAGES, more, 64), more);
     }
 
     #[test]

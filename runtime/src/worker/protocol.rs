@@ -1,4 +1,4 @@
-//! What harness and worker say to each other: version 2 of `docs/worker-protocol.md`, which is written for whoever
+//! What harness and worker say to each other: version 3 of `docs/worker-protocol.md`, which is written for whoever
 //! writes a worker. Both are to be read side by side.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::device::Platform;
 
 /// The version of the protocol: part of the first thing that a worker says.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// A frame longer than this is none.
 pub(super) const LONGEST: u32 = 64 << 20;
@@ -154,7 +154,7 @@ pub(super) struct Failed {
 /// An open pipeline: what it really does, and what opening it cost.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Opened {
-    /// For the work ticket.
+    /// For the work report.
     pub executed: Executed,
     /// What it really runs on: `cpu`, `gpu`, `tpu`. It must be the platform that was asked for.
     #[serde(default = "host")]
@@ -177,7 +177,7 @@ pub struct Opened {
     pub whole_pass: bool,
     /// How many batches it makes at a time, where a pass over a few of them would cost nothing.
     #[serde(default)]
-    pub lump: u64,
+    pub chunk: u64,
     /// What it has really set, read back from its own objects, by the keys that the contract has for them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
@@ -272,7 +272,7 @@ pub(super) struct Ran {
     pub(super) audit: Vec<Audit>,
     pub(super) ledger: Ledger,
     pub(super) cpu: Cpu,
-    pub(super) held: Vec<Held>,
+    pub(super) checked: Vec<CopiedBatch>,
 }
 
 /// Where the time of a run went.
@@ -294,7 +294,7 @@ pub(super) struct Cpu {
 
 /// What was copied out of a batch: a batch of its own, of so many elements of the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Held {
+pub(super) struct CopiedBatch {
     #[serde(default)]
     pub(super) pass: Option<u64>,
     #[serde(default)]
@@ -307,7 +307,7 @@ pub(super) struct Held {
     pub(super) fields: Vec<Field>,
 }
 
-impl Held {
+impl CopiedBatch {
     /// What was copied, as a batch.
     pub(super) fn batch(&self) -> Batch {
         Batch { elements: self.elements, fields: self.fields.clone() }
@@ -349,7 +349,7 @@ pub(super) struct Timed {
     pub(super) copied: u64,
     pub(super) usage: Usage,
     #[serde(default)]
-    pub(super) held: Vec<Held>,
+    pub(super) checked: Vec<CopiedBatch>,
 }
 
 /// What the band of a batch holds that was made and not handed over.

@@ -160,8 +160,8 @@ def test_a_worker_tells_which_backend_is_active_and_hands_batches_over_from_it(i
     for got, batch in zip(worker.verify(), wanted, strict=True):
         assert np.array_equal(got["image"], batch["image"])
     said, ran = worker.ask("run", warmup=1, batches=4, min_time=1)
-    assert said == "ran" and len(ran["audit"]) == len(ran["held"]) == 4, ran
-    assert is_one_of(worker.read(ran["held"][1]), wanted)
+    assert said == "ran" and len(ran["audit"]) == len(ran["checked"]) == 4, ran
+    assert is_one_of(worker.read(ran["checked"][1]), wanted)
     assert worker.ask("begin", epoch=0)[0] == "begun"
     said, batch = worker.ask("advance")
     assert said == "batch" and np.array_equal(worker.read(batch)["image"], wanted[0]["image"])

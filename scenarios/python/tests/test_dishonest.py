@@ -52,7 +52,7 @@ class Seen:
             self.got = elements(worker.verify(0)) if self.readable() else []
             said, self.ran = worker.ask("run", warmup=1, batches=20, min_time=min_time)
             assert said == "ran", self.ran
-            for held in self.ran["held"] if self.readable() else []:
+            for held in self.ran["checked"] if self.readable() else []:
                 self.held.setdefault(held["pass"], []).extend(elements([worker.read(held)]))
         worker.close()
 

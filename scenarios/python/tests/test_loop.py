@@ -213,7 +213,7 @@ def test_copies_of_later_passes_fill_their_room_and_each_pass_is_as_likely_to_be
     for _ in range(100):
         copies = spots.Copies()
         for number in (0, 0, *range(1, 201)):
-            copies.add(spots.Held(number, 1, {"image": np.zeros(1)}))
+            copies.add(spots.CheckedBatch(number, 1, {"image": np.zeros(1)}))
         numbers = [held.number for held in copies.all()]
         assert numbers[:2] == [0, 0] and numbers == sorted(numbers) and len(numbers) == 12
         passes += numbers[2:]
@@ -224,7 +224,7 @@ def test_however_large_a_copy_is_one_of_a_later_pass_is_kept(monkeypatch):
     monkeypatch.setattr(spots, "ROOM", 1)
     copies = spots.Copies()
     for number in range(4):
-        copies.add(spots.Held(number, 1, {"image": np.zeros(100)}))
+        copies.add(spots.CheckedBatch(number, 1, {"image": np.zeros(100)}))
     assert len(copies.all()) == 2
 
 
@@ -299,7 +299,7 @@ def test_an_epoch_is_timed_from_before_it_is_begun_and_copies_are_made_while_the
     def copied(device, batch, number, *, whole, place=None):
         assert number is None and not whole
         loader.time += 2 * SECOND
-        return spots.Held(number, len(batch["image"]), batch)
+        return spots.CheckedBatch(number, len(batch["image"]), batch)
 
     monkeypatch.setattr(spots, "copied", copied)
     timed = loop.epoch(loader, 0, 6)
@@ -307,7 +307,7 @@ def test_an_epoch_is_timed_from_before_it_is_begun_and_copies_are_made_while_the
     ticks = 1_000
     for found, seconds in ((timed.wall, 17), (timed.begin, 3), (timed.first, 1), (timed.copied, 8)):
         assert 0 <= found - seconds * SECOND < ticks
-    assert timed.usage.cpu > 0 and timed.said([])["held"] == []
+    assert timed.usage.cpu > 0 and timed.said([])["checked"] == []
 
 
 def test_an_epoch_stops_at_its_limit_but_not_before_the_least_that_is_asked_for(slow):

@@ -40,7 +40,7 @@ def is_in(copy, batches):
 
 def test_the_conversation(worker, images, tmp_path):
     said = hello(worker)
-    assert said["protocol"] == 2 and said["framework"] == "NumPy" and said["version"] == np.__version__
+    assert said["protocol"] == 3 and said["framework"] == "NumPy" and said["version"] == np.__version__
     assert said["module"].endswith("numpy/__init__.py") and said["import"] > 0
     name, opened = worker.open(images, tmp_path, images.spec("Normalize"))
     assert name == "opened", opened
@@ -67,8 +67,8 @@ def test_the_conversation(worker, images, tmp_path):
     assert len(ran["restarts"]) == 2 * ran["passes"], "an epoch has six batches"
     per_pass = [4, 4, 4, 3, 4, 4, 4]
     assert ran["elements"] == sum(per_pass) * ran["passes"] and ran["bytes"] == ran["elements"] * 8 * 8 * 3 * 4
-    assert [held["pass"] for held in ran["held"]] == [0, 0, 0, 0, *range(1, ran["passes"])]
-    for held in ran["held"]:
+    assert [held["pass"] for held in ran["checked"]] == [0, 0, 0, 0, *range(1, ran["passes"])]
+    for held in ran["checked"]:
         assert held["of"] == held["elements"] in (3, 4) and is_in(worker.read(held), batches)
     assert ran["usage"]["cpu"] > 0 and ran["stopped"]["wall"] > 0
     assert ran["stopped"]["others"] < 5_000_000 and ran["processes"] == 1 and ran["threads"] == 1
@@ -79,12 +79,12 @@ def test_the_conversation(worker, images, tmp_path):
     name, timed = worker.ask("epoch", epoch=0, batches=6, limit=10_000_000_000, least=2)
     assert name == "timed" and (timed["elements"], timed["batches"], timed["ended"]) == (23, 6, True)
     assert timed["begin"] + timed["first"] + timed["copied"] < timed["wall"] and timed["usage"]["cpu"] > 0
-    assert timed["bytes"] == 23 * 8 * 8 * 3 * 4 and [held["pass"] for held in timed["held"]] == [None] * 4
-    assert all(is_in(worker.read(held), batches) for held in timed["held"])
+    assert timed["bytes"] == 23 * 8 * 8 * 3 * 4 and [held["pass"] for held in timed["checked"]] == [None] * 4
+    assert all(is_in(worker.read(held), batches) for held in timed["checked"])
     name, timed = worker.ask("epoch", epoch=1)
-    assert name == "timed" and (timed["batches"], timed["held"]) == (6, []), "what is left out is nothing"
+    assert name == "timed" and (timed["batches"], timed["checked"]) == (6, []), "what is left out is nothing"
     name, timed = worker.ask("epoch", epoch=1, batches=0, limit=None, least=0)
-    assert name == "timed" and (timed["batches"], timed["held"]) == (6, [])
+    assert name == "timed" and (timed["batches"], timed["checked"]) == (6, [])
     name, timed = worker.ask("epoch", epoch=1, batches=6, limit=0, least=2)
     assert (timed["batches"], timed["ended"]) == (2, False)
 

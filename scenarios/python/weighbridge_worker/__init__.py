@@ -5,4 +5,4 @@ descriptors, `serve` holds the conversation, `loop` is the timed loop (`spots` i
 time goes), and `adapters/` has one small file per framework.
 """
 
-PROTOCOL = 2
+PROTOCOL = 3

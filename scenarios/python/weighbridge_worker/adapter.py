@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Executed:
-    """What really happens, for the ticket."""
+    """What really happens, for the work report."""
 
     transforms: tuple[str, ...]
     operators: str = "shared numpy"
@@ -102,9 +102,9 @@ class Loader(ABC):
     @abstractmethod
     def executed(self) -> Executed: ...
 
-    lump = 1
+    chunk = 1
     """How many batches it makes at a time, where most of them cost nothing and one much: passes have several such
-    lumps, or what they measure would be batches that are there."""
+    chunks, or what they measure would be batches that are there."""
 
     whole_pass = False
     """Whether it runs many batches in one call: `scan` is what is timed then, and `begin` goes to the beginning."""

@@ -16,7 +16,7 @@ from .adapter import Loader
 from .device import HOST
 from .ledger import Ledger
 from .pipeline import Batch
-from .spots import Held
+from .spots import CheckedBatch
 from .usage import NOTHING, Tree, Usage
 
 now = time.perf_counter_ns  # CLOCK_MONOTONIC
@@ -28,7 +28,7 @@ IDLE = 100
 """While the clock stands, others than the loop's thread may use one part in so many of the time: they wake up."""
 
 
-HandOver = Callable[[list[Held]], list[dict[str, Any]]]
+HandOver = Callable[[list[CheckedBatch]], list[dict[str, Any]]]
 """Writes copies where the harness reads them, and gives what is said of each."""
 
 
@@ -60,7 +60,7 @@ class Measured:
     audits: list[dict[str, int]] = field(default_factory=list)
     ledger: dict[str, int] = field(default_factory=dict)
     cpu: int = 0  # of all processes, from the request on
-    held: list[Held] = field(default_factory=list)
+    held: list[CheckedBatch] = field(default_factory=list)
     handed: list[dict[str, Any]] = field(default_factory=list)  # what is said of them
 
     def said(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Measured:
             "audit": self.audits,
             "ledger": self.ledger,
             "cpu": {"all": self.cpu},
-            "held": self.handed,
+            "checked": self.handed,
         }
 
 
@@ -101,7 +101,7 @@ class Timed:
     ended: bool = False
     copied: int = 0
     usage: Usage = field(default_factory=Usage)
-    held: list[Held] = field(default_factory=list)
+    held: list[CheckedBatch] = field(default_factory=list)
 
     def said(self, held: list[dict[str, Any]]) -> dict[str, Any]:
         """As the protocol has it."""
@@ -115,7 +115,7 @@ class Timed:
             "ended": self.ended,
             "copied": self.copied,
             "usage": asdict(self.usage),
-            "held": held,
+            "checked": held,
         }
 
 
@@ -408,7 +408,7 @@ class Run:
         return measured
 
 
-def nowhere(held: list[Held]) -> list[dict[str, Any]]:
+def nowhere(held: list[CheckedBatch]) -> list[dict[str, Any]]:
     """Nothing is handed over."""
     return []
 

@@ -34,7 +34,7 @@ PAGE = 4096
 
 
 @dataclass
-class Held:
+class CheckedBatch:
     """What was copied of a batch."""
 
     number: int | None
@@ -65,7 +65,7 @@ def apart(array: Any) -> np.ndarray[Any, Any]:
     return copy
 
 
-def copied(device: Device, batch: Any, number: int | None, *, whole: bool, place: int | None = None) -> Held:
+def copied(device: Device, batch: Any, number: int | None, *, whole: bool, place: int | None = None) -> CheckedBatch:
     """Copies a batch, or a run of its elements, out of the arrays that were weighed, as they are now."""
     if type(batch) is not dict:
         # The methods of another kind of mapping are the adapter's, and could show other arrays than before.
@@ -78,7 +78,7 @@ def copied(device: Device, batch: Any, number: int | None, *, whole: bool, place
         if len(array) != elements:
             raise Unready(f"the field `{name}` has {len(array)} elements in a batch of {elements}")
         part[name] = apart(array[first : first + count])
-    return Held(number, elements, part, first, place)
+    return CheckedBatch(number, elements, part, first, place)
 
 
 class Copies:
@@ -89,11 +89,11 @@ class Copies:
     """
 
     def __init__(self) -> None:
-        self._first: list[Held] = []
-        self._later: list[Held] = []
+        self._first: list[CheckedBatch] = []
+        self._later: list[CheckedBatch] = []
         self._size = self._seen = 0
 
-    def add(self, held: Held) -> None:
+    def add(self, held: CheckedBatch) -> None:
         if held.number == 0:
             self._first.append(held)
             return
@@ -106,6 +106,6 @@ class Copies:
         if place < len(self._later):
             self._later[place] = held
 
-    def all(self) -> list[Held]:
+    def all(self) -> list[CheckedBatch]:
         """Those that are kept, pass by pass."""
         return self._first + sorted(self._later, key=lambda held: held.number or 0)

@@ -11,7 +11,7 @@ from .device import HOST
 from .exchange import Exchange
 from .pipeline import Array, Batch
 from .protocol import Broken, Message
-from .spots import Held
+from .spots import CheckedBatch
 from .usage import Tree
 
 
@@ -51,7 +51,7 @@ class Streaming:
             "threads": tree.threads,
             "can_save": self.loader.can_save,
             "whole_pass": self.loader.whole_pass,
-            "lump": self.loader.lump,
+            "chunk": self.loader.chunk,
         }
         tree.close()
         return told
@@ -81,7 +81,7 @@ class Streaming:
         for band, part in zip(self.band, parts, strict=True):
             np.copyto(band, part)
 
-    def hand_over(self, held: list[Held]) -> list[Message]:
+    def hand_over(self, held: list[CheckedBatch]) -> list[Message]:
         """Writes copies to the exchange, one after the other: what is said of each."""
         said, offset = [], 0
         for one in held:

@@ -1,7 +1,7 @@
 //! AUG-1: a chain of random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// for the image; both are addressed, so that the batches are the same in every run, with any number of workers.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
+/// opening the pipeline. The work report must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
 #[scenario(id = "AUG-1", category = "Augmentation", equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn stochastic_chain(
@@ -37,7 +37,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

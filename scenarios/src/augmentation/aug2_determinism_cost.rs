@@ -1,7 +1,7 @@
 //! AUG-2: the same shape of chain, with random transforms and without.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::contract::{open_data, time_epoch};
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// deterministic` is the ratio of the times of one epoch of each, through the same loader, after the stream.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the two epochs of the ratio. The ticket must show the three transforms of the variant, and
+/// opening the pipeline, the two epochs of the ratio. The work report must show the three transforms of the variant, and
 /// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
@@ -42,7 +42,7 @@ fn agreement(variant: &Chain, data: &Images, workers: &usize, operators: &Operat
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Needs {
+fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Requirements {
     variant.pipeline(data).workers(*workers).operators(*operators).needs()
 }
 

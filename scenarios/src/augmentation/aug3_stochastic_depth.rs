@@ -1,7 +1,7 @@
 //! AUG-3: the same rows through 1 to 12 random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Equivalence, Needs};
+use weighbridge::{Dtype, Equivalence, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// address.
 ///
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show as many random transforms as the depth says, and `data` as `f32`.
+/// opening the pipeline. The work report must show as many random transforms as the depth says, and `data` as `f32`.
 #[scenario(id = "AUG-3", category = "Augmentation", equivalence = by(agreement), needs = needs, describe = describe)]
 fn stochastic_depth(
     bencher: &mut Bencher,
@@ -46,7 +46,7 @@ fn needs(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Needs {
+) -> Requirements {
     variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::medium::Medium;
@@ -44,7 +44,7 @@ fn round_trip(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let watched = Watched::begin(checkpoints.processes());
     let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
@@ -61,7 +61,7 @@ fn round_trip(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Needs {
+fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Requirements {
     variant.needs()
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::inventory::Inventory;
@@ -41,7 +41,7 @@ fn cold(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
     let (watched, expected) = (RefCell::new(None), Cell::new(0));
@@ -92,7 +92,7 @@ fn forget(checkpoint: &Inventory) -> Result<()> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &PageCache) -> Needs {
+fn needs(variant: &State, _: &PageCache) -> Requirements {
     variant.needs()
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::crash::{Change, Recorder, Survives, Tree, parse};
@@ -42,7 +42,7 @@ fn broken_saves(
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;
     let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
     let points = drawn(changes.len(), if bencher.is_smoke() { 3 } else { POINTS }, bencher.seed());
@@ -166,9 +166,9 @@ fn tell(bencher: &Bencher, found: &[Found; 2], safe: f64, changes: usize) {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State) -> Needs {
+fn needs(variant: &State) -> Requirements {
     let needs = variant.needs();
-    Needs { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
+    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
 }
 
 /// What a point does, for listings.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Instant;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::inventory::Inventory;
@@ -47,7 +47,7 @@ fn training_steps(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let file_system = File::open(place.path())?;
     let mut last = None;
     for save in 0..saves {
@@ -108,9 +108,9 @@ fn rank(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// What a point needs, for the plan: a copy more than other scenarios, of what is saved in the background.
-fn needs(variant: &State, _: &StepKind, _: &Saving) -> Needs {
+fn needs(variant: &State, _: &StepKind, _: &Saving) -> Requirements {
     let needs = variant.needs();
-    Needs { memory: needs.memory + variant.bytes(), ..needs }
+    Requirements { memory: needs.memory + variant.bytes(), ..needs }
 }
 
 /// What a point does, for listings.
@@ -122,12 +122,12 @@ fn describe(variant: &State, step: &StepKind, saving: &Saving) -> String {
 mod tests {
     use std::time::Duration;
 
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
 
     fn told(times: &StepTimes) -> Vec<(String, f64)> {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         tell(&bencher, times, 2.0);
         let seen = bencher.finish().unwrap().seen;
         seen.custom.into_iter().map(|metric| (metric.name, metric.value)).collect()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::{
-    Bencher, Delivery, Error, Kept, KeptField, Limits, Purpose, Result, Settings, Yield, skip,
+    Bencher, Budget, Delivery, Error, Kept, KeptField, Purpose, RepeatResult, Result, Settings, skip,
 };
 
 use super::inventory::Inventory;
@@ -17,12 +17,12 @@ use crate::data::{Cache, DataSet};
 use crate::workload::State;
 
 /// What a scenario does with a checkpointer, at a size for tests.
-fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<Yield> {
+fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
-    let bencher = Bencher::new(Settings::new(Purpose::Measure, Limits::SMOKE));
+    let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let mut checkpoints = checkpointer.open(Saving::Blocking, &data)?;
-    bencher.work(checkpoints.executed().ticket(&data, checkpoints.entry_point()));
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
     let rounds = Rounds::new(&bencher, &mut *checkpoints, &directory);

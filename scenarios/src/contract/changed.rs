@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Bencher, Limits, Purpose, Result, Settings};
+use weighbridge::{Bencher, Budget, Purpose, Result, Settings};
 
 use super::{Epochs, Loader};
 use crate::adapters::native::Reference;
@@ -32,6 +32,6 @@ impl Loader for Changed {
 
 /// A bencher that measures two batches.
 pub(crate) fn bencher() -> Bencher {
-    let limits = Limits { warmup: 1, batches: 2, min_time: Duration::ZERO, max_time: None };
-    Bencher::new(Settings::new(Purpose::Measure, limits))
+    let budget = Budget { warmup: 1, batches: 2, min_time: Duration::ZERO, max_time: None };
+    Bencher::new(Settings::new(Purpose::Measure, budget))
 }

@@ -114,7 +114,7 @@ pub trait Checkpoints {
         vec![std::process::id()]
     }
 
-    /// What really happens, for the work ticket.
+    /// What really happens, for the work report.
     fn executed(&self) -> Executed;
 
     /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.

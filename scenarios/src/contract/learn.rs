@@ -7,38 +7,38 @@ use std::time::{Duration, Instant};
 use weighbridge::{Bencher, Error, Result, See, Source};
 
 use super::load::show;
-use super::{Learner, Steps, open_data};
+use super::{Learner, LearningLoop, open_data};
 use crate::data::DataSet;
-use crate::workload::{Lesson, Parameters};
+use crate::workload::{LearningTask, Parameters};
 
 /// Adds `learn` to the bencher.
 pub trait Learn {
-    /// Runs a lesson over its data through a learner, as [`open_lesson`] gives both: opens the lesson, times its batches,
-    /// hands in the ticket.
+    /// Runs a learning task over its data through a learner, as [`open_learning_task`] gives both: opens the learning task, times its batches,
+    /// hands in the work report.
     ///
     /// Timed: from the request for a batch (a group, where the pipeline regroups) until it is there with its gradient and
-    /// the parameters are updated. Not timed: opening the lesson, going back to the start.
+    /// the parameters are updated. Not timed: opening the learning task, going back to the start.
     ///
     /// # Errors
     /// What the learner declines (a skip) or says; what the stream says.
-    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()>;
+    fn learn(&self, learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<()>;
 }
 
-/// The data of a lesson, and the lesson as it is run: cut as [`open_data`] cuts its pipeline.
+/// The data of a learning task, and the learning task as it is run: cut as [`open_data`] cuts its pipeline.
 ///
 /// # Errors
-/// What is impossible in the lesson; as [`open_data`].
-pub fn open_lesson(bencher: &Bencher, lesson: &Lesson) -> Result<(Lesson, Arc<DataSet>)> {
-    lesson.check()?;
-    let (pipeline, data) = open_data(bencher, &lesson.pipeline)?;
-    Ok((Lesson { pipeline, ..lesson.clone() }, data))
+/// What is impossible in the learning task; as [`open_data`].
+pub fn open_learning_task(bencher: &Bencher, task: &LearningTask) -> Result<(LearningTask, Arc<DataSet>)> {
+    task.check()?;
+    let (pipeline, data) = open_data(bencher, &task.pipeline)?;
+    Ok((LearningTask { pipeline, ..task.clone() }, data))
 }
 
 impl Learn for Bencher {
-    fn learn(&self, learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<()> {
-        let mut steps = self.open(|| learner.open(lesson, data))?;
-        self.work(steps.executed().ticket(data, None));
-        let start = Parameters::start(lesson.channels());
+    fn learn(&self, learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<()> {
+        let mut steps = self.open(|| learner.open(task, data))?;
+        self.work(steps.executed().report(data, None));
+        let start = Parameters::start(task.channels());
         self.stream(&mut Stream { steps: &mut *steps, start })
     }
 }
@@ -50,12 +50,12 @@ impl Learn for Bencher {
 pub fn time_steps(
     bencher: &Bencher,
     learner: &mut dyn Learner,
-    lesson: &Lesson,
+    task: &LearningTask,
     data: &Arc<DataSet>,
 ) -> Result<()> {
-    let mut steps = learner.open(lesson, data)?;
-    steps.begin(0, &Parameters::start(lesson.channels()))?;
-    for step in 0..lesson.batches().min(STEPS) {
+    let mut steps = learner.open(task, data)?;
+    steps.begin(0, &Parameters::start(task.channels()))?;
+    for step in 0..task.batches().min(STEPS) {
         bencher.measure("step", || {
             if !bencher.measure("forward", || steps.forward())? {
                 return Err(Error::new(format!("the epoch ended before its batch {step}")));
@@ -74,13 +74,17 @@ const STEPS: usize = 32;
 ///
 /// # Errors
 /// As [`Learn::learn`].
-pub fn time_steps_of(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Duration> {
-    let mut steps = learner.open(lesson, data)?;
+pub fn time_steps_of(
+    learner: &mut dyn Learner,
+    task: &LearningTask,
+    data: &Arc<DataSet>,
+) -> Result<Duration> {
+    let mut steps = learner.open(task, data)?;
     let mut took = Duration::ZERO;
     for _ in 0..2 {
-        steps.begin(0, &Parameters::start(lesson.channels()))?;
+        steps.begin(0, &Parameters::start(task.channels()))?;
         let start = Instant::now();
-        for _ in 0..lesson.batches().min(COMPARED) {
+        for _ in 0..task.batches().min(COMPARED) {
             steps.forward()?;
             steps.backward()?;
             steps.update()?;
@@ -91,7 +95,7 @@ pub fn time_steps_of(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<Data
     Ok(took)
 }
 
-/// Steps that are timed together, to compare lessons.
+/// Steps that are timed together, to compare learning tasks.
 const COMPARED: usize = 8;
 
 /// Holds a learner's gradient of the first batch against finite differences of its own loss, and a step of gradient
@@ -102,9 +106,9 @@ const COMPARED: usize = 8;
 ///
 /// # Errors
 /// A derivative, a loss or a parameter that is another; as [`Learn::learn`].
-pub fn check_gradient(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<DataSet>) -> Result<usize> {
-    let mut steps = learner.open(lesson, data)?;
-    let start = Parameters::start(lesson.channels());
+pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<usize> {
+    let mut steps = learner.open(task, data)?;
+    let start = Parameters::start(task.channels());
     let loss = loss_at(&mut *steps, &start)?;
     if !near(steps.loss(), loss) {
         let said = steps.loss();
@@ -116,11 +120,11 @@ pub fn check_gradient(learner: &mut dyn Learner, lesson: &Lesson, data: &Arc<Dat
     let gradient: Vec<f32> = steps.gradient().iter().collect();
     steps.update()?;
     let after = steps.parameters();
-    let expected = start.iter().zip(&gradient).map(|(parameter, slope)| parameter - lesson.rate * slope);
+    let expected = start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope);
     if !after.iter().zip(expected).all(|(found, expected)| near(f64::from(found), f64::from(expected))) {
         return Err(Error::new(format!(
             "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are {after:?}",
-            lesson.rate
+            task.rate
         )));
     }
     let count = start.iter().count();
@@ -155,7 +159,7 @@ fn near(found: f64, expected: f64) -> bool {
 }
 
 /// The loss of the first batch with these parameters, from the numbers that are delivered.
-fn loss_at(steps: &mut dyn Steps, parameters: &Parameters) -> Result<f64> {
+fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64> {
     steps.begin(0, parameters)?;
     if !steps.forward()? {
         return Err(Error::new("the epoch has no batch"));
@@ -174,9 +178,9 @@ fn loss_at(steps: &mut dyn Steps, parameters: &Parameters) -> Result<f64> {
     }
 }
 
-/// Epoch 0 of an open lesson, from the same parameters again and again, so that every pass does the same work.
+/// Epoch 0 of an open learning task, from the same parameters again and again, so that every pass does the same work.
 struct Stream<'a> {
-    steps: &'a mut dyn Steps,
+    steps: &'a mut dyn LearningLoop,
     start: Parameters,
 }
 

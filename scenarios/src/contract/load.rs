@@ -18,7 +18,7 @@ const SMOKE_BATCHES: usize = 2;
 
 /// Adds `load` to the bencher.
 pub trait Load {
-    /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the ticket.
+    /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the work report.
     ///
     /// Timed: from the request for a batch until it is ready where the pipeline is to deliver it. Not timed: making and mapping the data, opening the
     /// pipeline, going back to the start of the epoch. A smoke run cuts the data to two batches.
@@ -67,7 +67,7 @@ fn load_and_close(
     Ok(())
 }
 
-/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its ticket. A pipeline in another process
+/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its work report. A pipeline in another process
 /// times itself. Elements are counted by the specification.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn load_epochs(
     spec: &PipelineSpec,
     data: &DataSet,
 ) -> Result<()> {
-    bencher.work(epochs.executed().ticket(data, epochs.entry_point()));
+    bencher.work(epochs.executed().report(data, epochs.entry_point()));
     // Epoch 0 begins with an empty cache, and no other epoch does.
     let epoch = if spec.structure.cache { 0 } else { bencher.epoch() };
     let on_device = spec.destination == Destination::Device;
@@ -280,7 +280,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::Reference;
@@ -364,8 +364,8 @@ mod tests {
     #[test]
     fn a_run_goes_through_an_epoch_of_its_own_number_and_a_cache_through_the_one_that_finds_it_empty() {
         let begun = |spec: PipelineSpec| {
-            let limits = Limits { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
-            let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, limits) });
+            let budget = Budget { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
+            let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, budget) });
             let mut loader = Noting::default();
             bencher.load(&mut loader, &spec).unwrap();
             loader.1.take()

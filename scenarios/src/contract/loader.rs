@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weighbridge::{
-    Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Ticket, Used, skip,
+    Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, WorkReport, skip,
 };
 
 use crate::data::DataSet;
@@ -117,7 +117,7 @@ pub trait Epochs {
         true
     }
 
-    /// What the pipeline really does, for the work ticket.
+    /// What the pipeline really does, for the work report.
     fn executed(&self) -> Executed;
 
     /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter itself.
@@ -241,10 +241,10 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// The work ticket: this over a data set, done by what `entry_point` names where that is not the adapter itself.
-    pub fn ticket(self, data: &DataSet, entry_point: Option<String>) -> Ticket {
+    /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter itself.
+    pub fn report(self, data: &DataSet, entry_point: Option<String>) -> WorkReport {
         let Self { transforms, operators, library, ran_on, synchronised, delivery, workers } = self;
-        Ticket {
+        WorkReport {
             input: Some(data.digest().to_owned()),
             transforms,
             operators,

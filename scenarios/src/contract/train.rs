@@ -41,7 +41,7 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
 
 /// Adds `train` to the bencher.
 pub trait Train {
-    /// Opens a training, times its steps, and hands in the ticket. Gives the open training for what follows.
+    /// Opens a training, times its steps, and hands in the work report. Gives the open training for what follows.
     ///
     /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights are there. Not
     /// timed: building the model, compiling it (its first step is left out), going back to the weights of the beginning.
@@ -67,7 +67,7 @@ impl Train for Bencher {
     ) -> Result<Box<dyn TrainingLoop + 'a>> {
         let Material { data, weights } = material;
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
-        self.work(training.executed().ticket(data, training.entry_point()));
+        self.work(training.executed().report(data, training.entry_point()));
         self.flops(spec.flops()?.train() * spec.batch as u64);
         stream_epochs(self, &mut *training, 0, spec.expected()?, false, data)?;
         Ok(training)

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -23,7 +23,7 @@ use crate::prelude::*;
 /// and every element is hashed. Fewer threads or processes at work than asked for, workers that were not at work at the same
 /// time, a shard that does not hold exactly its elements, in order, as one pipeline alone gives them: each is a failure.
 /// Where a system says that it loses the order, a shard is compared without it, with the reference's elements. The
-/// ticket must show `Normalize` and as many workers as the variant says. The older suite took the number of devices and
+/// work report must show `Normalize` and as many workers as the variant says. The older suite took the number of devices and
 /// ran on one.
 #[scenario(id = "DIST-1", category = "Distribution", sets = ["canonical", "tpu"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -48,7 +48,7 @@ fn fits(variant: &Devices) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Devices) -> Needs {
+fn needs(variant: &Devices) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh())
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Devices {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -99,10 +99,10 @@ mod tests {
         let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
         for loader in loaders {
             for count in [1, 2, 4, 8] {
-                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
                 sharding(&mut bencher, loader, Devices::new(count)).unwrap();
                 let done = bencher.finish().unwrap();
-                assert_eq!(done.work.unwrap().ticket.workers, count as u64);
+                assert_eq!(done.work.unwrap().report.workers, count as u64);
                 let said =
                     |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
                 assert_eq!((said("workers at work"), said("mesh shards")), (count as f64, count as f64));
@@ -130,7 +130,7 @@ mod tests {
                 Err(weighbridge::Error::new("nobody asks for it"))
             }
         }
-        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let why = sharding(&mut bencher, &mut OneThread, Devices::new(2)).unwrap_err();
         assert!(why.is_skip() && why.to_string().contains("cannot be sharded"), "{why}");
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// transforms and each cuts out its half; that is the price that is seen.
 ///
 /// Timed, not timed and proven: as in DIST-1; elements count once, not once per band, and every band of every element is
-/// held against one pipeline's. The ticket must show `Normalize`, four workers, and the mesh that was used. The older
+/// held against one pipeline's. The work report must show `Normalize`, four workers, and the mesh that was used. The older
 /// suite took the shape of the mesh and ran on one device.
 #[scenario(id = "DIST-2", category = "Distribution", equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -39,7 +39,7 @@ fn fits(variant: &Meshed) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Meshed) -> Needs {
+fn needs(variant: &Meshed) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh)
 }
 
@@ -75,7 +75,7 @@ impl FromStr for Meshed {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::Reference;
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn the_mesh_that_is_recorded_is_the_one_that_was_used() {
         for (shape, shards, bands) in [(Mesh::line(4), 4.0, 1.0), (Mesh::grid(2, 2), 2.0, 2.0)] {
-            let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+            let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
             mesh(&mut bencher, &mut Reference, Meshed::new(shape)).unwrap();
             let done = bencher.finish().unwrap();
-            let ticket = done.work.unwrap().ticket;
-            assert_eq!((ticket.workers, &*ticket.ran_on), (4, &*format!("cpu, mesh {shape}")));
+            let report = done.work.unwrap().report;
+            assert_eq!((report.workers, &*report.ran_on), (4, &*format!("cpu, mesh {shape}")));
             let said = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
             assert_eq!((said("mesh shards"), said("mesh bands")), (shards, bands));
         }

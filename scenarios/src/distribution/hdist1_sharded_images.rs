@@ -1,6 +1,6 @@
 //! HDIST-1: large images shared among workers.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::{Mesh, run};
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// with a pipeline over a shard of its own; a batch is there when its last part is.
 ///
 /// Timed: the order to every worker, fetching the rows, all three transforms, waiting for the last part. Not timed: making
-/// and mapping the data, opening the pipelines, starting threads and processes, the proof, which is that of DIST-1. The ticket must show the three transforms and as many workers as the axis says. The older suite ran on
+/// and mapping the data, opening the pipelines, starting threads and processes, the proof, which is that of DIST-1. The work report must show the three transforms and as many workers as the axis says. The older suite ran on
 /// one device whatever it was asked.
 #[scenario(id = "HDIST-1", category = "Distribution", sets = ["heavy"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
@@ -35,7 +35,7 @@ fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     run::needs(&pipeline(variant), Mesh::line((*workers).max(1)))
 }
 
@@ -51,7 +51,7 @@ fn pipeline(variant: &Images) -> PipelineSpec {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -61,11 +61,11 @@ mod tests {
         let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
         for loader in loaders {
             for workers in [1, 2, 4] {
-                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+                let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
                 sharded_images(&mut bencher, loader, Images::new(64, 48, 16), workers).unwrap();
-                let ticket = bencher.finish().unwrap().work.unwrap().ticket;
-                assert_eq!(ticket.workers, workers as u64);
-                assert_eq!(ticket.transforms, ["RandomResizedCrop", "Normalize", "CastToFloat32"]);
+                let report = bencher.finish().unwrap().work.unwrap().report;
+                assert_eq!(report.workers, workers as u64);
+                assert_eq!(report.transforms, ["RandomResizedCrop", "Normalize", "CastToFloat32"]);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Several workers that share one data set.
 //!
-//! A [`Mesh`] says who gets what, a crew (`crew.rs`) is the threads or processes that do it, and `proof.rs` is how it is shown
+//! A [`Mesh`] says who gets what, a pool (`pool.rs`) is the threads or processes that do it, and `proof.rs` is how it is shown
 //! that all of them did, at once, and that together they gave what one alone gives.
 
-mod crew;
 mod mesh;
+mod pool;
 mod proof;
 mod run;
 

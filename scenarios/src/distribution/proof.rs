@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use weighbridge::{Error, Result};
 
-use super::crew::Shift;
 use super::mesh::Mesh;
+use super::pool::WorkerEpoch;
 use crate::workload::{PipelineSpec, Shard};
 
 /// What was found.
@@ -28,12 +28,12 @@ pub(super) struct Found {
 pub(super) fn judge(
     mesh: Mesh,
     spec: &PipelineSpec,
-    shifts: &[Shift],
+    run_epoch: &[WorkerEpoch],
     alone: &[Vec<u128>],
     in_order: bool,
 ) -> Result<Found> {
     let busy: HashSet<_> =
-        shifts.iter().filter(|shift| !shift.hashes.is_empty()).map(|shift| shift.site).collect();
+        run_epoch.iter().filter(|epoch| !epoch.hashes.is_empty()).map(|epoch| epoch.site).collect();
     if busy.len() != mesh.workers() {
         return Err(Error::new(format!(
             "{} workers were asked for with `mesh` {mesh}, and {} were at work: a count that was not used is not reported",
@@ -41,30 +41,30 @@ pub(super) fn judge(
             busy.len()
         )));
     }
-    for (index, shift) in shifts.iter().enumerate() {
+    for (index, epoch) in run_epoch.iter().enumerate() {
         let (shard, band) = (Shard { index: index / mesh.bands, count: mesh.shards }, index % mesh.bands);
         let own = shard.of(spec.source.elements);
         let expected = &alone[band][own.clone()];
         let equal = if in_order {
-            shift.hashes == expected
+            epoch.hashes == expected
         } else {
             let sorted = |hashes: &[u128]| {
                 let mut hashes = hashes.to_vec();
                 hashes.sort_unstable();
                 hashes
             };
-            sorted(&shift.hashes) == sorted(expected)
+            sorted(&epoch.hashes) == sorted(expected)
         };
         if !equal {
             return Err(Error::new(format!(
                 "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard {shard}): it has {}, \
                  and the content or the order differs from one pipeline's",
-                shift.hashes.len()
+                epoch.hashes.len()
             )));
         }
     }
-    let last_start = shifts.iter().map(|shift| shift.start).max();
-    let first_end = shifts.iter().map(|shift| shift.end).min();
+    let last_start = run_epoch.iter().map(|epoch| epoch.start).max();
+    let first_end = run_epoch.iter().map(|epoch| epoch.end).min();
     let (Some(last_start), Some(first_end)) = (last_start, first_end) else {
         return Err(Error::new("the mesh has no workers"));
     };
@@ -72,8 +72,8 @@ pub(super) fn judge(
     let Some(overlap) = overlap else {
         return Err(Error::new(format!("the workers of `mesh` {mesh} were not at work at the same time")));
     };
-    let first_start = shifts.iter().map(|shift| shift.start).min().unwrap_or(last_start);
-    let last_end = shifts.iter().map(|shift| shift.end).max().unwrap_or(first_end);
+    let first_start = run_epoch.iter().map(|epoch| epoch.start).min().unwrap_or(last_start);
+    let last_end = run_epoch.iter().map(|epoch| epoch.end).max().unwrap_or(first_end);
     Ok(Found { workers: busy.len(), overlap, wall: last_end - first_start })
 }
 
@@ -81,7 +81,7 @@ pub(super) fn judge(
 mod tests {
     use std::time::Instant;
 
-    use super::super::crew::Site;
+    use super::super::pool::Site;
     use super::*;
     use crate::data::DataSpec;
 
@@ -90,20 +90,22 @@ mod tests {
     }
 
     /// Two workers with these stamps in milliseconds and these hashes.
-    fn judged(change: impl FnOnce(&mut Vec<Shift>)) -> Result<Found> {
+    fn judged(change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<Found> {
         judged_in(true, change)
     }
 
-    fn judged_in(order: bool, change: impl FnOnce(&mut Vec<Shift>)) -> Result<Found> {
+    fn judged_in(order: bool, change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<Found> {
         let zero = Instant::now();
         let at = |milliseconds: u64| zero + Duration::from_millis(milliseconds);
         let thread = || Site::Thread(std::thread::spawn(|| std::thread::current().id()).join().unwrap());
-        let mut shifts: Vec<Shift> =
-            ([thread(), thread()].into_iter().zip([(0, 10), (2, 8)]).zip([vec![1, 2], vec![3, 4]]))
-                .map(|((site, (start, end)), hashes)| Shift { site, start: at(start), end: at(end), hashes })
-                .collect();
-        change(&mut shifts);
-        judge(Mesh::line(2), &spec(), &shifts, &[vec![1, 2, 3, 4]], order)
+        let mut run_epoch: Vec<WorkerEpoch> = ([thread(), thread()]
+            .into_iter()
+            .zip([(0, 10), (2, 8)])
+            .zip([vec![1, 2], vec![3, 4]]))
+        .map(|((site, (start, end)), hashes)| WorkerEpoch { site, start: at(start), end: at(end), hashes })
+        .collect();
+        change(&mut run_epoch);
+        judge(Mesh::line(2), &spec(), &run_epoch, &[vec![1, 2, 3, 4]], order)
     }
 
     #[test]
@@ -115,21 +117,22 @@ mod tests {
 
     #[test]
     fn a_count_that_was_not_used_is_refused() {
-        let one_thread = judged(|shifts| shifts[1].site = shifts[0].site).unwrap_err().to_string();
+        let one_thread = judged(|run_epoch| run_epoch[1].site = run_epoch[0].site).unwrap_err().to_string();
         assert!(
             one_thread.contains("2 workers were asked for") && one_thread.contains("and 1 were"),
             "{one_thread}"
         );
-        let one_process = judged(|shifts| shifts.iter_mut().for_each(|shift| shift.site = Site::Process(7)));
+        let one_process =
+            judged(|run_epoch| run_epoch.iter_mut().for_each(|epoch| epoch.site = Site::Process(7)));
         assert!(one_process.unwrap_err().to_string().contains("and 1 were at work"));
-        let idle = judged(|shifts| shifts[1].hashes.clear()).unwrap_err().to_string();
+        let idle = judged(|run_epoch| run_epoch[1].hashes.clear()).unwrap_err().to_string();
         assert!(idle.contains("and 1 were at work"), "{idle}");
     }
 
     #[test]
     fn elements_that_are_missing_doubled_or_of_another_shard_are_refused() {
         for wrong in [vec![3], vec![3, 3], vec![1, 2], vec![4, 3], vec![3, 4, 1]] {
-            let said = judged(|shifts| shifts[1].hashes = wrong).unwrap_err().to_string();
+            let said = judged(|run_epoch| run_epoch[1].hashes = wrong).unwrap_err().to_string();
             assert!(
                 said.contains("worker 1 of `mesh` 2 did not deliver exactly the elements 2..4"),
                 "{said}"
@@ -139,15 +142,16 @@ mod tests {
 
     #[test]
     fn where_order_is_lost_a_shard_must_hold_its_elements_in_any_order_and_no_others() {
-        assert!(judged_in(false, |shifts| shifts[1].hashes = vec![4, 3]).is_ok());
+        assert!(judged_in(false, |run_epoch| run_epoch[1].hashes = vec![4, 3]).is_ok());
         for wrong in [vec![3], vec![3, 3], vec![1, 2], vec![2, 4]] {
-            assert!(judged_in(false, |shifts| shifts[1].hashes = wrong).is_err());
+            assert!(judged_in(false, |run_epoch| run_epoch[1].hashes = wrong).is_err());
         }
     }
 
     #[test]
     fn workers_one_after_the_other_are_refused() {
-        let said = judged(|shifts| shifts[1].start = shifts[0].end + Duration::from_millis(1)).unwrap_err();
+        let said =
+            judged(|run_epoch| run_epoch[1].start = run_epoch[0].end + Duration::from_millis(1)).unwrap_err();
         assert!(said.to_string().contains("not at work at the same time"), "{said}");
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Its tests drive a worker of the protocol, in as many processes as a mesh has places.
 
-use weighbridge::{Bencher, Direction, Error, Needs, Result, Ticket, Unit};
+use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::crew::{Band, Crew};
 use super::mesh::Mesh;
+use super::pool::{Band, WorkerPool};
 use super::proof::judge;
 use crate::adapters::native::Reference;
 use crate::contract::{Loader, for_each_batch, open_data};
@@ -25,14 +25,14 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
             "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
         )));
     }
-    let ticket = pipelines[0].executed().ticket(&data, pipelines[0].entry_point());
+    let report = pipelines[0].executed().report(&data, pipelines[0].entry_point());
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
     let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
     let pipelines = pipelines.into_iter().zip(bands).collect();
-    let shifts = std::thread::scope(|scope| {
-        let mut crew = Crew::start(scope, pipelines)?;
-        bencher.stream(&mut crew)?;
-        crew.shifts(0)
+    let run_epoch = std::thread::scope(|scope| {
+        let mut pool = WorkerPool::start(scope, pipelines)?;
+        bencher.stream(&mut pool)?;
+        pool.run_epoch(0)
     })?;
     let mut alone = vec![Vec::new(); mesh.bands];
     let mut hash = Xxh3::new();
@@ -43,11 +43,11 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
             Band { index, of: mesh.bands }.hash(batch, &mut hash, hashes);
         }
     })?;
-    let found = judge(mesh, &spec, &shifts, &alone, in_order)?;
-    bencher.work(Ticket {
-        ran_on: format!("{}, mesh {mesh}", ticket.ran_on),
-        workers: found.workers as u64 * ticket.workers.max(1),
-        ..ticket
+    let found = judge(mesh, &spec, &run_epoch, &alone, in_order)?;
+    bencher.work(WorkReport {
+        ran_on: format!("{}, mesh {mesh}", report.ran_on),
+        workers: found.workers as u64 * report.workers.max(1),
+        ..report
     });
     let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);
     say("workers at work", found.workers);
@@ -62,11 +62,11 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
 }
 
 /// What a pipeline over a mesh needs: the data once, and the batches of every worker.
-pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Needs {
-    let Needs { memory, batch } = spec.needs();
+pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Requirements {
+    let Requirements { memory, batch } = spec.needs();
     let data = spec.source.bytes();
     // Every band makes the whole of its elements.
-    Needs { memory: data + memory.saturating_sub(data) * mesh.bands as u64, batch }
+    Requirements { memory: data + memory.saturating_sub(data) * mesh.bands as u64, batch }
 }
 
 /// Whether the mesh divides the work, for the plan.
@@ -84,7 +84,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs;
 
-    use weighbridge::{ErrorKind, Limits, Observation, Purpose, Settings};
+    use weighbridge::{Budget, ErrorKind, Observation, Purpose, Settings};
 
     use super::*;
     use crate::adapters::python::fake::Tiny;
@@ -92,16 +92,16 @@ mod tests {
 
     /// Runs the fake framework over a mesh; nothing where there is no Python.
     #[track_caller]
-    fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(Ticket, Observation)>> {
+    fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(WorkReport, Observation)>> {
         Some(ran_again(&mut Tiny::new(fault)?, mesh, purpose))
     }
 
-    fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(Ticket, Observation)> {
+    fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(WorkReport, Observation)> {
         let spec = PipelineSpec::new(DataSpec::normal("image", 60, vec![8, 3]), 16);
-        let bencher = Bencher::new(Settings::new(purpose, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(purpose, Budget::SMOKE));
         run(&bencher, tiny, &spec, mesh)?;
         let done = bencher.finish()?;
-        Ok((done.work.unwrap().ticket, done.seen))
+        Ok((done.work.unwrap().report, done.seen))
     }
 
     /// The processes that this thread, and no other test, has started.
@@ -115,9 +115,9 @@ mod tests {
         for (mesh, workers) in [(Mesh::line(1), 1), (Mesh::line(2), 2), (Mesh::grid(2, 2), 4)] {
             for purpose in [Purpose::Verify, Purpose::Measure] {
                 let Some(done) = ran("none", mesh, purpose) else { return };
-                let (ticket, seen) = done.unwrap();
-                assert_eq!((ticket.workers, &*ticket.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
-                let entry_point = ticket.entry_point.unwrap();
+                let (report, seen) = done.unwrap();
+                assert_eq!((report.workers, &*report.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
+                let entry_point = report.entry_point.unwrap();
                 assert!(
                     entry_point.starts_with("tiny.Loader of") && entry_point.contains(", version 1, Python"),
                     "{entry_point}"

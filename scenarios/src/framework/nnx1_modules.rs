@@ -1,9 +1,9 @@
 //! NNX-1: modules that hold their state, beside a function that holds none.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use crate::contract::{Learn, check_gradient, open_lesson, time_steps_of};
+use crate::contract::{Learn, check_gradient, open_learning_task, time_steps_of};
 use crate::prelude::*;
 
 /// The same learnable pipeline as modules with state and as a plain function.
@@ -14,8 +14,8 @@ use crate::prelude::*;
 /// follows. Both forms are cases of one run. The metric `module over function` is the ratio of the times of twice up to 8
 /// steps of each, in turns (module, function, function, module), through the same learner, after the stream.
 ///
-/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, the
-/// comparisons. The ticket must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, the
+/// comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
 /// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
 /// against finite differences in every repeat.
 ///
@@ -27,13 +27,13 @@ fn modules(
     #[sweep(all, nnx_module = Form::Module, plain_function = Form::Function)] variant: Form,
     #[sweep(default = Images::floats(5_000, 64, 128), tiny = Images::floats(256, 32, 64))] data: Images,
 ) -> Result<()> {
-    let (lesson, data) = open_lesson(bencher, &lesson(variant, &data))?;
-    bencher.learn(learner, &lesson, &data)?;
-    check_gradient(learner, &lesson, &data)?;
+    let (task, data) = open_learning_task(bencher, &task(variant, &data))?;
+    bencher.learn(learner, &task, &data)?;
+    check_gradient(learner, &task, &data)?;
     let (mut module, mut function) = (0.0, 0.0);
     // In turns and back, so that whatever gets faster or slower meanwhile does so for both.
     for form in [Form::Module, Form::Function, Form::Function, Form::Module] {
-        let took = time_steps_of(learner, &lesson.clone().form(form), &data)?.as_secs_f64();
+        let took = time_steps_of(learner, &task.clone().form(form), &data)?.as_secs_f64();
         *if form == Form::Module { &mut module } else { &mut function } += took;
     }
     bencher.metric("module over function", module / function, Unit::RATIO, Direction::Lower);
@@ -41,17 +41,17 @@ fn modules(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Form, data: &Images) -> Needs {
-    lesson(*variant, data).needs()
+fn needs(variant: &Form, data: &Images) -> Requirements {
+    task(*variant, data).needs()
 }
 
 /// What a point does, for listings.
 fn describe(variant: &Form, data: &Images) -> String {
-    lesson(*variant, data).describe()
+    task(*variant, data).describe()
 }
 
-fn lesson(form: Form, data: &Images) -> Lesson {
-    Lesson::new(PipelineSpec::images(data).map(Normalize).map(RandomCrop)).form(form)
+fn task(form: Form, data: &Images) -> LearningTask {
+    LearningTask::new(PipelineSpec::images(data).map(Normalize).map(RandomCrop)).form(form)
 }
 
 #[cfg(test)]
@@ -68,10 +68,10 @@ mod tests {
             bencher.finish().unwrap()
         });
         let [module, function] = done;
-        let content = |done: &weighbridge::Yield| done.work.clone().unwrap().content;
+        let content = |done: &weighbridge::RepeatResult| done.work.clone().unwrap().content;
         assert_eq!(content(&module), content(&function));
         assert!(content(&module).elements > 0);
-        let transforms = |done: &weighbridge::Yield| done.work.clone().unwrap().ticket.transforms;
+        let transforms = |done: &weighbridge::RepeatResult| done.work.clone().unwrap().report.transforms;
         assert_ne!(transforms(&module), transforms(&function));
         assert!(module.seen.custom.iter().any(|metric| metric.name == "module over function"));
     }

@@ -1,6 +1,6 @@
 //! XFMR-1: one list of transforms, run in four ways.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -22,7 +22,7 @@ use crate::prelude::*;
 /// fails.
 ///
 /// Timed: fetching the rows, the transforms, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline, the comparison. The ticket must show the three transforms and the mode, and `image` as `f32`. A loader
+/// the pipeline, the comparison. The work report must show the three transforms and the mode, and `image` as `f32`. A loader
 /// that has one way to run a list declines.
 ///
 /// The older suite took the list of modes and ran one.
@@ -63,7 +63,7 @@ fn modes(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, _mode: &Mode) -> Needs {
+fn needs(variant: &Images, _mode: &Mode) -> Requirements {
     pipeline(variant).needs()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -22,7 +22,7 @@ use crate::prelude::*;
 /// the system, not of the disk.
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
-/// opening the files. The ticket must show the same input digest and `Normalize` for all three.
+/// opening the files. The work report must show the same input digest and `Normalize` for all three.
 ///
 /// `--param variant=tiny` streams 640 images, for smoke runs. It is no label, so that a plain run goes on with the three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
@@ -44,7 +44,7 @@ fn source_backends(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Requirements {
     variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,6 +1,6 @@
 //! IO-2: files streamed or read whole, at three sizes.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use crate::prelude::*;
 ///
 /// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
 /// opening the files. The file lies in the page cache, so what is seen is the price of reading through the system. The
-/// ticket must show the same input digest and `Normalize` for both.
+/// work report must show the same input digest and `Normalize` for both.
 ///
 /// In the suite that this one follows nothing was streamed: three sizes were read from memory.
 #[scenario(id = "IO-2", category = "Input and output", sets = ["canonical"], equivalence = exact,
@@ -39,7 +39,7 @@ fn streaming_or_eager(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant, *access).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::contract::{for_each_batch, open_data};
 use crate::data::Values;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// gathered one by one. A half that is used up begins again.
 ///
 /// Timed: fetching the rows, the draws and the gathering, the transform, putting the batch together. Not timed: making
-/// and mapping the data, opening the pipeline. The ticket must show `Normalize` and `mixture 1:1`, `image` as `f32`,
+/// and mapping the data, opening the pipeline. The work report must show `Normalize` and `mixture 1:1`, `image` as `f32`,
 /// `label` as `i32`.
 ///
 /// After the stream, outside the clock, one epoch is looked at: labels are drawn from 2^30, so each tells which half it
@@ -37,7 +37,7 @@ fn mixed_sources(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Asked, Costs, Expected, FileUse, Kept, Limits, Needs, Ran, Remote, Whole};
+use weighbridge::{Asked, Budget, Costs, Expected, FileUse, Kept, Ran, Remote, Requirements, Whole};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
@@ -18,7 +18,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was kept
 /// (`later`). Not timed: making and mapping the data, opening the pipeline, and for `later` the first epoch and the
-/// comparison. The ticket must show `ExpensiveTransform`, `CheapTransform` and `cache`.
+/// comparison. The work report must show `ExpensiveTransform`, `CheapTransform` and `cache`.
 ///
 /// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the scenario
 /// fails.
@@ -46,7 +46,7 @@ fn cache(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, _epoch: &Epoch, workers: &usize) -> Needs {
+fn needs(variant: &Images, _epoch: &Epoch, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 
@@ -159,8 +159,8 @@ impl Remote for Later<'_> {
         self.there()?.verify(1, each)
     }
 
-    fn run(&mut self, _epoch: u64, limits: Limits) -> Result<Ran> {
-        self.there()?.run(1, limits)
+    fn run(&mut self, _epoch: u64, budget: Budget) -> Result<Ran> {
+        self.there()?.run(1, budget)
     }
 
     fn time_epoch(&mut self, _epoch: u64, asked: Asked) -> Result<Whole> {

@@ -1,7 +1,7 @@
 //! HMM-1: image and text at scale.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// them pass.
 ///
 /// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show the three transforms, `image` and `tokens` as `f32`:
+/// mapping the data, opening the pipeline. The work report must show the three transforms, `image` and `tokens` as `f32`:
 /// the cast is of every field.
 ///
 /// In the suite that this one follows most systems failed here, since the crop took the tokens for an image.
@@ -30,7 +30,7 @@ fn image_text_scale(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

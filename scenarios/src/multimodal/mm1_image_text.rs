@@ -1,7 +1,7 @@
 //! MM-1: pairs of image and text.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// What does a second field cost, when one is large and one is small: the input of contrastive models?
 ///
 /// Timed: fetching the rows, the transform, both fields, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
+/// data, opening the pipeline. The work report must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
 ///
 /// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the tokens alone.
 #[scenario(id = "MM-1", category = "Multimodal", equivalence = exact,
@@ -28,7 +28,7 @@ fn image_text(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! MM-2: pairs of audio and text.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// an element? (16,000 samples are a second at 16 kHz; `large` has five.)
 ///
 /// Timed: fetching the rows of both fields, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show no transform, `waveform` as `f32` and `tokens` as `i32`.
+/// the pipeline. The work report must show no transform, `waveform` as `f32` and `tokens` as `i32`.
 #[scenario(id = "MM-2", category = "Multimodal", equivalence = exact,
     needs = needs, describe = describe)]
 fn audio_text(
@@ -27,7 +27,7 @@ fn audio_text(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! HNLP-1: long rows with their masks.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 2,048 and more, with a mask for attention and one for causality.
@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 /// gibibyte a batch; at 8,192 tokens 8 GiB. The scenario is the speed of writing memory.
 ///
 /// Timed: fetching the rows, both masks, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
+/// the pipeline. The work report must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
 /// `causal_mask`.
 #[scenario(id = "HNLP-1", category = "Natural language", sets = ["heavy"], equivalence = exact,
     needs = needs, describe = describe)]
@@ -26,7 +26,7 @@ fn long_context(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

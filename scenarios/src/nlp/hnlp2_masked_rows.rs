@@ -1,7 +1,7 @@
 //! HNLP-2: many short rows with a mask.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 256 and 512, with a mask for attention.
@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 /// there already, since none of the transforms reads text.
 ///
 /// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data, opening the
-/// pipeline. The ticket must show `CreateAttentionMask`; `tokens` and `attention_mask`.
+/// pipeline. The work report must show `CreateAttentionMask`; `tokens` and `attention_mask`.
 #[scenario(id = "HNLP-2", category = "Natural language", sets = ["heavy"], equivalence = exact,
     needs = needs, describe = describe)]
 fn masked_rows(
@@ -25,7 +25,7 @@ fn masked_rows(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

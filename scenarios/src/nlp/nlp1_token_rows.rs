@@ -1,6 +1,6 @@
 //! NLP-1: rows of tokens, as they are.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
-/// The ticket must show no transform, owned batches, and `tokens` as `i32`.
+/// The work report must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn token_rows(
@@ -33,7 +33,7 @@ fn token_rows(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
     PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,7 +1,7 @@
 //! NLP-2: rows of many lengths, padded batch by batch.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::contract::open_data;
 use crate::data::{VOCABULARY, Values};
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// of 8, so batches differ in width, and the mask says which tokens are real.
 ///
 /// Timed: fetching the rows, padding, the mask, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show `DynamicPad`, `CreateAttentionMask`; `tokens`, `length` and
+/// opening the pipeline. The work report must show `DynamicPad`, `CreateAttentionMask`; `tokens`, `length` and
 /// `attention_mask` in every batch.
 ///
 /// After the stream, outside the clock, one epoch shows the widths of its first batches; if eight or more are all
@@ -44,7 +44,7 @@ fn dynamic_padding(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Rows, workers: &usize) -> Needs {
+fn needs(variant: &Rows, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

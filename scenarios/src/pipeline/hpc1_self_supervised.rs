@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
 ///
@@ -10,7 +10,7 @@ use weighbridge::{Equivalence, Needs};
 /// solarise, normalise, cast? It is the scenario that more workers should help most.
 ///
 /// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show the eight transforms, and `image` as `f32`.
+/// opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
 #[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn self_supervised(
@@ -36,7 +36,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

@@ -1,7 +1,7 @@
 //! HPC-2: two views of each image.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, each delivered twice, through seven transforms with draws of their own.
@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 /// is merged: the batch has the fields `image_1` and `image_2`.
 ///
 /// Timed: fetching the rows, both branches, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show the seven transforms in each of two branches, `2 branches delivered as views`,
+/// the pipeline. The work report must show the seven transforms in each of two branches, `2 branches delivered as views`,
 /// `image_1` and `image_2` as `f32`.
 ///
 /// In the suite that this one follows there was one view, from one chain.
@@ -28,7 +28,7 @@ fn two_views(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

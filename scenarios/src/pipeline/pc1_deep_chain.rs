@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// subtracts and multiplies by the constants of the data set's columns, so all five do work.
 ///
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show as many transforms as the depth says; it alone can, from depth 20 on: by then
+/// opening the pipeline. The work report must show as many transforms as the depth says; it alone can, from depth 20 on: by then
 /// the chain has brought every number to 0.99, so the content of deeper batches is the same.
 ///
 /// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run goes on with the
@@ -43,7 +43,7 @@ fn deep_chain(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Requirements {
     variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::load_in_order;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// with draws of its own, and what comes out is the mean of both.
 ///
 /// Timed: fetching the rows, both branches, the merge, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show both branches and `2 branches merged by their mean`, and `image` as
+/// data, opening the pipeline. The work report must show both branches and `2 branches merged by their mean`, and `image` as
 /// `f32`.
 ///
 /// After the stream, outside the clock, the first batches are made once more with the branches delivered as views:
@@ -35,7 +35,7 @@ fn branches(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

@@ -1,9 +1,9 @@
 //! PC-3: batches regrouped, and a gradient through the regrouping.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use crate::contract::{Learn, check_gradient, open_lesson, time_steps};
+use crate::contract::{Learn, check_gradient, open_learning_task, time_steps};
 use crate::prelude::*;
 
 /// Batches of 256 regrouped to batches of 32, with a gradient that goes back through the regrouping.
@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// back through the groups to the batch of 256, its parameters and its rows, and a step of gradient descent follows.
 ///
 /// Timed: fetching the rows, forward, regrouping, backward, update: all of that falls on the first group of a batch, as
-/// the latencies show. Not timed: making and mapping the data, opening the lesson, what follows. The ticket must show
+/// the latencies show. Not timed: making and mapping the data, opening the learning task, what follows. The work report must show
 /// `Normalize`, the learnable step, `rebatch to 32` and the gradient; each group counts as 32 elements, so an epoch has all
 /// of them and no more.
 ///
@@ -29,41 +29,41 @@ fn differentiable_rebatching(
     learner: &mut dyn Learner,
     #[sweep(default = Images::floats(5_000, 64, 256), tiny = Images::floats(600, 32, 256))] variant: Images,
 ) -> Result<()> {
-    let (lesson, data) = open_lesson(bencher, &lesson(&variant))?;
-    bencher.learn(learner, &lesson, &data)?;
-    time_steps(bencher, learner, &lesson, &data)?;
-    let checked = check_gradient(learner, &lesson, &data)?;
+    let (task, data) = open_learning_task(bencher, &task(&variant))?;
+    bencher.learn(learner, &task, &data)?;
+    time_steps(bencher, learner, &task, &data)?;
+    let checked = check_gradient(learner, &task, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images) -> Needs {
-    lesson(variant).needs()
+fn needs(variant: &Images) -> Requirements {
+    task(variant).needs()
 }
 
 /// What a point does, for listings.
 fn describe(variant: &Images) -> String {
-    lesson(variant).describe()
+    task(variant).describe()
 }
 
 /// Elements of a delivered batch.
 const GROUP: usize = 32;
 
-fn lesson(variant: &Images) -> Lesson {
-    Lesson::new(PipelineSpec::images(variant).map(Normalize).rebatch(GROUP))
+fn task(variant: &Images) -> LearningTask {
+    LearningTask::new(PipelineSpec::images(variant).map(Normalize).rebatch(GROUP))
 }
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::ReferenceLearner;
 
     #[test]
     fn every_element_is_counted_once_in_groups_of_32() {
-        let mut bencher = Bencher::new(Settings::new(Purpose::Verify, Limits::SMOKE));
+        let mut bencher = Bencher::new(Settings::new(Purpose::Verify, Budget::SMOKE));
         differentiable_rebatching(&mut bencher, &mut ReferenceLearner, Images::floats(600, 8, 256)).unwrap();
         let done = bencher.finish().unwrap();
         assert_eq!(done.work.unwrap().content.elements, 600);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::load_in_order;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// of `RandomBrightness` and `GaussianNoise` follows.
 ///
 /// Timed: fetching the rows, whichever transforms an image draws, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show three transforms with their probabilities, and `image`
+/// mapping the data, opening the pipeline. The work report must show three transforms with their probabilities, and `image`
 /// as `f32`.
 ///
 /// After the stream, outside the clock, the first step alone runs over up to 64 batches, and the images that it changed
@@ -35,7 +35,7 @@ fn chance_and_choice(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Needs {
+fn needs(variant: &Images, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 

@@ -1,9 +1,9 @@
 //! PC-5: a pipeline that learns.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use crate::contract::{Learn, check_gradient, open_lesson, time_steps};
+use crate::contract::{Learn, check_gradient, open_learning_task, time_steps};
 use crate::prelude::*;
 
 /// Float images through a pipeline that learns: forward, backward, update.
@@ -13,8 +13,8 @@ use crate::prelude::*;
 /// loss; its gradient goes back to the parameters and, through the transforms, to every number of the rows; a step of
 /// gradient descent follows. A batch is delivered with the gradient to its rows beside it.
 ///
-/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the lesson, what
-/// follows. The ticket must show `Normalize`, the learnable step and the gradient.
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, what
+/// follows. The work report must show `Normalize`, the learnable step and the gradient.
 ///
 /// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole, `step/forward`,
 /// `step/backward` and `step/update` its parts. Then the gradient to every parameter is held against finite differences of
@@ -28,26 +28,26 @@ fn end_to_end_gradient(
     learner: &mut dyn Learner,
     #[sweep(default = Images::floats(10_000, 32, 32), tiny = Images::floats(320, 32, 32))] variant: Images,
 ) -> Result<()> {
-    let (lesson, data) = open_lesson(bencher, &lesson(&variant))?;
-    bencher.learn(learner, &lesson, &data)?;
-    time_steps(bencher, learner, &lesson, &data)?;
-    let checked = check_gradient(learner, &lesson, &data)?;
+    let (task, data) = open_learning_task(bencher, &task(&variant))?;
+    bencher.learn(learner, &task, &data)?;
+    time_steps(bencher, learner, &task, &data)?;
+    let checked = check_gradient(learner, &task, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images) -> Needs {
-    lesson(variant).needs()
+fn needs(variant: &Images) -> Requirements {
+    task(variant).needs()
 }
 
 /// What a point does, for listings.
 fn describe(variant: &Images) -> String {
-    lesson(variant).describe()
+    task(variant).describe()
 }
 
-fn lesson(variant: &Images) -> Lesson {
-    Lesson::new(PipelineSpec::images(variant).map(Normalize))
+fn task(variant: &Images) -> LearningTask {
+    LearningTask::new(PipelineSpec::images(variant).map(Normalize))
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
     use crate::adapters::native::ReferenceLearner;
     use crate::contract::changed::bencher;
 
-    fn run(learner: &mut dyn Learner) -> Result<weighbridge::Yield> {
+    fn run(learner: &mut dyn Learner) -> Result<weighbridge::RepeatResult> {
         let mut bencher = bencher();
         end_to_end_gradient(&mut bencher, learner, Images::floats(160, 8, 16))?;
         bencher.finish()
@@ -83,19 +83,19 @@ mod tests {
         Rate,
     }
 
-    struct WrongSteps<'a>(Fault, Box<dyn Steps + 'a>);
+    struct WrongSteps<'a>(Fault, Box<dyn LearningLoop + 'a>);
 
     impl Learner for Wrong {
-        fn open(&mut self, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>> {
-            let lesson = match self.0 {
-                Fault::Rate => Lesson { rate: 2.0 * lesson.rate, ..lesson.clone() },
-                _ => lesson.clone(),
+        fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
+            let task = match self.0 {
+                Fault::Rate => LearningTask { rate: 2.0 * task.rate, ..task.clone() },
+                _ => task.clone(),
             };
-            Ok(Box::new(WrongSteps(self.0, self.1.open(&lesson, data)?)))
+            Ok(Box::new(WrongSteps(self.0, self.1.open(&task, data)?)))
         }
     }
 
-    impl Steps for WrongSteps<'_> {
+    impl LearningLoop for WrongSteps<'_> {
         fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
             self.1.begin(epoch, parameters)
         }

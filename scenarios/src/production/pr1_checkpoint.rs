@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -18,7 +18,7 @@ use crate::prelude::*;
 /// must be what a pipeline delivers that was never broken off. The older suite took `checkpoint` and iterated.
 ///
 /// Timed: in the stream, fetching the rows, the transform, putting the batch together; in the blocks `save` and `restore`,
-/// those two alone, with the file. Not timed: making and mapping the data, opening pipelines, the comparison. The ticket
+/// those two alone, with the file. Not timed: making and mapping the data, opening pipelines, the comparison. The work report
 /// must show `Normalize`; the metrics are the size of a checkpoint, the blocks' times, and the wait for the first batch
 /// after a restore.
 #[scenario(id = "PR-1", category = "Production", sets = ["canonical", "tpu"], equivalence = exact,
@@ -41,7 +41,7 @@ fn checkpoint(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Saved, workers: &usize) -> Needs {
+fn needs(variant: &Saved, workers: &usize) -> Requirements {
     variant.pipeline().workers(*workers).needs()
 }
 
@@ -177,15 +177,15 @@ fn digest(batch: &dyn Batch) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Limits, Purpose, Settings};
+    use weighbridge::{Budget, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
 
-    fn run(loader: &mut dyn Loader) -> Result<weighbridge::Yield> {
+    fn run(loader: &mut dyn Loader) -> Result<weighbridge::RepeatResult> {
         let place = tempfile::tempdir().unwrap();
         let settings =
-            Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Limits::SMOKE) };
+            Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Budget::SMOKE) };
         let mut bencher = Bencher::new(settings);
         checkpoint(&mut bencher, loader, Saved { elements: 640, batch_size: 64, shape: &[32, 32, 3] }, 0)?;
         bencher.finish()

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -20,7 +20,7 @@ use crate::prelude::*;
 /// declines a number of workers, or hands out their batches in any order, is compared over the others.)
 ///
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the comparison. The ticket must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
+/// opening the pipeline, the comparison. The work report must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
     needs = needs, describe = describe)]
 fn determinism(
@@ -42,7 +42,7 @@ fn determinism(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Repeated, workers: &usize) -> Needs {
+fn needs(variant: &Repeated, workers: &usize) -> Requirements {
     pipeline(*variant).workers(*workers).needs()
 }
 
@@ -152,7 +152,7 @@ fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{FieldKind, Limits, Purpose, Settings};
+    use weighbridge::{Budget, FieldKind, Purpose, Settings};
 
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
@@ -160,7 +160,7 @@ mod tests {
     const SMALL: Repeated = Repeated { runs: 2, epochs: 2, elements: ELEMENTS };
 
     fn run(loader: &mut dyn Loader) -> Result<()> {
-        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         determinism(&mut bencher, loader, SMALL, 0)
     }
 

@@ -1,7 +1,7 @@
 //! HTAB-1: the columns of a recommender.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// constants are those of the raw columns; the ids, below 2^30, are hashed to 10,000 rows of an embedding.
 ///
 /// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show `LogTransform`, `HashEmbeddingIndex`, `Normalize`;
+/// mapping the data, opening the pipeline. The work report must show `LogTransform`, `HashEmbeddingIndex`, `Normalize`;
 /// `dense` as `f32` and `sparse` as `i32` (of `real_criteo`, `i64`: the CRC-32 of each category's text).
 ///
 /// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was hashed,
@@ -32,7 +32,7 @@ fn recommendation(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,6 +1,6 @@
 //! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// constants are part of the data set.
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
-/// computing the constants, opening the pipeline. The ticket must show `Normalize`, and `features` as `f32`.
+/// computing the constants, opening the pipeline. The work report must show `Normalize`, and `features` as `f32`.
 #[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
 fn dense_table(
@@ -32,7 +32,7 @@ fn dense_table(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Table, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Table, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

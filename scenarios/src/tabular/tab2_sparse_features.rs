@@ -1,7 +1,7 @@
 //! TAB-2: dense and sparse columns.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// which all must be put together for every batch of 1,024.
 ///
 /// Timed: fetching the rows of every field, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
+/// the pipeline. The work report must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
 /// batch.
 #[scenario(id = "TAB-2", category = "Tabular", sets = ["canonical", "tpu"], equivalence = exact,
     needs = needs, describe = describe)]
@@ -27,7 +27,7 @@ fn sparse_features(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -1,6 +1,6 @@
 //! TRAIN-1: steps of training, from samples in memory.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::peak::{PEAK, measured_product};
@@ -81,7 +81,7 @@ pub fn train(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Preset, _: &Compilation) -> Needs {
+fn needs(variant: &Preset, _: &Compilation) -> Requirements {
     variant.spec().needs()
 }
 
@@ -102,7 +102,7 @@ mod tests {
         TrainingSpec::read(TrainingSpec::SMALL).unwrap()
     }
 
-    fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::Yield> {
+    fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::RepeatResult> {
         let bencher = bencher();
         train(&bencher, trainer, Compilation::Eager, &small())?;
         bencher.finish()
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(names[..5], phases);
         assert_eq!(names[5..], ["peak"]);
         assert!(done.seen.custom[5].value > 0.0 && done.seen.flops > 0);
-        let content = done.work.unwrap().ticket.transforms;
+        let content = done.work.unwrap().report.transforms;
         assert_eq!(content, small().work().unwrap());
     }
 

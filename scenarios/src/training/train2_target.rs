@@ -1,6 +1,6 @@
 //! TRAIN-2: training until a target.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::learning_curve::LearningCurve;
@@ -60,7 +60,7 @@ pub fn train_to_target(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Preset, _: &Compilation, _: &u64) -> Needs {
+fn needs(variant: &Preset, _: &Compilation, _: &u64) -> Requirements {
     variant.spec().needs()
 }
 
@@ -92,7 +92,7 @@ mod tests {
         seeded(Preset::DigitsForTests, 1)
     }
 
-    fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::Yield> {
+    fn trained(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::RepeatResult> {
         let bencher = bencher();
         train_to_target(&bencher, trainer, Compilation::Eager, spec)?;
         bencher.finish()

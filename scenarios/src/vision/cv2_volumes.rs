@@ -1,7 +1,7 @@
 //! CV-2: float volumes, two to a batch.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// around a batch costs nothing here; memory does.
 ///
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The ticket must show `Normalize`, and `volume` as `f32`.
+/// the pipeline. The work report must show `Normalize`, and `volume` as `f32`.
 ///
 /// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every number. In the
 /// suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
@@ -40,7 +40,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

@@ -1,7 +1,7 @@
 //! CV-3: images of a batch mixed with each other.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// again.
 ///
 /// Timed: fetching the rows, the transform, the mixing, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image`
+/// data, opening the pipeline. The work report must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image`
 /// as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
@@ -76,7 +76,7 @@ fn needs(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Needs {
+) -> Requirements {
     pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

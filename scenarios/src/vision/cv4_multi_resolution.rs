@@ -1,7 +1,7 @@
 //! CV-4: images resized to two resolutions.
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// are bilinear, on `u8`, rounded to `u8` after each.
 ///
 /// Timed: fetching the rows, both resizings, the cast, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The ticket must show `MultiScaleResize`, `Normalize`, and `image` as `f32`.
+/// data, opening the pipeline. The work report must show `MultiScaleResize`, `Normalize`, and `image` as `f32`.
 #[scenario(id = "CV-4", category = "Computer vision", equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn multi_resolution(
@@ -37,7 +37,7 @@ fn agreement(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
 }
 

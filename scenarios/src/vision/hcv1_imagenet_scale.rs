@@ -1,7 +1,7 @@
 //! HCV-1: the augmentation of image classifiers.
 
 use crate::prelude::*;
-use weighbridge::Needs;
+use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, cropped, resized, mirrored, jittered and normalised.
@@ -9,7 +9,7 @@ use weighbridge::prelude::*;
 /// What does the usual augmentation of an image classifier cost at its usual size?
 ///
 /// Timed: fetching the rows, all five transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The ticket must show the five transforms, and `image` as `f32`.
+/// opening the pipeline. The work report must show the five transforms, and `image` as `f32`.
 ///
 /// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0, 1] there,
 /// and every image came out nearly black.
@@ -27,7 +27,7 @@ fn imagenet_scale(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

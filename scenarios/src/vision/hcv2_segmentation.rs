@@ -1,7 +1,7 @@
 //! HCV-2: images with masks.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Needs};
+use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// resized bilinearly, the mask to the nearest pixel, and only the image's colours are jittered.
 ///
 /// Timed: fetching the rows, all five transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The ticket must show the five transforms, `image` and `mask` as `f32`: the
+/// mapping the data, opening the pipeline. The work report must show the five transforms, `image` and `mask` as `f32`: the
 /// cast is of every field, and a class stays a whole number.
 ///
 /// In the suite that this one follows the mask was interpolated and jittered like an image.
@@ -30,7 +30,7 @@ fn segmentation(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Pairs, workers: &usize, delivery: &Destination) -> Needs {
+fn needs(variant: &Pairs, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Needs};
+use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// alone is left.
 ///
 /// Timed: reading, decoding, the crop of 8 to 100 % of the area to 224 x 224, the mirror, the division, putting the batch
-/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The ticket must
+/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The work report must
 /// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
 /// differ by a level or two, and draws are each system's own.
 #[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), needs = needs, describe = describe)]
@@ -37,7 +37,7 @@ fn agreement(variant: &Photographs, storage: &Storage, _: &usize) -> Equivalence
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Needs {
+fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Requirements {
     pipeline(*variant, *storage).workers(*workers).needs()
 }
 

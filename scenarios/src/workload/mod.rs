@@ -6,7 +6,7 @@
 mod cut;
 mod destination;
 mod draw;
-mod lesson;
+mod learning_task;
 mod mode;
 pub mod model;
 mod operators;
@@ -23,7 +23,7 @@ mod variants;
 pub use cut::cut;
 pub use destination::Destination;
 pub use draw::{Draw, Draws};
-pub use lesson::{Form, Lesson, Parameters};
+pub use learning_task::{Form, LearningTask, Parameters};
 pub use mode::Mode;
 pub use operators::Operators;
 pub use route::{Route, Touch};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Needs, Result};
+use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, Result};
 
 use super::cut::cut;
 use super::route::{self, Route, Touch};
@@ -234,7 +234,7 @@ impl PipelineSpec {
         Equivalence::Alike((0.5 * f64::from(steps) / 255.0).max(LEAST) + mixed)
     }
 
-    /// Every step by name, in order, as tickets tell it: transforms with their probabilities, branches, and what is
+    /// Every step by name, in order, as work reports tell it: transforms with their probabilities, branches, and what is
     /// done with whole batches.
     pub fn work(&self) -> Vec<String> {
         self.structure.work(&self.transforms)
@@ -304,14 +304,14 @@ impl PipelineSpec {
     /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has resident at
     /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
     /// batches that the harness holds back to verify, and the process itself.
-    pub fn needs(&self) -> Needs {
+    pub fn needs(&self) -> Requirements {
         match cut() {
             Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
             _ => self.whole_needs(), // a mistake is told when a pipeline is opened
         }
     }
 
-    fn whole_needs(&self) -> Needs {
+    fn whole_needs(&self) -> Requirements {
         // What is refused when it is opened needs nothing.
         let routes = self.routes().unwrap_or_default();
         let output: usize = routes.iter().map(|route| size(&route.output)).sum();
@@ -333,7 +333,7 @@ impl PipelineSpec {
         let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
         let data = self.source.bytes() * (1 + eager.max(read));
         let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;
-        Needs { memory, batch: self.batch_size as u64 }
+        Requirements { memory, batch: self.batch_size as u64 }
     }
 }
 
@@ -527,7 +527,7 @@ mod tests {
     fn the_needs_hold_the_data_and_the_batches() {
         let needs = images().map(Transform::Normalize).needs();
         // The data; one batch, four held back; the rows of one.
-        assert_eq!(needs, Needs { memory: PROCESS + 10 * 192 + 5 * 4 * 4 * 192 + 4 * 192, batch: 4 });
+        assert_eq!(needs, Requirements { memory: PROCESS + 10 * 192 + 5 * 4 * 4 * 192 + 4 * 192, batch: 4 });
         assert!(images().workers(2).needs().memory > images().needs().memory);
     }
 

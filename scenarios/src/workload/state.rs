@@ -1,6 +1,6 @@
 //! States that are saved: the tensors of a transformer, in shapes that models have.
 
-use weighbridge::Needs;
+use weighbridge::Requirements;
 
 use crate::data::DataSpec;
 
@@ -63,8 +63,8 @@ impl State {
     }
 
     /// What a point with it needs: the mapped data, the state, what was loaded, and a copy of either; and a process around it.
-    pub fn needs(self) -> Needs {
-        Needs { memory: 400 * (1 << 20) + 4 * self.bytes(), batch: 1 }
+    pub fn needs(self) -> Requirements {
+        Requirements { memory: 400 * (1 << 20) + 4 * self.bytes(), batch: 1 }
     }
 
     /// In words, for listings.

@@ -128,7 +128,7 @@ impl Structure {
         asked
     }
 
-    /// The transforms of a pipeline as tickets name them: with their gates, then branches, merge and what follows.
+    /// The transforms of a pipeline as work reports name them: with their gates, then branches, merge and what follows.
     pub(super) fn work(&self, transforms: &[Transform]) -> Vec<String> {
         let gated = |(position, transform): (usize, &Transform)| match self.gate(position) {
             None => transform.to_string(),

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Dtype, Error, Expected, FieldKind, Needs, Result};
+use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::model::{Dimensions, Flops, Layer, Model, Scheme, Start};
@@ -283,7 +283,7 @@ impl TrainingSpec {
         })
     }
 
-    /// Every part of a step by name, as tickets tell it.
+    /// Every part of a step by name, as work reports tell it.
     ///
     /// # Errors
     /// As [`Dimensions::model`].
@@ -318,7 +318,7 @@ impl TrainingSpec {
     ///
     /// # Panics
     /// If the dimensions do not fit together.
-    pub fn needs(&self) -> Needs {
+    pub fn needs(&self) -> Requirements {
         let model = self.layers().expect("a preset fits together");
         let placed = model.placed().expect("it does");
         let activations: usize = placed.iter().map(|one| one.output.count()).sum();
@@ -332,7 +332,7 @@ impl TrainingSpec {
         let weights = model.size().expect("it has one") as u64;
         let data = self.data().expect("it has some").bytes();
         let kept = 8 * (activations + scores) as u64 * self.batch as u64; // bytes: of `f64`, as the reference has them
-        Needs { memory: BESIDE + data + 40 * weights + 2 * kept, batch: self.batch as u64 }
+        Requirements { memory: BESIDE + data + 40 * weights + 2 * kept, batch: self.batch as u64 }
     }
 }
 

@@ -133,7 +133,7 @@ impl Transform {
         Self::CheapTransform,
     ];
 
-    /// The name in tickets and on the command line.
+    /// The name in work reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normalize => "Normalize",

@@ -2,7 +2,7 @@
 //! or does another in its place is refused, with the trait that shows it.
 
 use weighbridge::Kept;
-use weighbridge::data::{Agreement, Content, Ticket, Work, agree};
+use weighbridge::data::{Agreement, Content, Work, WorkReport, agree};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::data::{DataSet, DataSpec};
 use weighbridge_scenarios::workload::{Mixing, Operators, PipelineSpec, Transform, Transform::*};
@@ -23,7 +23,7 @@ fn work(batches: &[Kept], spec: &PipelineSpec) -> Work {
     for batch in batches {
         content.add_with_traits(batch).unwrap();
     }
-    Work { ticket: Ticket { transforms: spec.work(), ..Ticket::default() }, content }
+    Work { report: WorkReport { transforms: spec.work(), ..WorkReport::default() }, content }
 }
 
 /// What is said of batches that are handed over as the work of a pipeline, beside the reference's.
@@ -35,7 +35,7 @@ fn said(asked: &PipelineSpec, reference: &Work, delivered: &[Kept]) -> Vec<Strin
     }
 }
 
-/// An honest system: the same steps with other draws. And systems that do other steps under the same ticket: each must be
+/// An honest system: the same steps with other draws. And systems that do other steps under the same work report: each must be
 /// refused for one of the traits that are named for it.
 #[track_caller]
 fn check(asked: &PipelineSpec, lies: &[(PipelineSpec, &str)]) {

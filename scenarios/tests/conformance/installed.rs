@@ -8,7 +8,7 @@ use weighbridge_scenarios::adapters::python::{Installed, PEERS};
 
 /// One test that runs all loaders and one that runs all learners.
 const SOME: [&str; 2] =
-    ["the_ticket_says_what_was_executed", "learners::a_gradient_is_there_when_somebody_went_back"];
+    ["the_work_report_says_what_was_executed", "learners::a_gradient_is_there_when_somebody_went_back"];
 
 #[test]
 fn what_a_user_has_installed_changes_no_result() {

@@ -1,12 +1,12 @@
-//! What every learner of this build must do, over toy lessons.
+//! What every learner of this build must do, over toy learning tasks.
 
 use std::any::TypeId;
 
 use weighbridge::__private::{AdapterEntry, Registry};
 use weighbridge::Kept;
-use weighbridge_scenarios::contract::{Learner, Steps};
+use weighbridge_scenarios::contract::{Learner, LearningLoop};
 use weighbridge_scenarios::data::DataSpec;
-use weighbridge_scenarios::workload::{Form, Lesson, Parameters, PipelineSpec, Transform};
+use weighbridge_scenarios::workload::{Form, LearningTask, Parameters, PipelineSpec, Transform};
 
 use crate::data;
 use crate::own::is_own;
@@ -22,21 +22,21 @@ fn learners() -> Vec<(&'static str, Box<dyn Learner>)> {
     registry.adapters().iter().filter(is_learner).map(make).collect()
 }
 
-fn lesson() -> Lesson {
+fn task() -> LearningTask {
     let images = DataSpec::normal("image", 23, vec![8, 8, 3]);
-    Lesson::new(PipelineSpec::new(images, 10).map(Transform::Normalize).map(Transform::RandomCrop))
+    LearningTask::new(PipelineSpec::new(images, 10).map(Transform::Normalize).map(Transform::RandomCrop))
 }
 
-/// Opens the lesson with every learner and looks at its steps.
-fn through_all(lesson: &Lesson, look: &dyn Fn(&str, &mut dyn Steps)) {
-    let (_place, data) = data(&lesson.pipeline);
+/// Opens the learning task with every learner and looks at its steps.
+fn through_all(task: &LearningTask, look: &dyn Fn(&str, &mut dyn LearningLoop)) {
+    let (_place, data) = data(&task.pipeline);
     for (name, mut learner) in learners() {
-        look(name, &mut *learner.open(lesson, &data).unwrap());
+        look(name, &mut *learner.open(task, &data).unwrap());
     }
 }
 
 /// The groups of an epoch that is begun with the same parameters always, and the parameters after it.
-fn learn(steps: &mut dyn Steps, epoch: u64) -> (Vec<Kept>, Parameters) {
+fn learn(steps: &mut dyn LearningLoop, epoch: u64) -> (Vec<Kept>, Parameters) {
     let mut groups = Vec::new();
     steps.begin(epoch, &Parameters::start(3)).unwrap();
     while steps.forward().unwrap() {
@@ -58,7 +58,7 @@ fn there_is_a_reference_learner() {
 #[test]
 fn an_epoch_from_the_same_parameters_is_the_same_again_and_another_has_other_draws() {
     for form in [Form::Module, Form::Function] {
-        through_all(&lesson().form(form), &|name, steps| {
+        through_all(&task().form(form), &|name, steps| {
             let first = learn(steps, 0);
             assert_ne!(learn(steps, 1).0, first.0, "{name}");
             steps.begin(0, &Parameters::start(3)).unwrap();
@@ -72,13 +72,13 @@ fn an_epoch_from_the_same_parameters_is_the_same_again_and_another_has_other_dra
 #[test]
 fn a_step_needs_what_comes_before_it() {
     for form in [Form::Module, Form::Function] {
-        through_all(&lesson().form(form), &|name, steps| {
+        through_all(&task().form(form), &|name, steps| {
             let start = Parameters::start(3);
-            let no_batch = |steps: &mut dyn Steps| {
+            let no_batch = |steps: &mut dyn LearningLoop| {
                 let error = steps.backward().unwrap_err().to_string();
                 assert!(error.contains("go forward first"), "{name}: {error}");
             };
-            let no_gradient = |steps: &mut dyn Steps| {
+            let no_gradient = |steps: &mut dyn LearningLoop| {
                 let before = steps.parameters();
                 let error = steps.update().unwrap_err().to_string();
                 assert!(error.contains("go backward first"), "{name}: {error}");
@@ -105,11 +105,11 @@ fn a_step_needs_what_comes_before_it() {
 
 #[test]
 fn a_gradient_is_there_when_somebody_went_back() {
-    through_all(&lesson(), &|name, steps| {
+    through_all(&task(), &|name, steps| {
         steps.begin(0, &Parameters::start(3)).unwrap();
         for _ in 0..2 {
             steps.forward().unwrap();
-            let sizes = |steps: &dyn Steps| [0, 1].map(|field| steps.batch().bytes(field).len());
+            let sizes = |steps: &dyn LearningLoop| [0, 1].map(|field| steps.batch().bytes(field).len());
             let [learned, gradient] = sizes(steps);
             assert!(learned > 0 && gradient == 0, "{name}");
             steps.backward().unwrap();
@@ -122,9 +122,9 @@ fn a_gradient_is_there_when_somebody_went_back() {
 fn groups_hold_every_element_once_whatever_their_size() {
     let sizes = [(None, vec![10, 10, 3]), (Some(5), vec![5, 5, 5, 5, 3]), (Some(10), vec![10, 10, 3])];
     for (rebatch, expected) in sizes {
-        let mut lesson = lesson();
-        lesson.pipeline.structure.rebatch = rebatch;
-        through_all(&lesson, &|name, steps| {
+        let mut task = task();
+        task.pipeline.structure.rebatch = rebatch;
+        through_all(&task, &|name, steps| {
             let found: Vec<usize> = learn(steps, 0).0.iter().map(|group| group.elements).collect();
             assert_eq!(found, expected, "{name}");
             assert!(!steps.regroup(), "{name}");
@@ -133,15 +133,15 @@ fn groups_hold_every_element_once_whatever_their_size() {
 }
 
 #[test]
-fn a_batch_has_the_fields_that_the_lesson_says_and_the_ticket_its_steps() {
-    through_all(&lesson(), &|name, steps| {
+fn a_batch_has_the_fields_that_the_learning_task_says_and_the_work_report_its_steps() {
+    through_all(&task(), &|name, steps| {
         let batch = &learn(steps, 0).0[0];
-        for (field, kind) in batch.fields.iter().zip(&lesson().output().unwrap()) {
+        for (field, kind) in batch.fields.iter().zip(&task().output().unwrap()) {
             let found = (&field.name, field.dtype, &field.shape);
             assert_eq!(found, (&kind.name, kind.dtype, &kind.shape), "{name}");
         }
         assert!(batch.fields[1].bytes.iter().any(|byte| *byte != 0), "a gradient of zeros: {name}");
-        assert_eq!(steps.executed().transforms, lesson().work(), "{name}");
+        assert_eq!(steps.executed().transforms, task().work(), "{name}");
     });
 }
 
@@ -153,10 +153,10 @@ fn what_a_learner_does_not_do_is_declined_by_name() {
         |spec| spec.branch(&[Transform::Scale]).branch(&[Transform::Clip]),
     ];
     for change in changes {
-        let lesson = Lesson { pipeline: change(lesson().pipeline), ..lesson() };
-        let (_place, data) = data(&lesson.pipeline);
+        let task = LearningTask { pipeline: change(task().pipeline), ..task() };
+        let (_place, data) = data(&task.pipeline);
         for (name, mut learner) in learners() {
-            let error = learner.open(&lesson, &data).map(drop).unwrap_err();
+            let error = learner.open(&task, &data).map(drop).unwrap_err();
             assert!(error.is_skip() && error.to_string().starts_with(name), "{error}");
         }
     }

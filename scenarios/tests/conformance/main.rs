@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Bencher, Content, Kept, Limits, Purpose, Settings};
+use weighbridge::{Bencher, Budget, Content, Kept, Purpose, Settings};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::{Epochs, Loader, for_each_batch};
 use weighbridge_scenarios::data::{Cache, DataSet, DataSpec};
@@ -196,7 +196,7 @@ fn batches_in_any_order_are_the_same_batches() {
 }
 
 #[test]
-fn the_ticket_says_what_was_executed() {
+fn the_work_report_says_what_was_executed() {
     for (name, mut loader) in loaders() {
         let spec = toy().map(Transform::Normalize).map(Transform::CastToFloat32).workers(2);
         let (_place, data) = data(&spec);
@@ -241,13 +241,13 @@ fn the_bencher_hashes_every_element_of_a_verifying_repeat() {
     let (_place, data) = data(&spec);
     let expected = content(&batches(&mut Reference, &spec, &data));
     for (name, mut loader) in loaders() {
-        let limits = Limits { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO, max_time: None };
-        let bencher = Bencher::new(Settings::new(Purpose::Verify, limits));
+        let budget = Budget { warmup: 1, batches: 2, min_time: std::time::Duration::ZERO, max_time: None };
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, budget));
         bencher.load(&mut *loader, &spec).unwrap();
         let done = bencher.finish().unwrap();
         let work = done.work.unwrap();
         assert_eq!(work.content, expected, "{name}");
-        assert_eq!(work.ticket.input.as_deref(), Some(data.digest()), "{name}");
+        assert_eq!(work.report.input.as_deref(), Some(data.digest()), "{name}");
         assert_eq!(done.spots.len(), 5, "{name}: batches of five and three");
     }
 }

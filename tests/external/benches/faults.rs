@@ -7,7 +7,7 @@ use std::process::{Command, Stdio, abort, exit};
 use std::time::Duration;
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Field, FieldKind, Item, ItemBytes, See, Source, Ticket};
+use weighbridge::{Dtype, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,7 +210,7 @@ impl Source for Batches {
 /// A stream: it has items and no iterations.
 #[scenario(id = "STREAM-1")]
 fn batches(bencher: &mut Bencher) -> weighbridge::Result<()> {
-    bencher.work(Ticket { ran_on: "cpu".into(), ..Ticket::default() });
+    bencher.work(WorkReport { ran_on: "cpu".into(), ..WorkReport::default() });
     bencher.stream(&mut Batches(0))
 }
 

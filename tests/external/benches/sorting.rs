@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Kept, KeptField, Ticket};
+use weighbridge::{Dtype, Kept, KeptField, WorkReport};
 
 /// What the scenario asks of a sorter.
 trait Sorter {
@@ -56,7 +56,7 @@ fn sort(bencher: &mut Bencher, sorter: &mut dyn Sorter, #[sweep(1_000, 20_000)] 
     );
     let mut sorted = input;
     sorter.sort(&mut sorted);
-    bencher.work(Ticket { ran_on: "cpu".into(), ..Ticket::default() });
+    bencher.work(WorkReport { ran_on: "cpu".into(), ..WorkReport::default() });
     // One element with all numbers: the order is part of the work.
     let bytes = sorted.iter().flat_map(|number| number.to_le_bytes()).collect();
     let field = KeptField { name: "sorted".into(), dtype: Dtype::I64, shape: vec![len], bytes };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use weighbridge::prelude::*;
 use weighbridge::worker::{Command, Task, Worker};
-use weighbridge::{Availability, Dtype, Expected, Field, FieldKind, Item, ItemBytes, See, Source, Ticket};
+use weighbridge::{Availability, Dtype, Expected, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport};
 
 const ELEMENTS: usize = 650;
 const BATCH: usize = 16;
@@ -58,8 +58,8 @@ impl Data {
     }
 }
 
-fn ticket() -> Ticket {
-    Ticket { input: Some("numbered".into()), ran_on: "cpu".into(), ..Ticket::default() }
+fn report() -> WorkReport {
+    WorkReport { input: Some("numbered".into()), ran_on: "cpu".into(), ..WorkReport::default() }
 }
 
 #[derive(Default)]
@@ -69,12 +69,12 @@ struct Here;
 #[adapter(name = "Here", tier = 0)]
 impl Feeder for Here {
     fn feed(&mut self, bencher: &Bencher, data: &Data, _fault: &str) -> Result<()> {
-        bencher.work(ticket());
+        bencher.work(report());
         bencher.stream(&mut Slices { data, at: 0, elements: 0 })
     }
 
     fn invert(&mut self, bencher: &Bencher, data: &Blocks, _fault: &str) -> Result<()> {
-        bencher.work(Ticket { transforms: vec![INVERT.into()], ..ticket() });
+        bencher.work(WorkReport { transforms: vec![INVERT.into()], ..report() });
         bencher.stream(&mut Inverted { data, at: 0, batch: Vec::new() })
     }
 }
@@ -208,7 +208,7 @@ impl Feeder for Far {
             },
         };
         worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
-        bencher.work(ticket());
+        bencher.work(report());
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
     }
@@ -238,7 +238,7 @@ impl Feeder for Far {
             Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true });
         let opened =
             worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
-        bencher.work(Ticket { transforms: opened.executed.transforms.clone(), ..ticket() });
+        bencher.work(WorkReport { transforms: opened.executed.transforms.clone(), ..report() });
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
     }

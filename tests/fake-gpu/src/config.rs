@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::clock::Clock;
 
-/// The variable that configures the stand-in in a child process: `clock=real,memory=8589934592`.
+/// The variable that configures the fake in a child process: `clock=real,memory=8589934592`.
 pub const VARIABLE: &str = "WEIGHBRIDGE_FAKE_GPU";
 
 macro_rules! keys {
@@ -21,7 +21,7 @@ macro_rules! keys {
 
         impl Default for Config {
             fn default() -> Self {
-                Self { name: "Stand-in (fake)".to_owned(), real_clock: false, $($key: $default,)+ }
+                Self { name: "Test GPU (fake)".to_owned(), real_clock: false, $($key: $default,)+ }
             }
         }
 
@@ -32,7 +32,7 @@ macro_rules! keys {
             ///
             /// An unknown key, or a value that it does not take.
             pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-                let wrong = || format!("the stand-in's `{key}` cannot be `{value}`");
+                let wrong = || format!("the fake's `{key}` cannot be `{value}`");
                 match key {
                     "name" => self.name = format!("{value} (fake)"),
                     "clock" => self.real_clock = match value {
@@ -41,7 +41,7 @@ macro_rules! keys {
                         _ => return Err(wrong()),
                     },
                     $(stringify!($key) => self.$key = value.parse().map_err(|_| wrong())?,)+
-                    _ => return Err(format!("the stand-in has no `{key}`")),
+                    _ => return Err(format!("the fake has no `{key}`")),
                 }
                 Ok(())
             }
@@ -145,7 +145,7 @@ impl Config {
     ///
     /// # Panics
     ///
-    /// On a malformed variable: a test that believes it has configured the stand-in must not go on.
+    /// On a malformed variable: a test that believes it has configured the fake must not go on.
     pub fn from_environment() -> Self {
         let mut config = Self::default();
         let text = std::env::var(VARIABLE).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A stand-in for the CUDA driver and for NVML: every line of the CUDA path runs on machines without a GPU.
+//! A fake for the CUDA driver and for NVML: every line of the CUDA path runs on machines without a GPU.
 //!
 //! The shared library exports what callers of `libcuda` and `libnvidia-ml` look up, over a model of one device: streams
 //! are queues of operations whose cost is known, and an operation begins when its queue, the events it waits for and the
@@ -14,10 +14,10 @@
 //! ptx       kernels in a module's text: parameters, cost      twin      host functions that do a kernel's arithmetic
 //! program   straight-line kernels, read                       interpret and run as they are written
 //! fault     errors planted by a test                          exports   the symbols
-//! stand     the other side: a test's hand on the library
+//! fake     the other side: a test's hand on the library
 //! ```
 //!
-//! The state is one per process behind one lock. Tests that share a process hold [`Stand::lock`], which resets it.
+//! The state is one per process behind one lock. Tests that share a process hold [`FakeGpu::lock`], which resets it.
 //! There are no threads here. What no real device has been held against is said in `docs/gpu.md`.
 
 mod clock;
@@ -27,6 +27,7 @@ mod energy;
 mod event;
 #[doc(hidden)] // for the test that holds the symbols against the bindings
 pub mod exports;
+mod fake;
 mod fault;
 mod gpu;
 mod graph;
@@ -35,10 +36,9 @@ mod memory;
 mod program;
 mod ptx;
 mod speed;
-mod stand;
 mod stream;
 mod twin;
 mod work;
 
-pub use stand::{Held, LoadError, Stand, file, links};
+pub use fake::{FakeGpu, FakeGpuGuard, LoadError, file, links};
 pub use twin::Call;

@@ -1,4 +1,4 @@
-//! Host twins: functions that do a kernel's arithmetic on the stand-in's memory when its time ends.
+//! Host twins: functions that do a kernel's arithmetic on the fake's memory when its time ends.
 
 #![expect(unsafe_code, reason = "arguments and device memory cross a C boundary as pointers")]
 

@@ -196,7 +196,7 @@ impl Evidence {
             "regressed>",
             "improved>",
             "unchanged>",
-            "undecided>",
+            "inconclusive>",
             "+2 % found>",
             "+5 % found>",
             "seconds>",

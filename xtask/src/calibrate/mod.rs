@@ -83,7 +83,7 @@ fn planted(share: f64) -> String {
 fn table(calibration: &Calibration) -> Table {
     let mut titles = vec!["case", "false alarms>"];
     titles.extend(["+1 %>", "+2 %>", "+5 %>", "+10 %>"]);
-    titles.extend(["between>", "within>", "rounds>", "finds>", "seconds>"]);
+    titles.extend(["between>", "within>", "rounds>", "detects>", "seconds>"]);
     let mut table = Table::new(titles);
     for case in &calibration.cases {
         let mut cells = vec![case.case.clone(), format!("{} of {}", case.false_alarms, case.tries)];

@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use weighbridge::__private::{
-    AdapterEntry, Added, Axes, Budget, Contract, Keep, Location, Point, ScenarioEntry, Suite, add, main,
+    AdapterEntry, Added, Axes, Contract, Keep, Location, PartialBudget, Point, ScenarioEntry, Suite, add,
+    main,
 };
 use weighbridge::{Bencher, Direction, Equivalence, Error, Unit};
 
@@ -55,7 +56,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         needs: None,
         describe: None,
         group: None,
-        budget: Budget::NONE,
+        budget: PartialBudget::NONE,
         run,
     };
     let adapters = commands.iter().map(adapter).collect();

@@ -7,7 +7,7 @@ use crate::table::Table;
 /// One row per case: what decided, on both sides, the smallest effect that would have been found, and the verdict.
 pub(crate) fn cases(comparison: &Comparison) -> Table {
     let mut table =
-        Table::new(["case", "metric", "baseline>", "now>", "change>", "worse by>", "finds>", "verdict"]);
+        Table::new(["case", "metric", "baseline>", "now>", "change>", "slowdown>", "detects>", "verdict"]);
     for row in &comparison.rows {
         let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
         let side = |of: Option<Estimate>| {
@@ -20,7 +20,7 @@ pub(crate) fn cases(comparison: &Comparison) -> Table {
             side(decided.and_then(|metric| metric.baseline)),
             side(decided.and_then(|metric| metric.candidate)),
             percent.map_or_else(dash, |percent| quantity::change(percent / 100.0)),
-            worse_by(row),
+            slowdown(row),
             row.detectable.map_or_else(dash, quantity::change),
             verdict(row),
         ]);
@@ -88,7 +88,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
 }
 
 /// By how much a case is worse, with the interval: time, or time per unit of work.
-pub(crate) fn worse_by(row: &Row) -> String {
+pub(crate) fn slowdown(row: &Row) -> String {
     row.effect.map_or_else(dash, |effect| {
         let (low, high) = (quantity::change(effect.low), quantity::change(effect.high));
         format!("{} [{low} .. {high}]", quantity::change(effect.estimate))

@@ -60,7 +60,7 @@ pub(super) fn annotations(judged: &[Judged]) -> String {
         for row in &comparison.rows {
             match &row.verdict {
                 Verdict::Regressed => {
-                    let message = format!("{} is worse by {}", row.metric, details::worse_by(row));
+                    let message = format!("{} has a slowdown of {}", row.metric, details::slowdown(row));
                     say("error", &format!("{} regressed", row.case), &message);
                 }
                 Verdict::Incomparable(why) => say("warning", &format!("{} is incomparable", row.case), why),

@@ -9,7 +9,7 @@ const FITS: &str = "a String takes all that is written";
 
 /// The whole comparison; metrics are folded away under each case.
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
-    let mut text = format!("## Weighbridge: {} against `{name}`\n", headline(exit));
+    let mut text = format!("## Weighbridge: {} against `{name}`\n", heading(exit));
     for Judged { comparison, missing, calibrated, fake, .. } in judged {
         writeln!(text, "\n### {}\n", comparison.suite).expect(FITS);
         match &comparison.baseline.run {
@@ -69,7 +69,7 @@ pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
     text
 }
 
-fn headline(exit: Exit) -> &'static str {
+fn heading(exit: Exit) -> &'static str {
     match exit {
         Exit::Fine => "nothing regressed",
         Exit::Regressed => "regressed",

@@ -39,7 +39,7 @@ pub(crate) struct Judged {
     pub(crate) missing: Vec<String>,
     /// What a calibration of this machine says of it.
     pub(crate) calibrated: Vec<String>,
-    /// What is said first where the figures are of a stand-in for a device.
+    /// What is said first where the figures are of a fake for a device.
     pub(crate) fake: Option<String>,
     /// How the gate ends for this suite.
     pub(crate) exit: Exit,

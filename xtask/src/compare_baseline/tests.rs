@@ -147,7 +147,7 @@ fn a_missing_scenario_is_called_as_people_know_it_where_the_baseline_does() {
 }
 
 #[test]
-fn every_row_says_what_it_finds_and_an_undecided_one_what_would_decide_it() {
+fn every_row_says_what_it_finds_and_an_inconclusive_one_what_would_decide_it() {
     let few = record(
         2_000,
         vec![
@@ -164,7 +164,7 @@ fn every_row_says_what_it_finds_and_an_undecided_one_what_would_decide_it() {
                    `cargo xtask compare-baseline --rebuild REVISION`";
         assert!(said.text.contains(why), "{}", said.text);
         let fused = said.text.lines().find(|line| line.contains("(fused)")).expect("a row");
-        assert!(fused.contains("+10.2 %") && said.text.contains("finds"), "{}", said.text);
+        assert!(fused.contains("+10.2 %") && said.text.contains("detects"), "{}", said.text);
         assert!(said.text.contains("stored"), "the method is named: {}", said.text);
     }
 }
@@ -279,7 +279,7 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
     let text = fs::read_to_string(&file).expect("written");
     assert!(text.starts_with("## Weighbridge: regressed against `main`\n\n### toy/suite\n"), "{text}");
     assert!(
-        text.contains("| case | metric | baseline | now | change | worse by | finds | verdict |\n"),
+        text.contains("| case | metric | baseline | now | change | slowdown | detects | verdict |\n"),
         "{text}"
     );
     assert!(
@@ -300,13 +300,13 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
 #[test]
 fn every_form_of_a_comparison_with_a_stand_in_for_a_device_says_so() {
     let mut fake = plain(2_000, 8.0e6, 12.0e6);
-    fake.manifest.environment.machine.insert("gpu stand-in".into(), "Some GPU (fake)".into());
+    fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());
     let home = with(&fake);
     let page = home.directory.path().join("page.md");
     let actions = Actions { running: true, summary: None };
     let allowed =
         CompareBaseline { markdown: Some(page.clone()), allow_different_machine: true, ..args("main") };
-    let words = "FAKE DEVICE: Some GPU (fake) is a stand-in, and its figures are of no device";
+    let words = "FAKE DEVICE: Some GPU (fake) is a fake, and its figures are of no device";
     let said = run_in(&allowed, &home.place, &actions).expect("judged");
     assert!(said.text.contains(&format!("\n{words}\n")), "{}", said.text);
     assert!(said.text.contains(&format!("::warning title=toy/suite ran on no device::{words}")));
@@ -324,7 +324,7 @@ fn in_github_actions_a_regression_is_annotated_and_summed_up() {
     fs::write(&summary, "# Job\n").expect("writable");
     let actions = Actions { running: true, summary: Some(summary.clone()) };
     let said = run_in(&args("main"), &home.place, &actions).expect("judged");
-    let annotation = "::error title=CV-1/small/Reference regressed::throughput is worse by +100 %25 [";
+    let annotation = "::error title=CV-1/small/Reference regressed::throughput has a slowdown of +100 %25 [";
     assert!(said.text.contains(annotation), "{}", said.text);
     let page = fs::read_to_string(&summary).expect("written");
     assert!(page.starts_with("# Job\n## Weighbridge: regressed against `main`\n"), "{page}");

@@ -53,7 +53,8 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
             let policy = compare_baseline::stated_policy(place)?;
             let judged = compare_baseline::judge_one(place, &stored, manifest, &policy)?;
             let row = judged.comparison.rows.iter().find(|row| row.case == case.id);
-            let repeats = case.headline().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);
+            let repeats =
+                case.primary_metric().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);
             said.text.push_str(&match row {
                 Some(row) => decision::stored(&judged.comparison, row, repeats),
                 None => match &judged.comparison.refused {
@@ -106,7 +107,7 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
             },
         );
         let clock = match case.waiting() {
-            Some(share) if leading.name != case.headline => format!(
+            Some(share) if leading.name != case.primary_metric => format!(
                 "; it leads with CPU time, since the process waited {} of the wall time for a processor",
                 samples::percent(share)
             ),

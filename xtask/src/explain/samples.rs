@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use weighbridge::data::{
-    CaseRecord, Cause, Course, Observation, Outcome, Purpose, Unit, median, quantile, quantity,
+    CaseRecord, Cause, Observation, Outcome, Purpose, Stationarity, Unit, median, quantile, quantity,
 };
 
 use super::FITS;
@@ -127,7 +127,7 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
         "switched>",
         "clock rate>",
         "load>",
-        "course",
+        "stationarity",
     ]);
     for Process { number, seen, times } in processes {
         let middle = median(times);
@@ -146,7 +146,7 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
             seen.usage.involuntary_switches.to_string(),
             or_dash(rate.map(|hertz| format!("{:.2} GHz", hertz as f64 * 1e-9))),
             or_dash(load.map(|load| format!("{load:.1}"))),
-            course(seen),
+            stationarity(seen),
         ]);
     }
     let medians: Vec<f64> = processes.iter().map(|process| median(&process.times)).collect();
@@ -159,14 +159,14 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
 }
 
 /// How the samples of a process run, and from which on they are steady: the first that is not tagged as before that.
-fn course(seen: &Observation) -> String {
-    let Some(course) = seen.course else { return "too few samples to tell".to_owned() };
+fn stationarity(seen: &Observation) -> String {
+    let Some(stationarity) = seen.stationarity else { return "too few samples to tell".to_owned() };
     let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady);
-    match (course, before.and_then(|tag| tag.samples.last())) {
-        (Course::Warming | Course::Slowing, Some(last)) => {
-            format!("{}, steady from sample {}", course.name(), last + 2)
+    match (stationarity, before.and_then(|tag| tag.samples.last())) {
+        (Stationarity::WarmingUp | Stationarity::Drifting, Some(last)) => {
+            format!("{}, steady from sample {}", stationarity.name(), last + 2)
         }
-        _ => course.name().to_owned(),
+        _ => stationarity.name().to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Counts, Course, Effect, Evidence, Exit, Ledger, Mark, Method, Observation,
-    Outcome, Promoted, Rounds, Row, RunId, RunRecord, Tagged, Tolerance, Unstopped, Verdict,
+    Basis, Cause, Comparison, Counts, Effect, Evidence, Exit, Ledger, Mark, Method, Observation, Outcome,
+    Promoted, Rounds, Row, RunId, RunRecord, Stationarity, Tagged, Tolerance, Unstopped, Verdict,
 };
 
 use super::*;
@@ -18,7 +18,7 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
         samples[0] = 50_000;
         let seen = Observation {
             tags: vec![Tagged { cause: Cause::Preempted, samples: vec![0] }],
-            course: Some(Course::Flat),
+            stationarity: Some(Stationarity::Flat),
             wall: samples.iter().sum(),
             samples,
             iterations_per_sample: 10,

@@ -100,7 +100,7 @@ fn definition(case: &CaseRecord, metric: &MetricRecord) -> Value {
         "unit": metric.unit.symbol(),
         "direction": direction,
         "group": group,
-        "priority": if metric.name == case.headline { "primary" } else { "secondary" },
+        "priority": if metric.name == case.primary_metric { "primary" } else { "secondary" },
         "description": "",
     })
 }

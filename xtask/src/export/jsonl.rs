@@ -42,7 +42,7 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<Wrote> {
                 "metric": metric.name,
                 "unit": metric.unit.symbol(),
                 "direction": metric.direction,
-                "headline": metric.name == case.headline,
+                "primary": metric.name == case.primary_metric,
                 "values": metric.values.iter().map(Reading::value).collect::<Vec<_>>(),
                 "median": metric.estimate.map(|estimate| estimate.median),
                 "interval": metric.estimate.and_then(|estimate| estimate.interval),

@@ -84,7 +84,7 @@ fn status(case: &CaseRecord, row: Option<&Row>) -> TestCaseStatus {
                 Some(row) if row.verdict == Verdict::Regressed => {
                     let by = row.effect.map_or_else(String::new, |effect| {
                         let [low, high] = [effect.low, effect.high].map(quantity::change);
-                        format!(" is worse by {} [{low} .. {high}]", quantity::change(effect.estimate))
+                        format!(" has a slowdown of {} [{low} .. {high}]", quantity::change(effect.estimate))
                     });
                     failure("regression", format!("{}{by}", row.metric))
                 }

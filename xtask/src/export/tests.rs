@@ -38,7 +38,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
             values: values.into_iter().map(Reading::Value).collect(),
         },
     );
-    case.headline = "wall_time".into();
+    case.primary_metric = "wall_time".into();
     case
 }
 
@@ -235,6 +235,6 @@ fn a_regression_is_a_failure_of_junit() {
     home.store(&crate::fixtures::plain(1_000, 8.0e6, 12.0e6));
     home.store(&crate::fixtures::plain(2_000, 4.0e6, 12.0e6));
     let said = exported(&home, "junit");
-    assert!(said.contains("<failure message=\"throughput is worse by +100 % ["), "{said}");
+    assert!(said.contains("<failure message=\"throughput has a slowdown of +100 % ["), "{said}");
     assert!(said.contains("failures=\"1\" errors=\"0\""), "{said}");
 }

@@ -8,7 +8,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// A number without doubt.
+    /// A number without caveat.
     pub(super) fn exact(number: f64) -> Self {
         Self { low: number, high: number }
     }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
         case: row.case.to_string(),
         metric: row.metric.clone(),
         machine: if args.any_machine { "any".to_owned() } else { machine.to_string() },
-        worse_by: change(row)?,
+        slowdown: change(row)?,
         run: comparison.candidate.to_string(),
         because,
     };
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
         "accepted: {} {}: {} a unit of work against {}, as run {} has it\n{} is written\n",
         entry.case,
         entry.metric,
-        quantity::change(entry.worse_by),
+        quantity::change(entry.slowdown),
         comparison.baseline.name,
         entry.run,
         file.display()
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(judged(&home).verdict, Verdict::Regressed);
         run(&args("twice as much data"), &home.place).expect("accepted");
         let all = read(&Layout::accepted_file(&home.place.root)).expect("written");
-        let shares: Vec<f64> = all.iter().map(|one| one.worse_by).collect();
+        let shares: Vec<f64> = all.iter().map(|one| one.slowdown).collect();
         assert!(
             shares.len() == 2 && (shares[0] - 0.3).abs() < 0.01 && (shares[1] - 1.0).abs() < 0.02,
             "{all:?}"

@@ -128,7 +128,7 @@ pub(super) fn stored(place: &Place) -> Vec<Step> {
 
 /// A line for each change, and for each commit without one.
 fn told(steps: &[Step]) -> String {
-    let mut table = Table::new(["commit", "case", "worse by", "verdict"]);
+    let mut table = Table::new(["commit", "case", "slowdown", "verdict"]);
     for step in steps {
         let name = Commit { id: step.commit.clone(), subject: step.subject.clone() }.name();
         if let Some(why) = &step.unusable {
@@ -145,12 +145,12 @@ fn told(steps: &[Step]) -> String {
         }
         if none {
             let count = |name: &str| rows().filter(|row| row.verdict.name() == name).count();
-            let (unchanged, undecided) = (count("Unchanged"), count("Inconclusive"));
+            let (unchanged, inconclusive) = (count("Unchanged"), count("Inconclusive"));
             table.row([
                 name,
                 "-".to_owned(),
                 "-".to_owned(),
-                format!("{unchanged} unchanged, {undecided} not decided"),
+                format!("{unchanged} unchanged, {inconclusive} inconclusive"),
             ]);
         }
     }

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
     let mut flags = vec!["--exact".to_owned(), args.case.clone()];
     flags.extend(args.bench_args.iter().cloned());
     let revisions = Revisions { repository: &repository, place, suite: args.suite.as_deref(), flags: &flags };
-    let mut steps = Table::new(["commit", "against", "worse by", "verdict"]);
+    let mut steps = Table::new(["commit", "against", "slowdown", "verdict"]);
     let mut remarks = Vec::new();
     let mut duel = |before: usize, after: usize, margin: Option<f64>| {
         let more: Vec<String> =
@@ -213,7 +213,7 @@ fn told(ended: &Ended, commits: &[Commit]) -> Said {
 mod tests {
     use super::*;
 
-    /// A row whose case is worse by so much, judged by this margin.
+    /// A row whose case has a slowdown of so much, judged by this margin.
     fn row(worse: f64, margin: f64) -> Row {
         let (low, high) = (worse - 0.004, worse + 0.004);
         let verdict = if low > margin {

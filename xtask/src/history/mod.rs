@@ -118,7 +118,7 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
 
 /// What the duels of `backfill` say of the case; nothing where there are none.
 fn by_duels(place: &Place, args: &Trend) -> String {
-    let mut table = Table::new(["commit", "against", "worse by", "verdict"]);
+    let mut table = Table::new(["commit", "against", "slowdown", "verdict"]);
     let mut steps = backfill::stored(place);
     if let Ok(repository) = Repository::find(&place.root) {
         let order = repository.order();
@@ -171,7 +171,7 @@ fn gather<'a>(
     for run in runs.iter().filter(|run| run.planned.cases.contains(case)) {
         let Some(record) = place.runs().case(&run.id, case)? else { continue };
         known.extend(record.metrics.iter().map(|metric| metric.name.clone()));
-        let name = wanted.unwrap_or(&record.headline);
+        let name = wanted.unwrap_or(&record.primary_metric);
         let Some(metric) = record.metric(name) else { continue };
         let Some(estimate) = metric.estimate.filter(|estimate| estimate.median.is_finite()) else { continue };
         found.get_or_insert_with(|| Metric {

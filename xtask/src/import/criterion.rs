@@ -98,13 +98,13 @@ fn benchmark(file: &Path) -> Result<Benchmark> {
             let samples: CriterionSamples = json(file, "list of criterion's samples")?;
             Ok(Benchmark {
                 id,
-                headline: None,
+                primary_metric: None,
                 processes: vec![process(&samples, named.throughput.as_ref())?],
             })
         }
         Some(ESTIMATES) => {
             let process = estimated(&json(file, "list of criterion's estimates")?)?;
-            Ok(Benchmark { id, headline: Some("median"), processes: vec![process] })
+            Ok(Benchmark { id, primary_metric: Some("median"), processes: vec![process] })
         }
         _ => bail!("of criterion's files `{SAMPLES}` and `{ESTIMATES}` are read"),
     }

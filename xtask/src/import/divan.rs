@@ -108,7 +108,7 @@ impl DivanTable {
                 process.figures.push(figure(column, cell).with_context(|| format!("{column} of `{path}`"))?);
             }
             let id = case(&path, &[], None)?;
-            found.benchmarks.push(Benchmark { id, headline: Some("median"), processes: vec![process] });
+            found.benchmarks.push(Benchmark { id, primary_metric: Some("median"), processes: vec![process] });
         }
         Ok(())
     }

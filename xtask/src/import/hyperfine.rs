@@ -49,7 +49,7 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
         }
         // Commands are ranked beside each other, as those of `command` are.
         let id = case("COMMAND", &[], Some(&command.line))?;
-        found.benchmarks.push(Benchmark { id, headline: None, processes });
+        found.benchmarks.push(Benchmark { id, primary_metric: None, processes });
     }
     Ok(found)
 }

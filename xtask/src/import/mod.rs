@@ -90,7 +90,7 @@ struct FileContent {
 struct Benchmark {
     id: CaseId,
     /// The metric that stands for it, where the file has figures and no samples.
-    headline: Option<&'static str>,
+    primary_metric: Option<&'static str>,
     processes: Vec<ImportedProcess>,
 }
 
@@ -171,7 +171,7 @@ impl FileContent {
 
 impl Benchmark {
     fn copy(&self) -> Self {
-        Self { id: self.id.clone(), headline: self.headline, processes: self.processes.clone() }
+        Self { id: self.id.clone(), primary_metric: self.primary_metric, processes: self.processes.clone() }
     }
 }
 

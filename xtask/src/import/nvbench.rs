@@ -10,7 +10,7 @@ use weighbridge::data::{Direction, ImportedProcess, Unit};
 use super::{Benchmark, FileContent, Import, case, json};
 
 /// What stands for a state, whichever is there first: kernels alone with a cold cache, one after the other, the host's clock.
-const HEADLINES: [&str; 3] = ["cold/time/gpu/mean", "batch/time/gpu/mean", "cpu_only/time/cpu/mean"];
+const PRIMARY_METRICS: [&str; 3] = ["cold/time/gpu/mean", "batch/time/gpu/mean", "cpu_only/time/cpu/mean"];
 
 #[derive(Deserialize)]
 struct NvbenchFile {
@@ -110,9 +110,14 @@ fn read_state(name: &str, state: &NvbenchState, devices: usize) -> Result<Benchm
         }
     }
     let has = |wanted: &&&str| process.figures.iter().any(|(name, ..)| name == **wanted);
-    let headline = HEADLINES.iter().find(has).copied();
-    let headline = headline.with_context(|| format!("it has none of {}", HEADLINES.join(", ")))?;
-    Ok(Benchmark { id: case(name, &values, None)?, headline: Some(headline), processes: vec![process] })
+    let primary_metric = PRIMARY_METRICS.iter().find(has).copied();
+    let primary_metric =
+        primary_metric.with_context(|| format!("it has none of {}", PRIMARY_METRICS.join(", ")))?;
+    Ok(Benchmark {
+        id: case(name, &values, None)?,
+        primary_metric: Some(primary_metric),
+        processes: vec![process],
+    })
 }
 
 /// The unit that a hint means, and which way is better. `None` where a summary is no figure.

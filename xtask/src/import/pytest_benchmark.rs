@@ -67,12 +67,12 @@ pub(super) fn read(file: &Path, _: &Import) -> Result<FileContent> {
         found.software.insert("working tree".to_owned(), tree.to_owned());
     }
     for test in export.benchmarks {
-        let (process, headline) = process(&test)?;
+        let (process, primary_metric) = process(&test)?;
         let param = test.param.as_ref().map(|param| format!("[{param}]")).unwrap_or_default();
         let name = test.fullname.strip_suffix(&param).unwrap_or(&test.fullname);
         let values: Vec<(String, String)> = test.params.iter().flatten().map(value).collect();
         let id = case(name, &values, None)?;
-        found.benchmarks.push(Benchmark { id, headline, processes: vec![process] });
+        found.benchmarks.push(Benchmark { id, primary_metric, processes: vec![process] });
     }
     Ok(found)
 }

@@ -49,5 +49,5 @@ fn what_pytest_benchmark_writes_is_read() {
     let cases = imported("pytest-benchmark", &file, &mut command);
     let names: Vec<String> = cases.iter().map(|case| case.id.to_string()).collect();
     assert_eq!(names, ["test_x.py::test_sum/n=10", "test_x.py::test_sum/n=20"]);
-    assert!(cases.iter().all(|case| case.headline == "wall_time" && !case.repeats.is_empty()));
+    assert!(cases.iter().all(|case| case.primary_metric == "wall_time" && !case.repeats.is_empty()));
 }

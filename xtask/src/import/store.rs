@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{
-    CaseRecord, Environment, Error, Imported, Limits, Planned, RunId, RunManifest, RunStatus,
+    Budget, CaseRecord, Environment, Error, Imported, Planned, RunId, RunManifest, RunStatus,
 };
 
 use super::{Benchmark, FileContent};
@@ -24,7 +24,9 @@ pub(super) fn store(found: FileContent, tool: &str, files: &[PathBuf], place: &P
     let FileContent { version, machine, software, on_gpu, benchmarks, remarks } = found;
     let (count, fewest) =
         (benchmarks.len(), benchmarks.iter().map(|benchmark| benchmark.processes.len()).min().unwrap_or(0));
-    let make = |Benchmark { id, headline, processes }| CaseRecord::imported(id, tool, headline, processes);
+    let make = |Benchmark { id, primary_metric, processes }| {
+        CaseRecord::imported(id, tool, primary_metric, processes)
+    };
     let cases: Vec<CaseRecord> = benchmarks.into_iter().map(make).collect();
     let imported =
         Imported { tool: tool.to_owned(), version, files: files.iter().map(|file| name(file)).collect() };
@@ -78,7 +80,7 @@ fn manifest(cases: &[CaseRecord], imported: Imported, environment: Environment, 
             repeats,
             stated: BTreeMap::new(),
             target: None,
-            limits: Limits { warmup: 0, batches: 0, min_time: Duration::ZERO, max_time: None },
+            budget: Budget { warmup: 0, batches: 0, min_time: Duration::ZERO, max_time: None },
             timeout: 0,
             isolation: "file".to_owned(),
             order: "declared".to_owned(),

@@ -127,7 +127,7 @@ fn criterions_folder_is_read_with_names_points_throughput_and_samples_of_any_len
     let one = folder.join("sort_numbers/new/estimates.json");
     run(&args("criterion", &[&one]), &home.place).expect("imported");
     let case = &newest(&home).cases[0];
-    assert_eq!(case.headline, "median");
+    assert_eq!(case.primary_metric, "median");
     near(&value(case, "median"), &[11e-9]);
     let other = run(&Import { saved: "main".into(), ..args("criterion", &[&folder]) }, &home.place);
     assert!(other.expect_err("nothing is saved so").to_string().contains("saved as `main`"));
@@ -174,7 +174,7 @@ fn pytests_rounds_parameters_machine_and_commit_are_read() {
     assert_eq!(stored.manifest.imported.expect("it is").version.as_deref(), Some("5.2.0"));
     // Saved without its rounds, it has the figures of them.
     imported(&home, "pytest-benchmark", &[pytest(&[], "Abacus 9")]).expect("imported");
-    assert_eq!(newest(&home).cases[0].headline, "median");
+    assert_eq!(newest(&home).cases[0].primary_metric, "median");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn nvbenchs_states_are_read_as_it_states_them_and_skipped_ones_are_told() {
     assert_eq!(stored.manifest.active_backend, "gpu");
     assert_eq!(stored.manifest.environment.machine["gpu 0"], "Some GPU");
     let case = &stored.cases[0];
-    assert_eq!((&*case.id.to_string(), &*case.headline), ("copy/Bytes=1048576", "cold/time/gpu/mean"));
+    assert_eq!((&*case.id.to_string(), &*case.primary_metric), ("copy/Bytes=1048576", "cold/time/gpu/mean"));
     near(&value(case, "cold/time/gpu/mean"), &[2.5e-6]);
     near(&value(case, "cold/bw/global/bytes_per_second"), &[8e11]);
     assert!(case.metric("cold/time/gpu/stdev/relative").is_none(), "it is no number");

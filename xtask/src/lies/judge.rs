@@ -3,8 +3,8 @@
 use serde_json::Value;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 
+use super::bench::Results;
 use super::catalogue::{Lie, Truth};
-use super::course::Results;
 
 /// What became of one lie in one scenario.
 #[derive(Clone, Debug, PartialEq)]

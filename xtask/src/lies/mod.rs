@@ -2,8 +2,8 @@
 //!
 //! They are a crate of their own, `tests/lies`, and are run by `cargo bench` as anybody's would be.
 
+mod bench;
 mod catalogue;
-mod course;
 mod judge;
 
 use std::fs;
@@ -139,7 +139,7 @@ fn tell(
     wrong: &mut Vec<String>,
 ) -> Result<()> {
     let data = data.join(format!("{}-{}", class.name, if honest { "honest" } else { "lies" }));
-    let ended = course::take(class, lies, programs::cargo(&of.folder, Some(&of.target)), &data)?;
+    let ended = bench::take(class, lies, programs::cargo(&of.folder, Some(&of.target)), &data)?;
     let code = ended.code;
     let log = ended.log.display();
     if code == Some(i32::from(Exit::Interrupted.code())) {

@@ -151,7 +151,7 @@ impl Sheet {
 
 fn comment(told: &[Told<'_>]) -> String {
     let mut sheet = Sheet { text: String::new(), left: LONGEST - CLOSING };
-    sheet.add(&format!("{MARKER}\n## Weighbridge: {}\n", headline(told)));
+    sheet.add(&format!("{MARKER}\n## Weighbridge: {}\n", heading(told)));
     for one in told {
         suite(&mut sheet, one);
     }
@@ -162,7 +162,7 @@ fn comment(told: &[Told<'_>]) -> String {
 }
 
 /// All suites in one line.
-fn headline(told: &[Told<'_>]) -> String {
+fn heading(told: &[Told<'_>]) -> String {
     let sum = |count: fn(&Comparison) -> usize| told.iter().map(|one| count(one.comparison)).sum::<usize>();
     let (regressed, improved, failed) =
         (sum(|c| c.counts.regressed), sum(|c| c.counts.improved), sum(|c| c.failures.len()));
@@ -230,7 +230,7 @@ fn suite(sheet: &mut Sheet, one: &Told<'_>) {
 
 /// What a comment's tables tell of a case.
 const COLUMNS: [&str; 9] =
-    ["case", "verdict", "metric", "before>", "now>", "ratio>", "95 % interval", "detects>", "course"];
+    ["case", "verdict", "metric", "before>", "now>", "ratio>", "95 % interval", "detects>", "trend"];
 
 fn folded(sheet: &mut Sheet, one: &Told<'_>) {
     let comparison = one.comparison;
@@ -297,13 +297,13 @@ fn cells(one: &Told<'_>, row: &Row) -> Vec<String> {
         ratio,
         interval,
         row.detectable.map_or_else(String::new, quantity::change),
-        course(one, row),
+        trend(one, row),
     ]
     .into()
 }
 
 /// The rounds of a duel, or the medians of the stored runs with this one last.
-fn course(one: &Told<'_>, row: &Row) -> String {
+fn trend(one: &Told<'_>, row: &Row) -> String {
     let values: Vec<f64> = match (&row.rounds, one.material) {
         (Some(rounds), _) => rounds.shifts.clone(),
         (None, Some(material)) => material

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use weighbridge::data::{
     Agreement, AxisValue, CaseRecord, CaseStatus, Direction, Environment, Estimate, MetricRecord, Process,
-    Reading, RunRecord, Ticket, Unit, Work,
+    Reading, RunRecord, Unit, Work, WorkReport,
 };
 use weighbridge::{Delivery, Operator};
 
@@ -79,7 +79,7 @@ impl Measured<'_> {
             case.metrics.push(metric("import", Unit::SECONDS, Direction::Lower, fixtures::around(1.5)));
         }
         case.processes = vec![Process { iterations: 1000, ..Process::default() }; 7];
-        let ticket = Ticket {
+        let report = WorkReport {
             transforms: vec!["Normalize".into()],
             operators: vec![match self.adapter {
                 "Reference" => Operator::Ours,
@@ -88,9 +88,9 @@ impl Measured<'_> {
             }],
             ran_on: "cpu".into(),
             synchronised: "on return".into(),
-            ..Ticket::default()
+            ..WorkReport::default()
         };
-        case.work = Some(Work { ticket, ..Work::default() });
+        case.work = Some(Work { report, ..Work::default() });
         case
     }
 }
@@ -127,7 +127,7 @@ fn records() -> RunRecord {
     cases.push(plain("IO-1/memory_source", "Datarax", 300e-6));
     let mut view = plain("IO-1/memory_source", "Google Grain", 100e-6);
     if let Some(work) = &mut view.work {
-        work.ticket.delivery = Delivery::View;
+        work.report.delivery = Delivery::View;
     }
     cases.push(view);
     // Nobody else, other work, a decline, a failure, another setting of workers.
@@ -191,7 +191,7 @@ fn a_gap_is_labelled_by_what_was_measured_and_not_by_its_name() {
             if case.id.to_string() == "NLP-1/small/Datarax"
                 && let Some(work) = &mut case.work
             {
-                work.ticket.ran_on = place.into();
+                work.report.ran_on = place.into();
             }
         }
         line(&run, "NLP-1/small")

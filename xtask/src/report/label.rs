@@ -1,7 +1,7 @@
 //! What kind of gap it is, by what was measured.
 
 use weighbridge::Delivery;
-use weighbridge::data::{CaseRecord, Ticket, Unit, quantity};
+use weighbridge::data::{CaseRecord, Unit, WorkReport, quantity};
 
 use super::field::{Duel, Field, name};
 use super::spent::{self, Fit, Spent, fastest};
@@ -11,7 +11,7 @@ use super::spent::{self, Fit, Spent, fastest};
 pub(super) enum Kind {
     /// One of them runs on a device.
     HostVersusDevice,
-    /// The tickets differ in what is handed over.
+    /// The work reports differ in what is handed over.
     UnequalWork,
     /// Most of it is there however little a batch holds.
     IterationBound,
@@ -41,9 +41,9 @@ impl Kind {
     }
 }
 
-/// The label of a gap. The tickets are looked at first: where they differ, times explain nothing.
+/// The label of a gap. The work reports are looked at first: where they differ, times explain nothing.
 pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
-    if let Some(label) = tickets(duel.ours, duel.rival) {
+    if let Some(label) = reports(duel.ours, duel.rival) {
         return label;
     }
     let evidence = |kind, evidence| Label { kind, evidence };
@@ -102,28 +102,28 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
     evidence(Kind::Unexplained, text)
 }
 
-/// What the tickets say, where they do not say the same.
-fn tickets(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
-    let ticket = |case: &CaseRecord| case.work.as_ref().map(|work| work.ticket.clone());
-    let (ours_ticket, theirs_ticket) = ticket(ours).zip(ticket(theirs))?;
+/// What the work reports say, where they do not say the same.
+fn reports(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
+    let report = |case: &CaseRecord| case.work.as_ref().map(|work| work.report.clone());
+    let (ours_report, theirs_report) = report(ours).zip(report(theirs))?;
     let (us, them) = (name(ours), name(theirs));
-    if worked_on(&ours_ticket) != worked_on(&theirs_ticket) {
-        let evidence = format!("{us} ran on `{}`, {them} on `{}`", ours_ticket.ran_on, theirs_ticket.ran_on);
+    if worked_on(&ours_report) != worked_on(&theirs_report) {
+        let evidence = format!("{us} ran on `{}`, {them} on `{}`", ours_report.ran_on, theirs_report.ran_on);
         return Some(Label { kind: Kind::HostVersusDevice, evidence });
     }
-    let found = asymmetry(&ours_ticket, &theirs_ticket)?;
+    let found = asymmetry(&ours_report, &theirs_report)?;
     Some(Label { kind: Kind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
 }
 
 /// Where the work was done: `cuda:0` of `cuda:0 NVIDIA H200`, `cpu` of `cpu, delivered to cuda:0`.
-fn worked_on(ticket: &Ticket) -> &str {
-    ticket.ran_on.split([' ', ',']).next().unwrap_or_default()
+fn worked_on(report: &WorkReport) -> &str {
+    report.ran_on.split([' ', ',']).next().unwrap_or_default()
 }
 
 /// What one of two did more than the other, in words for each.
-fn asymmetry(ours: &Ticket, theirs: &Ticket) -> Option<(String, String)> {
+fn asymmetry(ours: &WorkReport, theirs: &WorkReport) -> Option<(String, String)> {
     if ours.transforms != theirs.transforms {
-        let list = |ticket: &Ticket| format!("executed [{}]", ticket.transforms.join(", "));
+        let list = |report: &WorkReport| format!("executed [{}]", report.transforms.join(", "));
         return Some((list(ours), list(theirs)));
     }
     let words = |delivery| match delivery {

@@ -12,9 +12,9 @@ use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// Whose operators do the steps of a case, as its ticket says; nobody's where it has none, or does not say.
+/// Whose operators do the steps of a case, as its work report says; nobody's where it has none, or does not say.
 fn operators(case: &CaseRecord) -> BTreeSet<Operator> {
-    let said = case.work.iter().flat_map(|work| &work.ticket.operators);
+    let said = case.work.iter().flat_map(|work| &work.report.operators);
     said.copied().collect()
 }
 
@@ -59,7 +59,7 @@ pub(super) fn section(field: &Field<'_>) -> String {
         .run
         .cases
         .iter()
-        .filter_map(|case| Some((name(case), case.work.as_ref()?.ticket.library.as_deref()?)))
+        .filter_map(|case| Some((name(case), case.work.as_ref()?.report.library.as_deref()?)))
         .collect();
     for (adapter, library) in libraries {
         writeln!(text, "- {adapter}: operators of {library}").expect(FITS);

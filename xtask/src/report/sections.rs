@@ -47,7 +47,7 @@ const ON_THE_WALL: [&str; 5] = ["throughput", "wall_time", "latency_p50", "laten
 pub(super) fn head(field: &Field<'_>) -> String {
     let manifest = &field.run.manifest;
     let planned = &manifest.planned;
-    let limits = planned.limits;
+    let budget = planned.budget;
     let commit = manifest.environment.software.get("commit").map_or("not known", String::as_str);
     format!(
         "# {} beside {}\n\n\
@@ -72,9 +72,9 @@ pub(super) fn head(field: &Field<'_>) -> String {
         manifest.active_backend,
         manifest.requested_platform,
         manifest.profile,
-        limits.warmup,
-        limits.batches,
-        quantity::show(limits.min_time.as_secs_f64(), &Unit::SECONDS),
+        budget.warmup,
+        budget.batches,
+        quantity::show(budget.min_time.as_secs_f64(), &Unit::SECONDS),
         planned.repeats,
         planned.isolation,
         planned.order,
@@ -160,7 +160,7 @@ pub(super) fn notes(field: &Field<'_>) -> String {
     let deliveries = |wanted| {
         let is = |adapter: &&str| {
             of_adapter(field, adapter)
-                .any(|case| case.work.as_ref().is_some_and(|w| w.ticket.delivery == wanted))
+                .any(|case| case.work.as_ref().is_some_and(|w| w.report.delivery == wanted))
         };
         field.adapters().into_iter().filter(is).collect::<Vec<_>>()
     };
@@ -297,15 +297,15 @@ pub(super) fn costs(field: &Field<'_>) -> String {
     )
 }
 
-/// Where and how each did its work, by its tickets.
+/// Where and how each did its work, by its work reports.
 pub(super) fn work(field: &Field<'_>) -> String {
     let mut table =
         Table::new(["adapter", "tier>", "version", "ran on", "waited for a batch", "hands over", "workers"]);
     for adapter in field.adapters() {
         let cases: Vec<&CaseRecord> = of_adapter(field, adapter).collect();
-        let said = |word: fn(&weighbridge::data::Ticket) -> String| {
+        let said = |word: fn(&weighbridge::data::WorkReport) -> String| {
             let mut words: Vec<String> =
-                cases.iter().filter_map(|case| Some(word(&case.work.as_ref()?.ticket))).collect();
+                cases.iter().filter_map(|case| Some(word(&case.work.as_ref()?.report))).collect();
             words.sort();
             words.dedup();
             words.join(", ")
@@ -315,14 +315,14 @@ pub(super) fn work(field: &Field<'_>) -> String {
             adapter.to_owned(),
             first.and_then(|case| case.tier).map_or_else(String::new, |tier| tier.to_string()),
             first.and_then(|case| case.version.clone()).unwrap_or_default(),
-            said(|ticket| ticket.ran_on.clone()),
-            said(|ticket| ticket.synchronised.clone()),
-            said(|ticket| match ticket.delivery {
+            said(|report| report.ran_on.clone()),
+            said(|report| report.synchronised.clone()),
+            said(|report| match report.delivery {
                 Delivery::Owned => "buffers".to_owned(),
                 Delivery::View => "views".to_owned(),
                 Delivery::Device => "buffers on the device".to_owned(),
             }),
-            said(|ticket| ticket.workers.to_string()),
+            said(|report| report.workers.to_string()),
         ]);
     }
     format!("\n## How each did it\n\n{}", table.markdown())

@@ -287,7 +287,7 @@ fn versions(run: &RunRecord) -> String {
     for case in trained {
         let (Some(version), Some(work)) = (case.version.as_deref(), &case.work) else { continue };
         let below =
-            work.ticket.library.as_deref().map_or_else(String::new, |library| format!(" on {library}"));
+            work.report.library.as_deref().map_or_else(String::new, |library| format!(" on {library}"));
         systems.insert(format!("- {} {version}{below}\n", name(case)));
     }
     let environment = &run.manifest.environment;

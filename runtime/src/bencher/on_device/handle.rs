@@ -7,7 +7,7 @@ use super::sampling::{Asked, Sampling};
 use super::{PLATFORM, Stream};
 use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
 use crate::device::{Backend, Device, DeviceInfo, Numbers, open_device};
-use crate::metric::{Doubt, Mode, Returns};
+use crate::metric::{DeviceCaveat, Mode, Returns};
 
 /// A device, and how a body is timed on it.
 ///
@@ -40,7 +40,7 @@ pub struct DeviceBencher<'a> {
     returns: Returns,
     beside: usize,
     numbers: Option<Numbers>,
-    known: Vec<String>,
+    allowed: Vec<String>,
 }
 
 impl Bencher {
@@ -61,8 +61,8 @@ impl Bencher {
             }
         };
         let returns = Returns::default();
-        let (beside, known) = (0, Vec::new());
-        Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside, numbers: None, known })
+        let (beside, allowed) = (0, Vec::new());
+        Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside, numbers: None, allowed })
     }
 
     /// Surfaces what the device has not told yet, where one was opened: so that the case that caused it is blamed.
@@ -118,26 +118,26 @@ impl DeviceBencher<'_> {
         Self { numbers: Some(numbers), ..self }
     }
 
-    /// Says that a doubt is known: the record has it, but it fails no case. By its name, as `hidden-stream`.
+    /// Allows a caveat: the record has it, but it fails no case. By its name, as `hidden-stream`.
     #[must_use]
-    pub fn knows_of(mut self, doubt: &str) -> Self {
-        self.known.push(doubt.to_owned());
+    pub fn allow(mut self, caveat: &str) -> Self {
+        self.allowed.push(caveat.to_owned());
         self
     }
 
     /// Times the body.
     ///
     /// # Errors
-    /// What the body or the device failed with; a mode that the device has not; in a duel and in a smoke run the doubts
-    /// `forgot-to-sync` and `hidden-stream`, unless they are known. (The rule `device` fails a measured case for them.)
+    /// What the body or the device failed with; a mode that the device has not; in a duel and in a smoke run the caveats
+    /// `forgot-to-sync` and `hidden-stream`, unless they are allowed. (The rule `device` fails a measured case for them.)
     pub fn time(self, mut run: impl FnMut(&Stream<'_>) -> Result<()>) -> Result<()> {
         if !self.bencher.begin_body() {
             return Ok(()); // refused at the end, with what to do about it
         }
-        let unknown = self.known.iter().find(|name| !Doubt::NAMES.contains(&name.as_str()));
+        let unknown = self.allowed.iter().find(|name| !DeviceCaveat::NAMES.contains(&name.as_str()));
         if let Some(name) = unknown {
-            let names = Doubt::NAMES.join(", ");
-            return Err(Error::new(format!("`{name}` is no doubt that can be known: there are {names}")));
+            let names = DeviceCaveat::NAMES.join(", ");
+            return Err(Error::new(format!("`{name}` is no caveat that can be allowed: there are {names}")));
         }
         let bencher = self.bencher;
         bencher.enter(Phase::WarmUp);
@@ -165,7 +165,8 @@ impl DeviceBencher<'_> {
             // A body that synchronises leaves the device's clock nothing to see that the host's does not.
             _ => Mode::Sync,
         };
-        let asked = Asked { mode, returns: self.returns, numbers: self.numbers, known: self.known.clone() };
+        let asked =
+            Asked { mode, returns: self.returns, numbers: self.numbers, allowed: self.allowed.clone() };
         Sampling::new(self.bencher, device, asked)?.run(&mut body)
     }
 }
@@ -178,33 +179,33 @@ mod tests {
 
     use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
-    use crate::bencher::{Limits, Pace, PerIteration, Settings, Yield};
+    use crate::bencher::{Budget, Pace, PerIteration, RepeatResult, Settings};
     use crate::device::{Queue, Telemetry};
-    use crate::metric::{Block, Course, DEVICE_METRICS, Enough, OnDevice, Reading, TimedBy};
+    use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, Stationarity, TimedBy};
 
-    const LIMITS: Limits =
-        Limits { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
 
     fn bencher(device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
-        bencher_within(LIMITS, device, mode)
+        bencher_within(BUDGET, device, mode)
     }
 
-    fn bencher_within(limits: Limits, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
+    fn bencher_within(budget: Budget, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         let device: Rc<dyn Device> = device.clone();
-        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, limits) })
+        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, budget) })
     }
 
-    fn seen(bencher: Bencher) -> (Yield, OnDevice) {
+    fn seen(bencher: Bencher) -> (RepeatResult, OnDevice) {
         let seen = bencher.finish().unwrap();
         let on = seen.seen.device.clone().expect("a body ran on the device");
         (seen, *on)
     }
 
     fn names(on: &OnDevice) -> Vec<&'static str> {
-        on.doubts.iter().map(Doubt::name).collect()
+        on.caveats.iter().map(DeviceCaveat::name).collect()
     }
 
-    fn value(seen: &Yield, name: &str) -> Reading {
+    fn value(seen: &RepeatResult, name: &str) -> Reading {
         let metric = DEVICE_METRICS.iter().find(|metric| metric.name == name).unwrap();
         (metric.read)(&seen.seen)
     }
@@ -229,7 +230,7 @@ mod tests {
                 Mode::Hot => 2_000_000.0,
             };
             assert!((time - expected).abs() <= QUANTUM as f64 + STAMP as f64, "{mode}: {time} {expected}");
-            assert!(names(&on).is_empty(), "{mode}: {:?}", on.doubts);
+            assert!(names(&on).is_empty(), "{mode}: {:?}", on.caveats);
         }
     }
 
@@ -255,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_says_it_is_complete_and_is_not_is_doubted_with_the_evidence_and_the_remedy() {
+    fn a_body_that_says_it_is_complete_and_is_not_has_a_caveat_with_the_evidence_and_the_remedy() {
         let run = |known: bool| {
             let device = Double::new();
             let bencher = bencher(&device, Some(Mode::Event));
             let on = bencher.device().unwrap().returns_complete();
-            let on = if known { on.knows_of("forgot-to-sync") } else { on };
+            let on = if known { on.allow("forgot-to-sync") } else { on };
             let ran = on.time(|_| {
                 device.kernel(Queue::MEASURED, 2_000_000);
                 Ok(())
@@ -272,14 +273,14 @@ mod tests {
             ran.unwrap();
             let (_, on) = seen(bencher);
             assert_eq!((on.mode, names(&on)), (Mode::Sync, vec!["forgot-to-sync"]));
-            let why = on.doubts[0].to_string();
+            let why = on.caveats[0].to_string();
             assert!(why.contains("the body returned after 2.0 us, its work was done after 2.01 ms"), "{why}");
-            assert!(why.contains("remedy") && on.known.len() == usize::from(known), "{why}");
+            assert!(why.contains("remedy") && on.allowed.len() == usize::from(known), "{why}");
         }
     }
 
     #[test]
-    fn work_on_a_stream_that_nobody_declared_is_doubted_by_events_and_is_seen_by_sync() {
+    fn work_on_a_stream_that_nobody_declared_has_a_caveat_by_events_and_is_seen_by_sync() {
         let run = |mode| {
             let device = Double::new();
             let bencher = bencher(&device, Some(mode));
@@ -364,9 +365,9 @@ mod tests {
         ran.unwrap();
         let (seen, on) = seen(bencher);
         let walls: Vec<f64> = seen.seen.samples.iter().map(|wall| *wall as f64).collect();
-        let by_host = crate::stats::steady_state(&walls).unwrap().course;
-        assert_ne!(by_host, crate::stats::Course::Flat, "{}", on.samples.len());
-        assert_eq!(seen.seen.course, Some(Course::Flat));
+        let by_host = crate::stats::steady_state(&walls).unwrap().stationarity;
+        assert_ne!(by_host, crate::stats::Stationarity::Flat, "{}", on.samples.len());
+        assert_eq!(seen.seen.stationarity, Some(Stationarity::Flat));
     }
 
     #[test]
@@ -418,8 +419,8 @@ mod tests {
         for mode in Mode::ALL {
             let device = Double::new();
             device.watts.set(500.0); // bodies in a row for the energy of one, after the samples
-            let limits = Limits { min_time: Duration::from_millis(500), ..LIMITS };
-            let bencher = bencher_within(limits, &device, Some(mode));
+            let budget = Budget { min_time: Duration::from_millis(500), ..BUDGET };
+            let bencher = bencher_within(budget, &device, Some(mode));
             let ran = bencher.device().unwrap().time(|_| {
                 bencher.measure_with("launch", &[], || device.kernel(Queue::MEASURED, 1_000_000));
                 Ok(())
@@ -461,7 +462,7 @@ mod tests {
 
     #[test]
     fn on_the_host_collectors_are_in_no_sample() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let ran = bencher.device().unwrap().time(|_| {
             bencher.measure("outer", || (0..10).for_each(|_| bencher.measure("inner", || ())));
             Ok(())
@@ -478,8 +479,8 @@ mod tests {
     #[test]
     fn the_peak_of_memory_is_that_of_all_samples_whatever_blocks_start_it_again() {
         let device = Double::new();
-        let limits = Limits { batches: 100, ..LIMITS }; // more samples than looks
-        let bencher = bencher_within(limits, &device, Some(Mode::Event));
+        let budget = Budget { batches: 100, ..BUDGET }; // more samples than looks
+        let bencher = bencher_within(budget, &device, Some(Mode::Event));
         let mut calls = 0;
         let ran = bencher.device().unwrap().time(|_| {
             calls += 1;
@@ -493,7 +494,7 @@ mod tests {
         assert_eq!(value(&seen_at_last, "device_peak_memory"), Reading::Value(calls as f64));
 
         let device = Double::new();
-        let bencher = bencher_within(LIMITS, &device, Some(Mode::Event));
+        let bencher = bencher_within(BUDGET, &device, Some(Mode::Event));
         let ran = bencher.device().unwrap().time(|_| {
             device.peak.set(4096);
             bencher.measure("block", || device.peak.set(512));
@@ -566,7 +567,7 @@ mod tests {
             device: Some(device),
             pace: Some(Box::new(Script(asks, told.clone()))),
             inject,
-            ..Settings::new(Purpose::Measure, LIMITS)
+            ..Settings::new(Purpose::Measure, BUDGET)
         };
         (Bencher::new(settings), told)
     }
@@ -609,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duel_ends_with_the_doubts_that_fail_a_case() {
+    fn a_duel_ends_with_the_caveats_that_fail_a_case() {
         let device = Double::new();
         let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
         let body = |_: &Stream<'_>| {
@@ -623,7 +624,7 @@ mod tests {
         let hides = |known: &str| {
             let device = Double::new();
             let (bencher, told) = paced(&device, Mode::Event, 0.0, vec![1; 9]);
-            let ran = bencher.device().unwrap().knows_of(known).time(|_| {
+            let ran = bencher.device().unwrap().allow(known).time(|_| {
                 device.kernel(Queue::MEASURED, 10_000);
                 device.hidden(2_000_000);
                 Ok(())
@@ -657,7 +658,7 @@ mod tests {
             assert!((1.019..1.021).contains(&slower), "{mode}: {slower}");
         }
         let device: Rc<dyn Device> = Double::new();
-        let settings = Settings::new(Purpose::Measure, LIMITS);
+        let settings = Settings::new(Purpose::Measure, BUDGET);
         let bencher = Bencher::new(Settings { device: Some(device), inject: 0.02, ..settings });
         let skipped = bencher.device().unwrap().time(|_| Ok(())).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--versus"), "{skipped}");
@@ -677,16 +678,16 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_that_there_is_not_cannot_be_known() {
+    fn a_caveat_that_does_not_exist_cannot_be_allowed() {
         let device = Double::new();
         let bencher = bencher(&device, None);
-        let why = bencher.device().unwrap().knows_of("nonsense").time(|_| Ok(())).unwrap_err().to_string();
+        let why = bencher.device().unwrap().allow("nonsense").time(|_| Ok(())).unwrap_err().to_string();
         assert!(why.contains("`nonsense`") && why.contains("hidden-stream"), "{why}");
     }
 
     #[test]
     fn a_body_for_another_backend_is_skipped() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let skipped = bencher.device().unwrap().on(Backend::Cuda).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
         assert!(bencher.device().unwrap().on(Backend::Cpu).is_ok());
@@ -694,17 +695,17 @@ mod tests {
 
     #[test]
     fn the_host_has_no_streams_and_cannot_flush() {
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let skipped = bencher.device().unwrap().time(|stream| stream.raw().map(drop)).unwrap_err();
         assert!(skipped.is_skip() && skipped.to_string().contains("--platform gpu"), "{skipped}");
-        let bencher = Bencher::new(Settings::new(Purpose::Measure, LIMITS));
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, BUDGET));
         let cold = bencher.device().unwrap().mode(Mode::Cold).time(|_| Ok(())).unwrap_err().to_string();
         assert!(cold.contains("flush the cache"), "{cold}");
     }
 
     #[test]
     fn on_the_host_a_body_is_timed_like_any_other() {
-        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         bencher.elements(3);
         bencher.device().unwrap().time(|_| Ok(())).unwrap();
         let (seen, on) = seen(bencher);
@@ -717,7 +718,7 @@ mod tests {
         let device = Double::new();
         let given: Rc<dyn Device> = device.clone();
         let bencher =
-            Bencher::new(Settings { device: Some(given), ..Settings::new(Purpose::Verify, LIMITS) });
+            Bencher::new(Settings { device: Some(given), ..Settings::new(Purpose::Verify, BUDGET) });
         let mut calls = 0;
         bencher
             .device()

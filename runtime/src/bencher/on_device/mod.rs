@@ -1,6 +1,6 @@
-//! Bodies whose work runs on a device: calibrated, audited, timed in one of four modes, doubted.
+//! Bodies whose work runs on a device: calibrated, audited, timed in one of four modes, with their caveats.
 //!
-//! `handle.rs` is what authors hold, `sampling.rs` the course of a repeat, `sample.rs` the timed regions.
+//! `handle.rs` is what authors hold, `sampling.rs` the stages of a repeat, `sample.rs` the timed regions.
 
 mod audit;
 mod calibrate;

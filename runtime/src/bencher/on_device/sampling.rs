@@ -1,4 +1,4 @@
-//! The course of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look back.
+//! The stages of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look back.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
-    Block, DevicePhase, DeviceSample, Doubt, Mode, OnDevice, Returns, Taken, TimedBy, doubts, fatal,
+    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, TimedBy, device_caveats,
+    fatal,
 };
 use crate::stats;
 
@@ -36,14 +37,14 @@ const BATCHES: u64 = 20;
 /// Telemetry is read when so much has been sampled since the last time.
 const LOOK: u64 = 20_000_000;
 
-/// And at least so often in the least time of a repeat, so that short ones have a course too.
+/// And at least so often in the least time of a repeat, so that the stationarity of short ones can be told too.
 const LOOKS: u64 = 8;
 
 /// How often memory is looked at between samples, at most; and once more when all have been taken.
 const MEMORY_LOOKS: usize = 64;
 
-/// A duel's samples are doubted from so many on: by the middle of three no single one that was disturbed is blamed.
-const FEWEST_DOUBTED: usize = 3;
+/// Caveats of a duel's samples are looked for from so many on: by the middle of three no single one that was disturbed is blamed.
+const FEWEST_JUDGED: usize = 3;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
@@ -54,7 +55,7 @@ pub(super) struct Asked {
     pub(super) mode: Mode,
     pub(super) returns: Returns,
     pub(super) numbers: Option<Numbers>,
-    pub(super) known: Vec<String>,
+    pub(super) allowed: Vec<String>,
 }
 
 /// One repeat of a body on a device.
@@ -81,7 +82,7 @@ impl<'a> Sampling<'a> {
     /// Refuses a mode that the device has not.
     pub(super) fn new(bencher: &'a Bencher, device: &'a dyn Device, asked: Asked) -> Result<Self, Error> {
         let info = device.info();
-        let Asked { mode, returns, numbers, known } = asked;
+        let Asked { mode, returns, numbers, allowed } = asked;
         let refused =
             |why: &str| Err(Error::new(format!("mode {mode} cannot be had: {why}; use --mode sync")));
         if mode.is_by_device_clock() && !info.has_clock {
@@ -102,7 +103,7 @@ impl<'a> Sampling<'a> {
             clock: clock.to_owned(),
             stated: [elements, bytes, flops],
             numbers,
-            known,
+            allowed,
             bodies: 1,
             ..OnDevice::default()
         };
@@ -125,10 +126,10 @@ impl<'a> Sampling<'a> {
     /// Runs it.
     ///
     /// # Errors
-    /// What the body or the device failed with; in a duel and in a smoke run doubts that fail the case.
+    /// What the body or the device failed with; in a duel and in a smoke run caveats that fail the case.
     pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
-        let (device, limits) = (self.device, self.bencher.limits());
-        let measures = self.bencher.settings.purpose == Purpose::Measure && !limits.min_time.is_zero();
+        let (device, budget) = (self.device, self.bencher.budget());
+        let measures = self.bencher.settings.purpose == Purpose::Measure && !budget.min_time.is_zero();
         let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
         if self.bencher.settings.inject > 0.0 && pace.is_none() {
             return Err(skip(format!(
@@ -146,7 +147,7 @@ impl<'a> Sampling<'a> {
         device.sync()?;
         let first = device.host_ns() - start;
 
-        let warmed = warm_up(device, limits, body)?;
+        let warmed = warm_up(device, budget, body)?;
         self.seen.audits = audit(device, body)?;
         self.hold = self.may_hold(&warmed, body).then_some(self.seen.calibration.round_trip as u64);
         if looks_around {
@@ -174,7 +175,7 @@ impl<'a> Sampling<'a> {
         }
         if looks_around && device.info().backend != Backend::Cpu {
             let each = if self.seen.samples.is_empty() { 0.0 } else { stats::median(&self.seen.times()) };
-            let budget = (limits.min_time * 2).as_nanos() as u64;
+            let budget = (budget.min_time * 2).as_nanos() as u64;
             self.seen.energy = Some(energy(device, each, budget, body)?);
         }
         self.seen.warm_up = (warmed.took, warmed.bodies);
@@ -196,7 +197,7 @@ impl<'a> Sampling<'a> {
 
     /// Finds how many bodies a sample has.
     fn find_bodies(&mut self, warmed: &Warmed, body: &mut Body<'_>) -> Result<(), Error> {
-        let smoke = self.bencher.limits().min_time.is_zero();
+        let smoke = self.bencher.budget().min_time.is_zero();
         let wanted = match self.seen.mode {
             _ if smoke => return Ok(()),
             Mode::Event | Mode::Cold => return Ok(()), // one body, so that each has its own time
@@ -224,15 +225,15 @@ impl<'a> Sampling<'a> {
     }
 
     fn sample_all(&mut self, body: &mut Body<'_>) -> Result<Windows, Error> {
-        let limits = self.bencher.limits();
+        let budget = self.bencher.budget();
         let least = match self.seen.mode {
-            _ if limits.min_time.is_zero() => limits.batches.max(1),
-            Mode::Hot => BATCHES.max(limits.batches),
-            _ => LEAST.max(limits.batches),
+            _ if budget.min_time.is_zero() => budget.batches.max(1),
+            Mode::Hot => BATCHES.max(budget.batches),
+            _ => LEAST.max(budget.batches),
         };
         let clock = self.bencher.settings.clock.clone();
         let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
-        let mut stop = Stop::new(least, limits.min_time);
+        let mut stop = Stop::new(least, budget.min_time);
         let mut times = Vec::new();
         self.bencher.enter(Phase::Timed);
         loop {
@@ -259,7 +260,7 @@ impl<'a> Sampling<'a> {
         self.refuse(&fatal(&self.seen))?;
         self.bencher.enter(Phase::Timed);
         pace.ready(self.bencher.per_iteration.get());
-        let (mut before, mut due) = (0, FEWEST_DOUBTED);
+        let (mut before, mut due) = (0, FEWEST_JUDGED);
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
             let all = bodies + inject.more(bodies);
@@ -270,7 +271,7 @@ impl<'a> Sampling<'a> {
                 // Those of another number of bodies are no samples of the same.
                 windows = Windows::measured(self.bencher.settings.clock.clone());
                 self.forget_samples();
-                (self.seen.bodies, due) = (bodies, FEWEST_DOUBTED);
+                (self.seen.bodies, due) = (bodies, FEWEST_JUDGED);
             }
             before = bodies;
             let mut block = Block { iterations: bodies, by: self.timed_by(), ..Block::default() };
@@ -301,7 +302,7 @@ impl<'a> Sampling<'a> {
     /// Whose clock the times of blocks are by.
     fn timed_by(&self) -> TimedBy {
         match self.device.info() {
-            info if info.stand_in => TimedBy::StandIn,
+            info if info.fake => TimedBy::Fake,
             info if info.backend != Backend::Cpu && self.seen.mode.is_by_device_clock() => TimedBy::Device,
             _ => TimedBy::Host,
         }
@@ -316,14 +317,14 @@ impl<'a> Sampling<'a> {
         self.collected = 0;
     }
 
-    /// Makes an error of the first of these doubts that fails the case and that the scenario does not know of.
-    fn refuse(&self, doubts: &[Doubt]) -> Result<(), Error> {
-        let unknown = |doubt: &&Doubt| !self.seen.known.iter().any(|known| known == doubt.name());
-        match doubts.iter().filter(|doubt| doubt.is_fatal()).find(unknown) {
+    /// Makes an error of the first of these caveats that fails the case and that the scenario does not know of.
+    fn refuse(&self, caveats: &[DeviceCaveat]) -> Result<(), Error> {
+        let unknown = |caveat: &&DeviceCaveat| !self.seen.allowed.iter().any(|known| known == caveat.name());
+        match caveats.iter().filter(|caveat| caveat.is_fatal()).find(unknown) {
             None => Ok(()),
-            Some(doubt) => Err(Error::new(format!(
-                "{doubt}; a scenario that means it says `.knows_of(\"{}\")`",
-                doubt.name()
+            Some(caveat) => Err(Error::new(format!(
+                "{caveat}; a scenario that means it says `.allow(\"{}\")`",
+                caveat.name()
             ))),
         }
     }
@@ -381,7 +382,7 @@ impl<'a> Sampling<'a> {
         self.collected += sides.collected;
         self.sampled += sample.wall;
         self.seen.samples.push(sample);
-        let pause = LOOK.min(self.bencher.limits().min_time.as_nanos() as u64 / LOOKS);
+        let pause = LOOK.min(self.bencher.budget().min_time.as_nanos() as u64 / LOOKS);
         if self.sampled - self.looked >= pause {
             self.looked = self.sampled;
             if let Some(bits) = self.device.telemetry().throttle {
@@ -405,7 +406,7 @@ impl<'a> Sampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation. What is doubted of it fails the case in the stage `verify`, or stands beside it.
+    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
         self.seen.overlap = (!overlaps.is_empty()).then(|| stats::median(&overlaps));
@@ -414,15 +415,15 @@ impl<'a> Sampling<'a> {
             |(name, sum): (&'static str, f64)| DevicePhase { name: name.to_owned(), each: sum / bodies };
         self.seen.phases = std::mem::take(&mut self.phases).into_iter().map(phase).collect();
         let kept = leave_out_low_clocks(&mut self.seen);
-        self.seen.doubts = doubts(&self.seen);
+        self.seen.caveats = device_caveats(&self.seen);
         if self.bencher.settings.purpose == Purpose::Smoke {
-            self.refuse(&self.seen.doubts)?; // nobody judges it
+            self.refuse(&self.seen.caveats)?; // nobody judges it
         }
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
         seen.taken = Some(Taken::Iterations);
         seen.iterations_per_sample = self.seen.bodies;
-        seen.passes = self.walls.len() as u64 / self.bencher.limits().batches.max(1);
+        seen.passes = self.walls.len() as u64 / self.bencher.budget().batches.max(1);
         seen.warmup = warm_up;
         seen.first_item = Some(first);
         seen.wall = self.walls.iter().sum();
@@ -437,7 +438,7 @@ impl<'a> Sampling<'a> {
                 self.collected as f64 * 1e-3 / bodies
             ));
         }
-        // The course is that of the figures: by the clock of the mode, of the samples that count.
+        // The stationarity is that of the figures: by the clock of the mode, of the samples that count.
         seen.classify_by(&self.seen.times(), |place| kept[place]);
         let iterations = seen.iterations();
         let [elements, bytes, flops] = self.seen.stated;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::sample::Body;
-use crate::bencher::{Error, Limits};
+use crate::bencher::{Budget, Error};
 use crate::device::{Device, Stamp};
 
 /// A repeat warms up for at least so many bodies and so long.
@@ -31,14 +31,14 @@ pub(super) struct Warmed {
     pub(super) each: u64,
 }
 
-/// Runs bodies until there are as many as the limits ask, for as long as is due, and until the device's clock stands.
+/// Runs bodies until there are as many as the budget asks, for as long as is due, and until the device's clock stands.
 /// Without a time to measure for (a smoke run) two bodies are enough.
 ///
 /// # Errors
 /// When the body or the device failed.
-pub(super) fn warm_up(device: &dyn Device, limits: Limits, body: &mut Body<'_>) -> Result<Warmed, Error> {
-    let due = if limits.min_time.is_zero() { Duration::ZERO } else { LEAST.max(limits.min_time / 20) };
-    let bodies = limits.warmup.max(LEAST_BODIES);
+pub(super) fn warm_up(device: &dyn Device, budget: Budget, body: &mut Body<'_>) -> Result<Warmed, Error> {
+    let due = if budget.min_time.is_zero() { Duration::ZERO } else { LEAST.max(budget.min_time / 20) };
+    let bodies = budget.warmup.max(LEAST_BODIES);
     device.sync()?;
     let start = device.host_ns();
     let mut warmed = Warmed::default();
@@ -78,32 +78,32 @@ mod tests {
     use super::*;
     use crate::device::Queue;
 
-    fn run(device: &std::rc::Rc<Double>, limits: Limits) -> Warmed {
+    fn run(device: &std::rc::Rc<Double>, budget: Budget) -> Warmed {
         let of = device.clone();
         let mut run = |_: &Stream<'_>| {
             of.kernel(Queue::MEASURED, 10_000_000);
             Ok(())
         };
-        warm_up(&**device, limits, &mut Body::new(&mut run)).unwrap()
+        warm_up(&**device, budget, &mut Body::new(&mut run)).unwrap()
     }
 
     #[test]
     fn it_takes_two_bodies_and_a_tenth_of_a_second_and_no_time_in_a_smoke_run() {
-        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
-        let seen = run(&Double::new(), limits);
+        let budget = Budget { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
+        let seen = run(&Double::new(), budget);
         assert_eq!((seen.bodies, seen.clock), (10, None));
         assert!((10_000_000..10_010_000).contains(&seen.each), "{seen:?}");
-        assert_eq!(run(&Double::new(), Limits::SMOKE).bodies, 2);
-        assert_eq!(run(&Double::new(), Limits { warmup: 30, ..limits }).bodies, 30);
+        assert_eq!(run(&Double::new(), Budget::SMOKE).bodies, 2);
+        assert_eq!(run(&Double::new(), Budget { warmup: 30, ..budget }).bodies, 30);
     }
 
     #[test]
     fn it_goes_on_until_the_clock_of_the_device_stands() {
-        let limits = Limits { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
+        let budget = Budget { warmup: 0, batches: 5, min_time: Duration::from_millis(500), max_time: None };
         let device = Double::new();
         *device.clocks.borrow_mut() =
             (0..40).map(|place| (345.0 + 50.0 * f64::from(place)).min(1_980.0)).collect();
-        let seen = run(&device, limits);
+        let seen = run(&device, budget);
         assert_eq!(seen.clock, Some(1_980.0));
         assert!((400_000_000..600_000_000).contains(&seen.took), "{seen:?}");
     }

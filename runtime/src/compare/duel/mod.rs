@@ -17,7 +17,7 @@ use super::comparison::{Mark, Row};
 use super::rule::{Judgement, unsteady};
 use super::{Accepted, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
-use crate::metric::{Course, Direction, Reading, Unit};
+use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::record::{Estimate, MetricRecord, standing_metrics};
 use crate::run::{Outcome, Repeat, Round};
@@ -103,9 +103,10 @@ impl CaseDuel {
     pub fn is_decided(&self, case: &CaseId, policy: &Policy) -> bool {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
-        let headline = self.headline(&all);
+        let primary_metric = self.primary_metric(&all);
         let (judged, _) = self.judged(&all, |shifts| sequence::look(shifts, margin));
-        let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
+        let gates =
+            |series: &Series| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
         let gating = all.iter().zip(judged).filter(|(series, _)| gates(series));
         let looks: Vec<Option<Judgement>> = gating.map(|(_, judgement)| judgement).collect();
         let regressed = |look: &Option<Judgement>| {
@@ -128,19 +129,20 @@ impl CaseDuel {
     pub fn row(&self, case: &CaseId, policy: &Policy) -> Row {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
-        let headline = self.headline(&all);
+        let primary_metric = self.primary_metric(&all);
         let (judged, explained) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
-        let gates = |series: &Series| series.name == headline || policy.gates(&case.scenario, &series.name);
+        let gates =
+            |series: &Series| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
-            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::UNDECIDED, Judgement::rank);
+            let rank = |at: usize| judged[at].as_ref().map_or(Judgement::INCONCLUSIVE, Judgement::rank);
             let worse = |other: usize| rank(at) < rank(other);
             if gates(series) && deciding.is_none_or(worse) {
                 deciding = Some(at);
             }
         }
         let why = format!("{} rounds are too few to decide", self.rounds());
-        let mut row = Row::bare(case, &headline, Verdict::Inconclusive(why));
+        let mut row = Row::bare(case, &primary_metric, Verdict::Inconclusive(why));
         if let Some(at) = deciding {
             row.metric.clone_from(&all[at].name);
             let clock = explained.contains(&all[at].name.as_str());
@@ -186,8 +188,8 @@ impl CaseDuel {
     /// On which sides most whole repeats have samples that never settle, where the metric is of them.
     fn unsteady(&self, metric: &str, unit: &Unit) -> [bool; 2] {
         let never_settles = |repeats: &Vec<Repeat>| {
-            let courses: Vec<Course> = repeats.iter().filter_map(course).collect();
-            Course::of_most(&courses) == Some(Course::Unsteady)
+            let stationarities: Vec<Stationarity> = repeats.iter().filter_map(stationarity).collect();
+            Stationarity::of_most(&stationarities) == Some(Stationarity::Unsteady)
         };
         match is_of_samples(metric, unit) {
             true => [&self.repeats[0], &self.repeats[1]].map(never_settles),
@@ -207,7 +209,7 @@ impl CaseDuel {
     }
 
     /// The metric that stands for the case.
-    fn headline(&self, all: &[Series]) -> String {
+    fn primary_metric(&self, all: &[Series]) -> String {
         match self.repeats[0].is_empty() {
             true => all.first().map_or_else(|| "wall_time".to_owned(), |series| series.name.clone()),
             false => standing_metrics(&self.repeats[0]).0,
@@ -289,9 +291,9 @@ fn held<'a>(all: &'a [Series], judged: &mut [Option<Judgement>]) -> Vec<&'a str>
 }
 
 /// How the samples of a repeat run.
-fn course(repeat: &Repeat) -> Option<Course> {
+fn stationarity(repeat: &Repeat) -> Option<Stationarity> {
     match &repeat.outcome {
-        Outcome::Measured { seen, .. } => seen.course,
+        Outcome::Measured { seen, .. } => seen.stationarity,
         _ => None,
     }
 }

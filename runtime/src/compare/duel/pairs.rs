@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_the_host_did_meanwhile_is_nothing_of_a_time_by_a_devices_clock() {
-        for by in [TimedBy::Device, TimedBy::StandIn] {
+        for by in [TimedBy::Device, TimedBy::Fake] {
             let of = |wall| Block { by, ..block(wall, 1) };
             let mut pairs = vec![[of(1000), of(2000)]; 10];
             // The host's thread was as fast on both sides.

@@ -117,7 +117,7 @@ fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
         case: id().to_string(),
         metric: "wall_time".into(),
         machine: "any".into(),
-        worse_by: 0.05,
+        slowdown: 0.05,
         run: "20260102-000000-000001".into(),
         because: "it is worth it".into(),
     };
@@ -196,17 +196,17 @@ fn whole_repeats_are_judged_by_every_metric_that_they_have() {
 }
 
 /// A duel whose candidate takes a tenth longer, and whose repeats run so on each side.
-fn with_courses(courses: [Course; 2], rounds: usize) -> CaseDuel {
+fn with_stationarities(stationarities: [Stationarity; 2], rounds: usize) -> CaseDuel {
     let mut duel = CaseDuel::default();
     for number in 0..rounds as u64 {
-        let of = |time: u64, course| {
+        let of = |time: u64, stationarity| {
             let mut repeat = repeat(&[time + number % 3; 40]);
             if let Outcome::Measured { seen, .. } = &mut repeat.outcome {
-                seen.course = Some(course);
+                seen.stationarity = Some(stationarity);
             }
             vec![repeat.clone(), repeat]
         };
-        duel.add(Round::Repeats([of(1000, courses[0]), of(1100, courses[1])]));
+        duel.add(Round::Repeats([of(1000, stationarities[0]), of(1100, stationarities[1])]));
     }
     duel
 }
@@ -214,10 +214,12 @@ fn with_courses(courses: [Course; 2], rounds: usize) -> CaseDuel {
 #[test]
 fn streams_that_never_settle_are_decided_by_no_time_and_by_counts_all_the_same() {
     let policy = Policy::default();
-    let steady = with_courses([Course::Flat, Course::Warming], 8);
+    let steady = with_stationarities([Stationarity::Flat, Stationarity::WarmingUp], 8);
     assert_eq!(steady.row(&id(), &policy).verdict, Verdict::Regressed);
-    for courses in [[Course::Flat, Course::Unsteady], [Course::Unsteady, Course::Flat]] {
-        let duel = with_courses(courses, 8);
+    for stationarities in
+        [[Stationarity::Flat, Stationarity::Unsteady], [Stationarity::Unsteady, Stationarity::Flat]]
+    {
+        let duel = with_stationarities(stationarities, 8);
         assert!(duel.is_decided(&id(), &policy), "more rounds would not settle it");
         let row = duel.row(&id(), &policy);
         assert!(row.verdict.why().unwrap().contains("never get steady"), "{:?}", row.verdict);
@@ -230,7 +232,7 @@ fn streams_that_never_settle_are_decided_by_no_time_and_by_counts_all_the_same()
     }
     // Nor do fresh rounds confirm what drifts in them.
     let mut row = steady.row(&id(), &policy);
-    let fresh = with_courses([Course::Unsteady; 2], CaseDuel::MOST_ROUNDS);
+    let fresh = with_stationarities([Stationarity::Unsteady; 2], CaseDuel::MOST_ROUNDS);
     confirm(&mut [Candidate { row: &mut row, fresh }], &policy);
     assert!(row.verdict.why().unwrap().contains("both sides'"), "{:?}", row.verdict);
     assert_eq!(decide(&[row.rounds.unwrap()], 0.01, 0.05), ["Inconclusive"]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::bencher::{Limits, Ticket, Work};
+use crate::bencher::{Budget, Work, WorkReport};
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
@@ -26,7 +26,8 @@ pub(in super::super) fn metric(name: &str, direction: Direction, values: &[f64])
 
 /// A case that took these times.
 pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
-    let ticket = Ticket { input: Some("d1".into()), transforms: vec!["sort".into()], ..Ticket::default() };
+    let report =
+        WorkReport { input: Some("d1".into()), transforms: vec!["sort".into()], ..WorkReport::default() };
     CaseRecord {
         id: CaseId { scenario: scenario.into(), point: Point::default(), adapter: None },
         category: "Algorithms".into(),
@@ -35,15 +36,15 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         tier: None,
         version: None,
         status: CaseStatus::Measured,
-        headline: "wall_time".into(),
+        primary_metric: "wall_time".into(),
         metrics: vec![metric("wall_time", Direction::Lower, times)],
         processes: Vec::new(),
         median_repeat: Some(1),
-        work: Some(Work { ticket, ..Work::default() }),
+        work: Some(Work { report, ..Work::default() }),
         agreement: Agreement::Agrees,
         findings: Vec::new(),
         equivalence: None,
-        course: None,
+        stationarity: None,
         stopped: None,
         repeats: Vec::new(),
     }
@@ -67,13 +68,13 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         software: facts(&[("kernel", "6.1"), ("commit", "aaaa")]),
         ..Environment::default()
     };
-    let limits = Limits { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
+    let budget = Budget { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
     let planned = Planned {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
         stated: BTreeMap::new(),
         target: None,
-        limits,
+        budget,
         timeout: 60,
         isolation: "repeat".into(),
         order: "shuffled".into(),

@@ -3,7 +3,7 @@
 use super::fixture::{case, metric, run};
 use super::*;
 use crate::compare::{Accepted, Gate, GateOutcome, Tendency};
-use crate::metric::{Course, Reading, Unit};
+use crate::metric::{Reading, Stationarity, Unit};
 use crate::record::{Blocks, Process, RunId};
 use crate::stats::SplitMix64;
 
@@ -173,7 +173,7 @@ fn on_device(body: Body, by_its_clock: bool, seed: u64) -> CaseRecord {
     if by_its_clock {
         let mut time = case.metrics[0].clone();
         time.name = "device_time".into();
-        case.headline = time.name.clone();
+        case.primary_metric = time.name.clone();
         case.metrics.push(time);
     }
     case
@@ -204,12 +204,16 @@ fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbe
 fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_its_counts_all_the_same() {
     let policy = gating(&["minor_faults"]);
     let slower = Body { cpu: 1300.0, ..BODY };
-    let with = |body: Body, seed, course| CaseRecord { course: Some(course), ..measured(body, 7, seed) };
+    let with = |body: Body, seed, stationarity| CaseRecord {
+        stationarity: Some(stationarity),
+        ..measured(body, 7, seed)
+    };
     let row =
         |old, new, after: Body| judged(with(BODY, 1, old), with(after, 2, new), &History::default(), &policy);
-    for (old, new, whose) in
-        [(Course::Flat, Course::Unsteady, "candidate's"), (Course::Unsteady, Course::Warming, "baseline's")]
-    {
+    for (old, new, whose) in [
+        (Stationarity::Flat, Stationarity::Unsteady, "candidate's"),
+        (Stationarity::Unsteady, Stationarity::WarmingUp, "baseline's"),
+    ] {
         for after in [slower, BODY] {
             let row = row(old, new, after);
             let why = row.verdict.why().unwrap();
@@ -217,9 +221,9 @@ fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_it
             assert!(row.advice.unwrap().contains("--warmup"));
         }
     }
-    assert_eq!(row(Course::Slowing, Course::Warming, slower).verdict, Verdict::Regressed);
+    assert_eq!(row(Stationarity::Drifting, Stationarity::WarmingUp, slower).verdict, Verdict::Regressed);
     let faulting = Body { faults: 0.03, ..BODY };
-    let row = row(Course::Flat, Course::Unsteady, faulting);
+    let row = row(Stationarity::Flat, Stationarity::Unsteady, faulting);
     assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "minor_faults"));
 }
 
@@ -227,7 +231,7 @@ fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_it
 fn a_set_up_is_judged_by_itself_where_the_samples_never_settle() {
     let policy = Policy { threshold: Some(0.05), ..gating(&["set-up"]) };
     let with = |seed, seconds: f64| {
-        let mut case = CaseRecord { course: Some(Course::Unsteady), ..measured(BODY, 7, seed) };
+        let mut case = CaseRecord { stationarity: Some(Stationarity::Unsteady), ..measured(BODY, 7, seed) };
         let took = [0.998, 1.0, 1.002, 0.999, 1.001, 1.003, 0.997].map(|factor| seconds * factor);
         case.metrics.push(metric("set-up", Direction::Lower, &took));
         case
@@ -371,14 +375,14 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
 }
 
 /// What was accepted of the time of the case, in the run of this number.
-fn accepted(worse_by: f64, number: u32) -> Policy {
+fn accepted(slowdown: f64, number: u32) -> Policy {
     let of = run(number, vec![]);
     let accepted = Accepted {
         suite: of.manifest.suite.clone(),
         case: case("A", &[]).id.to_string(),
         metric: "wall_time".into(),
         machine: of.manifest.environment.machine_id().to_string(),
-        worse_by,
+        slowdown,
         run: of.manifest.id.to_string(),
         because: "it is worth it".into(),
     };
@@ -403,7 +407,7 @@ fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
     assert_eq!((row.verdict, row.accepted), (Verdict::Regressed, None));
     // Two changes add up, and a baseline from between them has the first one in it.
     let mut both = accepted(0.10, 2);
-    both.accepted.push(Accepted { worse_by: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
+    both.accepted.push(Accepted { slowdown: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
     assert_eq!(judge(1.10 * 1.2, &both).verdict, Verdict::Unchanged);
     assert_eq!(judge(1.10, &both).verdict, Verdict::Improved);
     both.accepted[0].run = run(0, vec![]).manifest.id.to_string();

@@ -51,7 +51,7 @@ fn a_run_of_several_cases_has_a_row_for_each_and_counts_them() {
 fn a_metric_where_more_is_better_is_judged_the_other_way_round() {
     let rate = |values: &[f64]| {
         let mut case = case("A", &TIMES);
-        case.headline = "throughput".into();
+        case.primary_metric = "throughput".into();
         case.metrics.push(metric("throughput", Direction::Higher, values));
         case
     };
@@ -132,7 +132,7 @@ fn every_metric_has_value_change_ratio_direction_and_tendency() {
 }
 
 #[test]
-fn a_metric_that_is_gated_beside_the_headline_can_fail_the_case() {
+fn a_metric_that_is_gated_beside_the_primary_metric_can_fail_the_case() {
     let with = |memory: f64| {
         let mut case = case("A", &TIMES);
         case.metrics.push(metric("peak_memory", Direction::Lower, &times(memory)));
@@ -153,7 +153,7 @@ fn a_metric_that_is_gated_beside_the_headline_can_fail_the_case() {
     assert_eq!(judged(with(1.0)).metric, "wall_time");
     // It is not forgiven for want of a value.
     assert_eq!(judged(case("A", &TIMES)).verdict.name(), "Inconclusive");
-    // Without the gate the headline alone decides.
+    // Without the gate the primary metric alone decides.
     assert_eq!(compare(vec![with(1.0)], vec![with(1.5)]).rows[0].verdict, Verdict::Unchanged);
 }
 
@@ -179,19 +179,19 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     );
     let input = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.input = Some("d2".into());
+            work.report.input = Some("d2".into());
         }
     };
     check(plain(), changed(&input), "input changed: it was d1 and is d2");
     let transforms = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.transforms.clear();
+            work.report.transforms.clear();
         }
     };
     check(plain(), changed(&transforms), "transforms changed: they were [sort] and are []");
     let delivery = |case: &mut CaseRecord| {
         if let Some(work) = &mut case.work {
-            work.ticket.delivery = crate::bencher::Delivery::Device;
+            work.report.delivery = crate::bencher::Delivery::Device;
         }
     };
     let what = "delivery changed: batches were handed over on the host and are on the device";
@@ -202,9 +202,9 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     check(plain(), changed(&skipped), "skipped now: no data");
     let broken_off = |case: &mut CaseRecord| case.status = CaseStatus::Incomplete;
     check(plain(), changed(&broken_off), "its run ended before all repeats were done");
-    let headline = |case: &mut CaseRecord| case.headline = "throughput".into();
+    let primary_metric = |case: &mut CaseRecord| case.primary_metric = "throughput".into();
     let why = "the metric that stands for it changed: it was wall_time and is throughput";
-    check(plain(), changed(&headline), why);
+    check(plain(), changed(&primary_metric), why);
     let silent = |case: &mut CaseRecord| case.metrics[0].estimate = None;
     check(plain(), changed(&silent), "wall_time has no value on one side");
 }
@@ -337,7 +337,7 @@ fn an_estimate_of_a_row_is_the_one_of_the_record() {
 /// A case on a device, whose time and cycles changed by these factors.
 fn on_device(time: f64, cycles: Option<f64>) -> CaseRecord {
     let mut case = case("A", &TIMES);
-    case.headline = "device_time".into();
+    case.primary_metric = "device_time".into();
     case.metrics = vec![metric("device_time", Direction::Lower, &times(time))];
     let cycles = cycles.map(|factor| {
         let values = times(factor).map(|time| time * 1e6);

@@ -217,22 +217,22 @@ mod tests {
 
     use super::super::counter::{BytesCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings, Yield};
+    use crate::bencher::{Budget, Purpose, RepeatResult, Settings};
     use crate::device::ManualClock;
 
-    const LIMITS: Limits =
-        Limits { warmup: 1, batches: 2, min_time: Duration::from_millis(2), max_time: None };
+    const BUDGET: Budget =
+        Budget { warmup: 1, batches: 2, min_time: Duration::from_millis(2), max_time: None };
 
     /// What a bench gives that is run on so many threads, by a clock that it advances.
     fn measured(
         threads: usize,
         sample_size: Option<u32>,
         bench: impl FnOnce(Bencher<'_, '_>, &ManualClock),
-    ) -> Result<Yield, Error> {
+    ) -> Result<RepeatResult, Error> {
         let hand = ManualClock::default();
         let bencher = bencher::Bencher::new(Settings {
             clock: hand.clock(),
-            ..Settings::new(Purpose::Measure, LIMITS)
+            ..Settings::new(Purpose::Measure, BUDGET)
         });
         let mut context =
             Context { bencher: &bencher, threads, sample_size, counts: Counts::default(), refused: None };

@@ -71,7 +71,7 @@ impl Counts {
 mod tests {
     use super::super::counter::{BytesCount, CharsCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Limits, Purpose, Settings};
+    use crate::bencher::{Budget, Purpose, Settings};
 
     #[test]
     fn the_last_counter_of_a_kind_and_that_of_the_bench_itself_count() {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn two_kinds_of_elements_are_refused_by_name() {
-        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Limits::SMOKE));
+        let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let chars = Counts::default().with(CharsCount::new(3_u64));
         assert!(chars.with(BytesCount::new(4_u64)).state(&bencher, &[Kind::Bytes]).is_ok());
         let refused = chars.state(&bencher, &[Kind::Items]).unwrap_err().to_string();

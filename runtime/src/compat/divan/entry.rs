@@ -4,7 +4,7 @@ use super::args::{Arg, Body};
 use super::bencher::{Bencher, Context};
 use super::main::overall;
 use super::options::Options;
-use crate::bencher::{self, Budget, Error};
+use crate::bencher::{self, Error, PartialBudget};
 use crate::harness::Suite;
 use crate::registry::{
     Axes, Axis, Keep, Location, Point, Run, ScenarioEntry, Traits, TypedAxis, Written, without_modules,
@@ -75,7 +75,7 @@ const THREADS: &str = "threads";
 impl RegisteredBench {
     /// The scenario that it becomes. `is_planned`: whether its budget is looked at, which a child's is not.
     pub(super) fn scenario(&self, is_planned: bool) -> ScenarioEntry {
-        let budget = if is_planned { self.bench.all_options().budget() } else { Budget::NONE };
+        let budget = if is_planned { self.bench.all_options().budget() } else { PartialBudget::NONE };
         ScenarioEntry {
             id: self.bench.path().leak(),
             category: "divan",
@@ -239,7 +239,7 @@ pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Res
     context.refused.map_or(Ok(()), Err)
 }
 
-fn state_budget(bencher: &bencher::Bencher, budget: Budget) {
+fn state_budget(bencher: &bencher::Bencher, budget: PartialBudget) {
     if let Some(samples) = budget.samples {
         bencher.samples(samples as usize);
     }

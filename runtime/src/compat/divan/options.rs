@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::counts::Counts;
-use crate::bencher::Budget;
+use crate::bencher::PartialBudget;
 
 /// What one of them says; the rest is left to the next.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +37,8 @@ impl Options {
         }
     }
 
-    pub(super) fn budget(&self) -> Budget {
-        Budget {
+    pub(super) fn budget(&self) -> PartialBudget {
+        PartialBudget {
             samples: self.sample_count.map(u64::from),
             min_time: self.min_time,
             max_time: self.max_time,

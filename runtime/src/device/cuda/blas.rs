@@ -54,8 +54,8 @@ pub(super) struct Blas {
 
 impl Blas {
     /// Opens the first library that makes a handle for this device; says why there is none.
-    pub(super) fn open(stand_in: bool, stream: CUstream) -> Result<Self, String> {
-        libraries::first(&NAMES, stand_in, |library| Self::of(library, stream)).map_err(|failed| {
+    pub(super) fn open(fake: bool, stream: CUstream) -> Result<Self, String> {
+        libraries::first(&NAMES, fake, |library| Self::of(library, stream)).map_err(|failed| {
             if failed.is_empty() {
                 format!(
                     "no library that multiplies matrices: neither {} is on the loader's path or in the environment of \

@@ -9,8 +9,8 @@ const NAMES: [&str; 2] = ["libcudnn.so.9", "libcudnn.so.8"];
 type Version = unsafe extern "C" fn() -> usize;
 
 /// Its version, `9.10.2`; `None` where there is none.
-pub(super) fn version(stand_in: bool) -> Option<String> {
-    let number = libraries::first(&NAMES, stand_in, |library| {
+pub(super) fn version(fake: bool) -> Option<String> {
+    let number = libraries::first(&NAMES, fake, |library| {
         let ask = symbol::<Version>(library, "cudnnGetVersion").ok_or("it has no cudnnGetVersion")?;
         // SAFETY: the signature is the library's; it takes nothing, and answers with a constant.
         Ok(unsafe { ask() })

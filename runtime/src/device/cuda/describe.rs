@@ -39,7 +39,7 @@ pub(super) fn describe(driver: &Driver, device: CUdevice) -> Result<DeviceInfo, 
     facts.extend(variable("CUDA_MODULE_LOADING").map(|value| ("module loading".to_owned(), value)));
     Ok(DeviceInfo {
         backend: Backend::Cuda,
-        stand_in: driver.stand_in || name.contains("(fake)"),
+        fake: driver.fake || name.contains("(fake)"),
         name,
         uuid: uuid(driver, device),
         driver: version(),

@@ -1,6 +1,6 @@
 //! The kernels that measuring needs, as PTX that any device since Volta takes: no compiler is needed at run time.
 //!
-//! The comments that begin with `fake` tell a stand-in what a kernel costs; a driver does not read them.
+//! The comments that begin with `fake` tell a fake what a kernel costs; a driver does not read them.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;

@@ -11,11 +11,11 @@ use super::probe;
 /// there is none. What is opened stays open.
 pub(super) fn first<T>(
     names: &[&str],
-    stand_in: bool,
+    fake: bool,
     make: impl Fn(&Library) -> Result<T, String>,
 ) -> Result<T, Vec<String>> {
-    // A stand-in is one library for all, and another one would not know its device.
-    if stand_in {
+    // A fake is one library for all, and another one would not know its device.
+    if fake {
         return probe::open().and_then(|library| make(&library)).map_err(|why| vec![why]);
     }
     let folders: Vec<PathBuf> = environments().iter().flat_map(|place| folders(place)).collect();

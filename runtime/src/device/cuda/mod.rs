@@ -57,7 +57,7 @@ pub(super) fn find() -> Result<DeviceInfo, NoDevice> {
 
 /// Adds the versions of the libraries that frameworks compute with on the device. It loads them.
 pub(super) fn add_libraries(info: &mut DeviceInfo) {
-    info.facts.extend(cudnn::version(info.stand_in).map(|version| ("cudnn".to_owned(), version)));
+    info.facts.extend(cudnn::version(info.fake).map(|version| ("cudnn".to_owned(), version)));
 }
 
 /// What the device is, as the driver and its management library tell.
@@ -249,8 +249,8 @@ impl Device for Cuda {
             Some(buffer) => buffer,
             None => {
                 let twice = 2 * self.info.cache.unwrap_or(0);
-                // A stand-in's memory is the host's: more than its cache asks for would only take time.
-                let wanted = if self.info.stand_in { twice } else { twice.max(FLUSH) };
+                // A fake's memory is the host's: more than its cache asks for would only take time.
+                let wanted = if self.info.fake { twice } else { twice.max(FLUSH) };
                 let most = self.info.memory.map_or(wanted, |memory| memory / 4);
                 let made = Buffer::new(wanted.min(most).max(1) as usize)?;
                 self.flush.get_or_init(|| made)
@@ -345,7 +345,7 @@ impl Device for Cuda {
 
     fn product(&self, numbers: Numbers, side: usize) -> Result<Option<Box<dyn Product + '_>>, DeviceError> {
         let stream = self.measured()?;
-        let blas = blas::Blas::open(self.info.stand_in, stream)
+        let blas = blas::Blas::open(self.info.fake, stream)
             .map_err(|why| DeviceError::refused("multiply matrices", &why))?;
         Ok(Some(Box::new(blas::Square::new(blas, stream, numbers, side)?)))
     }

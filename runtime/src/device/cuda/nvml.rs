@@ -61,8 +61,8 @@ pub(super) struct Nvml {
 impl Nvml {
     /// Opens the library for this device; says why it cannot be had.
     pub(super) fn open(driver: &Driver, info: &DeviceInfo) -> Result<Self, String> {
-        // A stand-in is one library for both.
-        if driver.stand_in {
+        // A fake is one library for both.
+        if driver.fake {
             return Self::of(driver.loaded(), info);
         }
         // SAFETY: its initialisers are those that any monitor of the device runs.

@@ -70,8 +70,8 @@ pub(super) struct Driver {
     /// built for.
     pub(super) elapsed: Elapsed,
     pub(super) uuid: Option<Uuid>,
-    /// Whether it is a stand-in that says so.
-    pub(super) stand_in: bool,
+    /// Whether it is a fake that says so.
+    pub(super) fake: bool,
 }
 
 impl Driver {
@@ -104,14 +104,14 @@ impl Driver {
             return Err(no("the driver shows none to this process; see CUDA_VISIBLE_DEVICES".to_owned()));
         }
         let uuid = symbol(&library, "cuDeviceGetUuid_v2").or_else(|| symbol(&library, "cuDeviceGetUuid"));
-        let stand_in = has(&library, "fakegpu_abi");
-        Ok(Self { loaded: library, elapsed, uuid, stand_in })
+        let fake = has(&library, "fakegpu_abi");
+        Ok(Self { loaded: library, elapsed, uuid, fake })
     }
 
-    /// The host's clock: that of the stand-in where it has one of its own.
+    /// The host's clock: that of the fake where it has one of its own.
     pub(super) fn clock(&self) -> HostClock {
-        match symbol::<Now>(&self.loaded, "fakegpu_now").filter(|_| self.stand_in) {
-            Some(now) => HostClock::StandIn(now),
+        match symbol::<Now>(&self.loaded, "fakegpu_now").filter(|_| self.fake) {
+            Some(now) => HostClock::Fake(now),
             None => HostClock::Monotonic(Clock::monotonic()),
         }
     }
@@ -127,15 +127,15 @@ impl Driver {
 #[derive(Debug)]
 pub(super) enum HostClock {
     Monotonic(Clock),
-    StandIn(Now),
+    Fake(Now),
 }
 
 impl HostClock {
     pub(super) fn now(&self) -> u64 {
         match self {
             Self::Monotonic(clock) => clock.now().as_nanos() as u64,
-            // SAFETY: the stand-in's own, without arguments; the library stays open for as long as the process runs.
-            Self::StandIn(now) => unsafe { now() },
+            // SAFETY: the fake's own, without arguments; the library stays open for as long as the process runs.
+            Self::Fake(now) => unsafe { now() },
         }
     }
 }

@@ -5,7 +5,7 @@ use weighbridge_macros::{adapter, scenario};
 use super::*;
 use crate::bencher::{Bencher, Result};
 use crate::plan::{Isolation, MemoryLimit, Order, Profiles};
-use crate::registry::Needs;
+use crate::registry::Requirements;
 
 trait Loader {}
 
@@ -55,8 +55,8 @@ fn steps(
 ) {
 }
 
-fn needs(_: &u32, batch: &u64) -> Needs {
-    Needs { memory: batch << 20, batch: *batch }
+fn needs(_: &u32, batch: &u64) -> Requirements {
+    Requirements { memory: batch << 20, batch: *batch }
 }
 
 /// Images.

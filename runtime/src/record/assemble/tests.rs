@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::bencher::{Phase, Ticket};
+use crate::bencher::{Phase, WorkReport};
 use crate::device::Usage;
 use crate::metric::{Custom, Direction, Observation, Reading, Region, Surroundings, Taken, Unit};
 use crate::registry::Point;
@@ -20,7 +20,7 @@ fn facts() -> CaseFacts {
         version: None,
         equivalence: Equivalence::None,
         memory: None,
-        headline: None,
+        primary_metric: None,
     }
 }
 
@@ -81,8 +81,8 @@ fn told(record: &CaseRecord) -> Vec<String> {
 fn seven_steady_repeats_make_a_record_without_warnings() {
     let record = record(repeats(&[10, 12, 11, 10, 11, 12, 11]));
     assert_eq!(record.status, CaseStatus::Measured);
-    assert_eq!(record.headline, "wall_time");
-    let estimate = record.headline().unwrap().estimate.unwrap();
+    assert_eq!(record.primary_metric, "wall_time");
+    let estimate = record.primary_metric().unwrap().estimate.unwrap();
     assert!(close(estimate.median, 0.011) && estimate.n == 7);
     assert!(estimate.interval.is_some_and(|(low, high)| close(low, 0.010) && close(high, 0.012)));
     assert_eq!(record.median_repeat, Some(3));
@@ -103,19 +103,19 @@ fn the_median_repeat_is_the_nearest_and_the_earlier_on_a_tie() {
 fn throughput_stands_for_a_case_that_states_its_elements() {
     let stated = |number| repeat(number, Observation { elements: 300, ..seen(10) });
     let record = record((1..=3).map(stated).collect());
-    assert_eq!(record.headline, "throughput");
+    assert_eq!(record.primary_metric, "throughput");
     assert!((value(&record, "throughput") - 10_000.0).abs() < 1e-6);
 }
 
 #[test]
-fn a_named_headline_wins_where_it_has_a_value_and_is_told_where_not() {
-    let with = |headline: &str| {
-        let facts = CaseFacts { headline: Some(headline.into()), ..facts() };
+fn a_named_primary_metric_wins_where_it_has_a_value_and_is_told_where_not() {
+    let with = |primary_metric: &str| {
+        let facts = CaseFacts { primary_metric: Some(primary_metric.into()), ..facts() };
         assemble(facts, repeats(&[10; 7]), 7, &Reference::Itself)
     };
-    assert_eq!(with("peak_memory").headline, "peak_memory");
+    assert_eq!(with("peak_memory").primary_metric, "peak_memory");
     let other = with("throughput");
-    assert_eq!(other.headline, "wall_time");
+    assert_eq!(other.primary_metric, "wall_time");
     assert!(
         told(&other)[0].starts_with("no-value: throughput was to stand for the case"),
         "{:?}",
@@ -135,7 +135,7 @@ fn blocks_have_the_mean_of_an_occurrence_its_greatest_and_their_sum() {
     };
     let blocks = Observation { regions: vec![region(1), region(3)], ..Observation::default() };
     let record = record((1..=6).map(|number| repeat(number, blocks.clone())).collect());
-    assert_eq!(record.headline, "region/save/encode/wall_time");
+    assert_eq!(record.primary_metric, "region/save/encode/wall_time");
     for (name, expected) in
         [("wall_time", 0.002), ("wall_time_max", 0.003), ("wall_time_total", 0.004), ("cpu_time", 0.002)]
     {
@@ -170,8 +170,8 @@ fn values_of_the_author_keep_unit_and_direction_and_the_median_of_a_repeat() {
     let with = Observation { custom: vec![custom(1.0), custom(5.0), custom(2.0)], ..Observation::default() };
     let broken = Observation { custom: vec![custom(f64::NAN)], ..Observation::default() };
     let record = record(vec![repeat(1, with), repeat(2, broken)]);
-    assert_eq!(record.headline, "loss");
-    let loss = record.headline().unwrap();
+    assert_eq!(record.primary_metric, "loss");
+    let loss = record.primary_metric().unwrap();
     assert_eq!((loss.unit.symbol(), loss.direction), ("nat", Direction::Lower));
     assert_eq!(loss.values, [Reading::Value(2.0), Reading::absent("the value was NaN")]);
     assert!(loss.estimate.is_some_and(|estimate| estimate.n == 1));
@@ -216,8 +216,8 @@ fn few_repeats_wide_spread_and_outliers_are_told_and_nothing_is_dropped() {
     let wild = record(repeats(&[100, 101, 102, 100, 101, 99, 150]));
     assert!(told(&wild)[0].starts_with("unsteady: "), "{:?}", told(&wild));
     assert!(told(&wild)[1].starts_with("outlier: repeat 7 is an outlier: its wall_time lies 48.5 % above"));
-    assert_eq!(wild.headline().unwrap().values.len(), 7);
-    assert_eq!(wild.headline().unwrap().estimate.unwrap().n, 7);
+    assert_eq!(wild.primary_metric().unwrap().values.len(), 7);
+    assert_eq!(wild.primary_metric().unwrap().estimate.unwrap().n, 7);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_case_that_was_left_out_has_its_reason_and_no_warnings() {
 #[test]
 fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     let work = |input: &str| Work {
-        ticket: Ticket { input: Some(input.into()), ..Ticket::default() },
+        report: WorkReport { input: Some(input.into()), ..WorkReport::default() },
         ..Work::default()
     };
     let exact = || CaseFacts { equivalence: Equivalence::Exact, ..facts() };
@@ -275,7 +275,7 @@ fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     let alone = agreement(Some(work("a")), &Reference::Missing("no tier-0 adapter".into()));
     assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
     let silent = agreement(None, &Reference::Work(&work("a")));
-    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work ticket".into()));
+    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work report".into()));
     let unseen = assemble(exact(), repeats(&[10]), 1, &Reference::Itself).agreement;
     assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
     assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);
@@ -307,7 +307,7 @@ fn waiting(delayed: Option<u64>, share: f64) -> CaseRecord {
 #[test]
 fn a_body_that_waited_for_a_processor_leads_with_its_time_without_that_and_says_so() {
     let waited = waiting(Some(3), 0.25);
-    assert_eq!(waited.headline, "wall_time", "what is judged stays what it was");
+    assert_eq!(waited.primary_metric, "wall_time", "what is judged stays what it was");
     assert_eq!(waited.leading().unwrap().name, "undelayed_time");
     assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.007));
     let said = "waited: waited for a processor in 25 % of the wall time: wall times are unreliable; undelayed_time leads instead";
@@ -315,7 +315,7 @@ fn a_body_that_waited_for_a_processor_leads_with_its_time_without_that_and_says_
 }
 
 #[test]
-fn a_body_of_which_nobody_knows_how_long_it_waited_leads_with_its_headline_and_says_so() {
+fn a_body_of_which_nobody_knows_how_long_it_waited_leads_with_its_primary_metric_and_says_so() {
     let waited = waiting(None, 0.25);
     assert_eq!(waited.leading().unwrap().name, "wall_time");
     let said = &told(&waited)[0];
@@ -323,7 +323,7 @@ fn a_body_of_which_nobody_knows_how_long_it_waited_leads_with_its_headline_and_s
 }
 
 #[test]
-fn a_case_that_hardly_waited_leads_with_its_headline() {
+fn a_case_that_hardly_waited_leads_with_its_primary_metric() {
     let quiet = waiting(Some(1), 0.05);
     assert_eq!(quiet.leading().unwrap().name, "wall_time");
     assert!(!told(&quiet).iter().any(|said| said.starts_with("waited")), "{:?}", told(&quiet));
@@ -357,7 +357,7 @@ fn beside_the_loop(number: u32, is_nothing: bool) -> Repeat {
 fn a_body_that_was_optimised_away_is_below_a_bound_whatever_else_was_handed_in_and_its_warning_says_why() {
     let record = record((1..=7).map(|number| beside_the_loop(number, true)).collect());
     assert_eq!(record.leading().unwrap().name, "wall_time");
-    assert!(record.headline().unwrap().below().unwrap() < 1e-9);
+    assert!(record.primary_metric().unwrap().below().unwrap() < 1e-9);
     assert!(told(&record).iter().any(|warning| warning.starts_with("empty-loop: ")), "{:?}", told(&record));
 }
 

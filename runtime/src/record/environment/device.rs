@@ -4,7 +4,7 @@ use super::Environment;
 use crate::device::{Backend, DeviceInfo};
 
 /// The fact that names a device that is none.
-const STAND_IN: &str = "gpu stand-in";
+const FAKE: &str = "gpu fake";
 
 /// How a device is set up, whoever runs on it: what it may draw, whether its memory corrects errors, whether its driver
 /// stays loaded.
@@ -26,7 +26,7 @@ impl Environment {
         machine("gpu memory", info.memory.map(|bytes| format!("{} GiB", bytes >> 30)));
         machine("gpu partitioned", info.partitioned.filter(|part| *part).map(|_| "yes".to_owned()));
         machine("gpu served", info.served.then(|| "yes (MPS)".to_owned()));
-        machine(STAND_IN, info.stand_in.then(|| info.name.clone()));
+        machine(FAKE, info.fake.then(|| info.name.clone()));
         self.software.extend(info.driver.clone().map(|driver| ("gpu driver".to_owned(), driver)));
         self.moment.extend(info.uuid.clone().map(|uuid| ("gpu uuid".to_owned(), uuid)));
         for (name, value) in &info.facts {
@@ -36,9 +36,9 @@ impl Environment {
         }
     }
 
-    /// The device, where it is a stand-in: figures of it are never judged by.
-    pub fn stand_in(&self) -> Option<&str> {
-        self.machine.get(STAND_IN).map(String::as_str)
+    /// The device, where it is a fake: figures of it are never judged by.
+    pub fn fake_device(&self) -> Option<&str> {
+        self.machine.get(FAKE).map(String::as_str)
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         environment.add_device(&info);
         assert_eq!(environment.machine["gpu"], "NVIDIA H200");
         assert_eq!(environment.software["gpu driver"], "13.0");
-        assert_eq!(environment.stand_in(), None);
+        assert_eq!(environment.fake_device(), None);
         let facts = ["power limit", "ecc", "persistence", "driver version"];
         let facts = facts.map(|name| (name.to_owned(), "set".to_owned())).into();
         let unset = environment.machine_id();
@@ -70,8 +70,8 @@ mod tests {
         assert_eq!(environment.software["gpu driver version"], "set");
         assert!(!environment.machine.contains_key("gpu driver version"));
         let here = environment.machine_id();
-        environment.add_device(&DeviceInfo { name: "NVIDIA H100 (fake)".to_owned(), stand_in: true, ..info });
-        assert_eq!(environment.stand_in(), Some("NVIDIA H100 (fake)"));
+        environment.add_device(&DeviceInfo { name: "NVIDIA H100 (fake)".to_owned(), fake: true, ..info });
+        assert_eq!(environment.fake_device(), Some("NVIDIA H100 (fake)"));
         assert_ne!(environment.machine_id(), here);
     }
 }

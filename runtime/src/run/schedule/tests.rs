@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::bencher::{Budget, Limits, Phase, Spot};
+use crate::bencher::{Budget, PartialBudget, Phase, Spot};
 use crate::metric::Observation;
 use crate::plan::{Isolation, Order};
 use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
@@ -76,7 +76,7 @@ fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
         needs: None,
         describe: None,
         group: None,
-        budget: Budget::NONE,
+        budget: PartialBudget::NONE,
         run: |_, _, _| Ok(()),
     }))
 }
@@ -88,7 +88,7 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         adapter: None,
         version: None,
         memory: None,
-        limits: Limits::SMOKE,
+        budget: Budget::SMOKE,
         repeats,
         leads_group: false,
         measured: true,
@@ -103,8 +103,8 @@ fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         notes: Vec::new(),
         repeats,
         target: None,
-        limits: Limits::SMOKE,
-        asked: Budget::NONE,
+        budget: Budget::SMOKE,
+        asked: PartialBudget::NONE,
         timeout: Duration::from_secs(1),
         memory: 1 << 30,
         seed: 42,

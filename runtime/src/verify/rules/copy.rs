@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
-        let is_owned = one.work?.ticket.delivery == Delivery::Owned;
+        let is_owned = one.work?.report.delivery == Delivery::Owned;
         if !is_owned || !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
             return None;
         }

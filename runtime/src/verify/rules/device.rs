@@ -1,7 +1,7 @@
-//! What is doubted of a figure of a device: the doubts of the stage `metric`, judged over all repeats.
+//! Caveats about a figure of a device, from the stage `metric`, judged over all repeats.
 
 use super::{Accusation, Rule};
-use crate::metric::{Doubt, doubts};
+use crate::metric::{DeviceCaveat, device_caveats};
 use crate::verify::Examined;
 use crate::verify::examined::One;
 use crate::verify::finding::Severity;
@@ -9,34 +9,35 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "device",
     lie: "the time of something else than the work: a body that is not done when it says so, or works where nobody looks; a device \
-          that is slowed down, shared, or a stand-in",
-    looks: "audits, samples by both clocks, telemetry and rooflines of each measured repeat on a device; the first two doubts fail \
-            the case unless its scenario says `knows_of`, all others are caveats",
+          that is slowed down, shared, or a fake",
+    looks: "audits, samples by both clocks, telemetry and rooflines of each measured repeat on a device; the first two caveats fail \
+            the case unless its scenario says `allow`, all others are caveats",
     blind: "a driver that tells what is not so; work of other processes that its counters do not have",
-    remedy: "each doubt names its own",
-    test: "verify::rules::tests::what_is_doubted_of_a_device_is_told_once_with_its_repeats",
+    remedy: "each caveat names its own",
+    test: "verify::rules::tests::a_caveat_of_a_device_is_told_once_with_its_repeats",
     check,
 };
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
-    let mut found: Vec<(Doubt, Accusation)> = Vec::new();
+    let mut found: Vec<(DeviceCaveat, Accusation)> = Vec::new();
     let measured: Vec<One<'_>> = examined.ended().filter(One::is_measured).collect();
     for (number, device) in
         measured.iter().filter_map(|one| Some((one.repeat.number, one.seen.device.as_ref()?)))
     {
-        for doubt in doubts(device) {
-            match found.iter_mut().find(|(known, _)| known.name() == doubt.name()) {
+        for caveat in device_caveats(device) {
+            match found.iter_mut().find(|(known, _)| known.name() == caveat.name()) {
                 Some((_, accusation)) if accusation.repeats.contains(&number) => {}
                 Some((_, accusation)) => accusation.repeats.push(number),
                 None => {
-                    let known = device.known.iter().any(|known| known == doubt.name());
-                    let severity = if doubt.is_fatal() && !known { Severity::Fail } else { Severity::Caveat };
+                    let known = device.allowed.iter().any(|known| known == caveat.name());
+                    let severity =
+                        if caveat.is_fatal() && !known { Severity::Fail } else { Severity::Caveat };
                     let detail = if severity == Severity::Fail {
-                        format!("{doubt}; a scenario that means it says `.knows_of(\"{}\")`", doubt.name())
+                        format!("{caveat}; a scenario that means it says `.allow(\"{}\")`", caveat.name())
                     } else {
-                        doubt.to_string()
+                        caveat.to_string()
                     };
-                    found.push((doubt, Accusation { severity, repeats: vec![number], detail }));
+                    found.push((caveat, Accusation { severity, repeats: vec![number], detail }));
                 }
             }
         }

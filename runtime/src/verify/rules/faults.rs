@@ -30,7 +30,7 @@ const PAGE: f64 = 4096.0;
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
-        let delivery = one.work?.ticket.delivery;
+        let delivery = one.work?.report.delivery;
         if delivery != Delivery::Owned || !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
             return None;
         }

@@ -2,8 +2,8 @@
 
 use super::judge;
 use crate::bencher::{
-    Account, Compared, Content, Delivery, Dtype, Evidence, Expected, Kept, KeptField, Purpose, Ticket,
-    Unstopped, Work,
+    Account, Compared, Content, Delivery, Dtype, Evidence, Expected, Kept, KeptField, Purpose, Unstopped,
+    Work, WorkReport,
 };
 use crate::metric::{Observation, Taken};
 use crate::registry::Equivalence;
@@ -26,7 +26,7 @@ pub(super) fn work(values: &[f32]) -> Work {
     let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
     let mut content = Content::default();
     content.add(&Kept { elements: values.len(), fields: vec![field] }).unwrap();
-    Work { ticket: Ticket { delivery: Delivery::Owned, ..Ticket::default() }, content }
+    Work { report: WorkReport { delivery: Delivery::Owned, ..WorkReport::default() }, content }
 }
 
 /// A measured repeat: 20 batches of 50 elements in a millisecond each.

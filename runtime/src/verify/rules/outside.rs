@@ -131,12 +131,12 @@ fn begun(examined: &Examined<'_>) -> Option<Accusation> {
     let measured = examined.ended().filter(|one| one.is_measured() && one.seen.wall > 0);
     let all: Vec<(f64, u64, f64)> = measured
         .map(|one| {
-            let ticket = &one.work?.ticket;
-            if one.evidence.account.is_some() || ticket.delivery == Delivery::Device {
+            let report = &one.work?.report;
+            if one.evidence.account.is_some() || report.delivery == Delivery::Device {
                 return None;
             }
             let begin = one.seen.ledger.begin;
-            let most = if ticket.workers == 0 { BEGIN_ALONE } else { BEGIN_WORKERS };
+            let most = if report.workers == 0 { BEGIN_ALONE } else { BEGIN_WORKERS };
             Some((begin as f64 / one.seen.wall as f64, begin, most))
         })
         .collect::<Option<_>>()?;
@@ -173,7 +173,7 @@ fn open(examined: &Examined<'_>) -> Option<Accusation> {
     let measured = examined.ended().filter(One::is_measured);
     let openings: Vec<(f64, u64, f64)> = measured
         .map(|one| {
-            let on_device = one.work.is_some_and(|work| work.ticket.delivery == Delivery::Device);
+            let on_device = one.work.is_some_and(|work| work.report.delivery == Delivery::Device);
             if one.evidence.account.is_some() || on_device || !one.evidence.expected?.transforms {
                 return None;
             }
@@ -196,7 +196,7 @@ fn open(examined: &Examined<'_>) -> Option<Accusation> {
 /// All batches of an epoch are there at once, each at its own place: they were made before they were asked for, or are kept.
 fn kept(one: &One<'_>) -> Option<(Severity, String)> {
     let (epoch, expected) = (one.evidence.unstopped?, one.evidence.expected?);
-    let caches = one.work.is_some_and(|work| work.ticket.transforms.iter().any(|name| name == "cache"));
+    let caches = one.work.is_some_and(|work| work.report.transforms.iter().any(|name| name == "cache"));
     // A view of the data set is told by another rule.
     if caches || one.evidence.view == Some(true) || epoch.batches < BATCHES {
         return None;

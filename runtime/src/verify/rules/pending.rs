@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
-/// `PENDING` of the time that the batch takes: the bounds that a body on a device is doubted by.
+/// `PENDING` of the time that the batch takes: the bounds of the same caveat about a body on a device.
 const ROUND_TRIPS: u64 = 3;
 const PENDING: f64 = 0.2;
 

@@ -242,7 +242,7 @@ fn what_is_made_before_a_pass_is_told() {
     // In the quickest repeat of a native pipeline begins cost little, unless threads are started for it.
     let begins = |case: &mut super::fixture::Case, begin: u64, workers: u64| {
         (case.repeats, case.seen.ledger.begin) = (2, begin);
-        case.work.ticket.workers = workers;
+        case.work.report.workers = workers;
     };
     fails(
         honest(),
@@ -287,7 +287,7 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), side_by_side, "outside", "100 batches lie at 100 places in 58 MiB");
     passes(honest(), |case| {
         side_by_side(case);
-        case.work.ticket.transforms.push("cache".into()); // which is what was asked for
+        case.work.report.transforms.push("cache".into()); // which is what was asked for
     });
     passes(honest(), |case| {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
@@ -403,12 +403,12 @@ fn a_view_that_calls_itself_owned_is_told() {
     let copies_nothing = |case: &mut super::fixture::Case| {
         case.evidence.view = Some(true);
         case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
-        case.work.ticket.delivery = crate::bencher::Delivery::View;
+        case.work.report.delivery = crate::bencher::Delivery::View;
     };
     fails(honest(), copies_nothing, "view", "to make batches of their own");
     passes(honest(), |case| {
         case.evidence.view = Some(true);
-        case.work.ticket.delivery = crate::bencher::Delivery::View;
+        case.work.report.delivery = crate::bencher::Delivery::View;
     });
 }
 
@@ -469,7 +469,7 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     });
     passes(honest(), |case| {
         with(|files| files.written = 60 << 20)(case);
-        case.work.ticket.transforms = vec!["cache".into()];
+        case.work.report.transforms = vec!["cache".into()];
     });
 }
 
@@ -489,7 +489,7 @@ fn a_batch_that_comes_faster_than_it_is_copied_is_told() {
     });
     passes(honest(), |case| {
         copied(1_500.0)(case);
-        case.work.ticket.delivery = Delivery::View;
+        case.work.report.delivery = Delivery::View;
     });
 }
 
@@ -508,18 +508,22 @@ fn time_that_nobody_explains_is_told() {
 }
 
 #[test]
-fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
-    let doubted = |known: Vec<String>| {
+fn a_caveat_of_a_device_is_told_once_with_its_repeats() {
+    let found_of = |known: Vec<String>| {
         move |case: &mut super::fixture::Case| {
             let audit = DeviceAudit { returned: 2_000, complete: 2_000_000, ..DeviceAudit::default() };
-            let mut device =
-                OnDevice { returns: Returns::Complete, audits: vec![audit; 3], known, ..OnDevice::default() };
+            let mut device = OnDevice {
+                returns: Returns::Complete,
+                audits: vec![audit; 3],
+                allowed: known,
+                ..OnDevice::default()
+            };
             device.info.partitioned = Some(true);
             case.seen.device = Some(Box::new(device));
         }
     };
     let mut case = honest();
-    doubted(Vec::new())(&mut case);
+    found_of(Vec::new())(&mut case);
     let told = |case: &super::fixture::Case| {
         let findings = case.judged().into_iter();
         findings.map(|finding| (finding.rule, finding.severity, finding.detail)).collect::<Vec<_>>()
@@ -527,9 +531,9 @@ fn what_is_doubted_of_a_device_is_told_once_with_its_repeats() {
     let found = told(&case);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!((&*found[0].0, found[0].1), ("device", Severity::Fail));
-    assert!(found[0].2.contains("forgot to synchronise") && found[0].2.contains("knows_of"), "{found:?}");
+    assert!(found[0].2.contains("forgot to synchronise") && found[0].2.contains("allow"), "{found:?}");
     assert_eq!(found[1].1, Severity::Caveat);
-    doubted(vec!["forgot-to-sync".to_owned()])(&mut case);
+    found_of(vec!["forgot-to-sync".to_owned()])(&mut case);
     assert!(told(&case).iter().all(|(_, severity, _)| *severity == Severity::Caveat));
 }
 
@@ -546,7 +550,7 @@ fn a_subject_that_touches_all_its_memory_for_the_first_time_is_told() {
     passes(honest(), |case| faults(case, 2_000));
     passes(honest(), |case| {
         faults(case, 2_900);
-        case.work.ticket.delivery = Delivery::View;
+        case.work.report.delivery = Delivery::View;
     });
     // Small batches share pages with each other.
     passes(honest(), |case| {

@@ -25,10 +25,11 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
                 .to_owned();
             return Some((Severity::Fail, what));
         }
-        let says_owned = one.work.is_some_and(|work| work.ticket.delivery == Delivery::Owned);
+        let says_owned = one.work.is_some_and(|work| work.report.delivery == Delivery::Owned);
         (says_owned && one.evidence.view == Some(true)).then(|| {
             let what =
-                "its batches lie in the memory of the data set, and its ticket calls them its own".to_owned();
+                "its batches lie in the memory of the data set, and its work report calls them its own"
+                    .to_owned();
             (Severity::Fail, what)
         })
     })

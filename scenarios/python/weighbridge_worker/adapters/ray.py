@@ -11,7 +11,7 @@ A cluster of 7 to 10 processes of its own, started with the worker as part of wh
 its pipelines: never the cluster of somebody else (`address="local"`). One task at a time without workers, the least
 that Ray has. What is read ahead is bounded to a few blocks (`resource_limits`): Ray fills the object store otherwise,
 and an epoch is there before its second batch is asked for. A block may hold many batches, so it is measured over
-several blocks (`lump`). Cannot: cache, regroup, or save its place.
+several blocks (`chunk`). Cannot: cache, regroup, or save its place.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Ray(Loader):
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         # Batches of different lengths do not fit into one block.
         most = 1 if "DynamicPad" in pipeline.transforms else BLOCK // (row * size)
-        self.lump = max(1, most)
-        per_block = self.lump * size
+        self.chunk = max(1, most)
+        per_block = self.chunk * size
         # Read-ahead is bounded: it would otherwise fill the object store while nobody asks.
         ahead = 2 * (1 + self.cpus) * per_block * self.program.row
         context.execution_options.resource_limits = ExecutionResources(object_store_memory=ahead)

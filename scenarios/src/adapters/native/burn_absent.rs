@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use weighbridge::{Availability, Result, adapter, skip};
 
-use crate::contract::{Epochs, Learner, Loader, Steps};
+use crate::contract::{Epochs, Learner, LearningLoop, Loader};
 use crate::data::DataSet;
-use crate::workload::{Lesson, PipelineSpec};
+use crate::workload::{LearningTask, PipelineSpec};
 
 /// Stands for the data loader of `burn`, which this build does not have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct BurnLearner;
 /// The tensors of `burn`, with gradients that it derives itself.
 #[adapter(name = "burn", tier = 1, probe = missing)]
 impl Learner for BurnLearner {
-    fn open(&mut self, _lesson: &Lesson, _data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>> {
+    fn open(&mut self, _task: &LearningTask, _data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
         Err(skip(REASON))
     }
 }

@@ -26,7 +26,7 @@ const OWN: usize = AHEAD + 1;
 pub(super) struct Prefetch {
     workers: Vec<Worker>,
     /// What is asked for; `None` between epochs.
-    course: Option<Course>,
+    progress: Option<EpochProgress>,
     /// Who made the batch that the consumer has.
     lender: Option<usize>,
     /// Whether what is asked for is not wanted any more.
@@ -34,7 +34,7 @@ pub(super) struct Prefetch {
 }
 
 #[derive(Debug)]
-struct Course {
+struct EpochProgress {
     epoch: Epoch,
     batches: Batches,
     /// The next batch to hand out.
@@ -95,22 +95,24 @@ impl Prefetch {
             // What it sends unasked are its buffers.
             Ok(Worker { spare: Vec::new(), asked: OWN, ends: Some((ask, made)), thread: Some(thread) })
         });
-        let mut all = Self { workers: workers.collect::<Result<_>>()?, course: None, lender: None, recalled };
+        let mut all =
+            Self { workers: workers.collect::<Result<_>>()?, progress: None, lender: None, recalled };
         all.collect();
         Ok(all)
     }
 
     /// Asks for the first batches of an epoch, from `next` on.
     pub(super) fn begin(&mut self, epoch: &Epoch, batches: &Batches, next: usize) {
-        let course = self.course.insert(Course { epoch: epoch.clone(), batches: batches.clone(), next });
+        let progress =
+            self.progress.insert(EpochProgress { epoch: epoch.clone(), batches: batches.clone(), next });
         for batch in next..next + AHEAD * self.workers.len() {
-            course.ask(&mut self.workers, batch);
+            progress.ask(&mut self.workers, batch);
         }
     }
 
     /// Takes back what was asked for, made or not: an epoch is over or is left.
     pub(super) fn recall(&mut self) {
-        self.course = None;
+        self.progress = None;
         self.recalled.store(true, Ordering::Relaxed);
         self.collect();
         self.recalled.store(false, Ordering::Relaxed);
@@ -133,8 +135,8 @@ impl Prefetch {
     ///
     /// If no epoch has begun, or if it has no further batch.
     pub(super) fn next(&mut self, current: &mut Buffers) -> Result<()> {
-        let course = self.course.as_mut().expect("an epoch has begun");
-        let index = course.next % self.workers.len();
+        let progress = self.progress.as_mut().expect("an epoch has begun");
+        let index = progress.next % self.workers.len();
         let worker = &mut self.workers[index];
         let gone = || Error::new(format!("worker {index} ended early: it panicked"));
         let (_, replies) = worker.ends.as_ref().ok_or_else(gone)?;
@@ -149,14 +151,14 @@ impl Prefetch {
         if let Some(lender) = self.lender.replace(index) {
             self.workers[lender].spare.push(used);
         }
-        let ahead = course.next + AHEAD * self.workers.len();
-        course.ask(&mut self.workers, ahead);
-        course.next += 1;
+        let ahead = progress.next + AHEAD * self.workers.len();
+        progress.ask(&mut self.workers, ahead);
+        progress.next += 1;
         Ok(())
     }
 }
 
-impl Course {
+impl EpochProgress {
     /// Asks the worker whose it is for a batch, if there is such a batch.
     fn ask(&self, workers: &mut [Worker], batch: usize) {
         if batch >= self.batches.count() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weighbridge::worker::{Order, Worker};
 use weighbridge::{
-    Asked, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Limits, Ran, Remote, Result, Used, Whole,
+    Asked, Budget, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result, Used, Whole,
 };
 
 use crate::contract::{Batch, Epochs, Executed, Rank};
@@ -125,16 +125,16 @@ impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
 }
 
 impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
-    fn limits(&self, asked: Limits) -> Limits {
-        self.worker.limits(asked)
+    fn budget(&self, asked: Budget) -> Budget {
+        self.worker.budget(asked)
     }
 
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, epoch: u64, limits: Limits) -> Result<Ran> {
-        self.worker.run(epoch, limits)
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+        self.worker.run(epoch, budget)
     }
 
     fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {

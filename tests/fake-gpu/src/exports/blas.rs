@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{Needs, call, cheap, put};
+use super::{Requires, call, cheap, put};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::work::{Cost, Effect, Task};
@@ -12,7 +12,7 @@ const SUMS: [c_int; 2] = [68, 77];
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         if driver.config.blas == 0 {
             return Err(Code(1)); // CUBLAS_STATUS_NOT_INITIALIZED: a library that does not go with its driver
         }
@@ -25,14 +25,14 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         driver.products.remove(&(handle as usize)).map(drop).ok_or(Code::INVALID_HANDLE)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let of = driver.products.get_mut(&(handle as usize)).ok_or(Code::INVALID_HANDLE)?;
         *of = stream as usize;
         Ok(())
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn cublasGemmEx(
     _algorithm: c_int,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Launch,
         |driver| driver.config.launch_ns,
         |driver| {

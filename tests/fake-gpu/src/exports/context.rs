@@ -2,14 +2,14 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Needs, call, cheap, put, wait};
+use super::{Requires, call, cheap, put, wait};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::gpu::{CURRENT, PRIMARY};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> c_int {
-    call(Needs::Init, Site::Context, cheap, |driver| {
+    call(Requires::Init, Site::Context, cheap, |driver| {
         if u64::try_from(device).is_ok_and(|device| device < driver.config.devices) {
             driver.retained += 1;
             // SAFETY: the caller's pointer, as in all that follow.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, dev
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         driver.retained = driver.retained.checked_sub(1).ok_or(Code::INVALID_CONTEXT)?;
         Ok(())
     })
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
     flags: *mut c_uint,
     active: *mut c_int,
 ) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| unsafe {
+    call(Requires::Init, Site::Other, cheap, |driver| unsafe {
         // SAFETY: the caller's pointers.
         put(flags, driver.context_flags)?;
         put(active, c_int::from(driver.retained > 0))
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxCreate_v2(context: *mut *mut c_void, flags: c_uint, _device: c_int) -> c_int {
-    call(Needs::Init, Site::Context, cheap, |driver| {
+    call(Requires::Init, Site::Context, cheap, |driver| {
         let handle = driver.handle();
         driver.contexts.push(handle);
         driver.context_flags = flags;
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn cuCtxCreate_v4(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxDestroy_v2(context: *mut c_void) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         let before = driver.contexts.len();
         driver.contexts.retain(|known| *known != context as usize);
         if driver.contexts.len() == before {
@@ -81,12 +81,12 @@ pub unsafe extern "C" fn cuCtxDestroy_v2(context: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut *mut c_void) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Init, Site::Other, |_| 0, |_| unsafe { put(context, CURRENT.get() as *mut c_void) })
+    call(Requires::Init, Site::Other, |_| 0, |_| unsafe { put(context, CURRENT.get() as *mut c_void) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         let context = context as usize;
         if context != 0 && context != PRIMARY && !driver.contexts.contains(&context) {
             return Err(Code::INVALID_CONTEXT);
@@ -99,12 +99,12 @@ pub unsafe extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Context, Site::Other, cheap, |_| unsafe { put(device, 0) })
+    call(Requires::Context, Site::Other, cheap, |_| unsafe { put(device, 0) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxSynchronize() -> c_int {
-    call(Needs::Context, Site::Sync, cheap, |driver| {
+    call(Requires::Context, Site::Sync, cheap, |driver| {
         if driver.graphs.strict() {
             driver.graphs.spoil(None);
             return Err(Code::CAPTURE_UNSUPPORTED);
@@ -117,12 +117,12 @@ pub unsafe extern "C" fn cuCtxSynchronize() -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetFlags(flags: *mut c_uint) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Context, Site::Other, cheap, |driver| unsafe { put(flags, driver.context_flags) })
+    call(Requires::Context, Site::Other, cheap, |driver| unsafe { put(flags, driver.context_flags) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxSetFlags(flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         driver.context_flags = flags;
         Ok(())
     })
@@ -131,14 +131,14 @@ pub unsafe extern "C" fn cuCtxSetFlags(flags: c_uint) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetLimit(value: *mut usize, limit: c_uint) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Context, Site::Other, cheap, |driver| unsafe {
+    call(Requires::Context, Site::Other, cheap, |driver| unsafe {
         put(value, driver.limits.get(&limit).copied().unwrap_or(1024))
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         driver.limits.insert(limit, value);
         Ok(())
     })
@@ -147,17 +147,17 @@ pub unsafe extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCacheConfig(config: *mut c_uint) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Context, Site::Other, cheap, |_| unsafe { put(config, 0) })
+    call(Requires::Context, Site::Other, cheap, |_| unsafe { put(config, 0) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxSetCacheConfig(_config: c_uint) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Ok(()))
+    call(Requires::Context, Site::Other, cheap, |_| Ok(()))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| unsafe {
+    call(Requires::Context, Site::Other, cheap, |_| unsafe {
         // SAFETY: the caller's pointers.
         put(least, 0)?;
         put(greatest, -5)
@@ -166,10 +166,10 @@ pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuProfilerStart() -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Ok(()))
+    call(Requires::Context, Site::Other, cheap, |_| Ok(()))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuProfilerStop() -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Ok(()))
+    call(Requires::Context, Site::Other, cheap, |_| Ok(()))
 }

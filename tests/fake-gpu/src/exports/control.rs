@@ -1,4 +1,4 @@
-//! What only a stand-in has: a test's hand on the device.
+//! What only a fake has: a test's hand on the device.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

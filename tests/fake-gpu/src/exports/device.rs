@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use super::{Needs, call, cheap, put, put_text};
+use super::{Requires, call, cheap, put, put_text};
 use crate::code::{self, Code};
 use crate::fault::Site;
 use crate::gpu::Driver;
@@ -12,7 +12,7 @@ pub const UUID: [u8; 16] = [0xfa, 0x6e, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuInit(_flags: c_uint) -> c_int {
-    call(Needs::Nothing, Site::Init, cheap, |driver| {
+    call(Requires::Nothing, Site::Init, cheap, |driver| {
         if driver.config.devices == 0 {
             return Err(Code(100));
         }
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn cuInit(_flags: c_uint) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
     // SAFETY: the caller's pointer, as in all that follow.
-    call(Needs::Nothing, Site::Other, cheap, |driver| unsafe {
+    call(Requires::Nothing, Site::Other, cheap, |driver| unsafe {
         put(version, driver.config.driver_version as c_int)
     })
 }
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Init, Site::Devices, cheap, |driver| unsafe { put(count, driver.config.devices as c_int) })
+    call(Requires::Init, Site::Devices, cheap, |driver| unsafe { put(count, driver.config.devices as c_int) })
 }
 
 fn known(driver: &Driver, device: c_int) -> Result<(), Code> {
@@ -42,7 +42,7 @@ fn known(driver: &Driver, device: c_int) -> Result<(), Code> {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_int {
-    call(Needs::Init, Site::Devices, cheap, |driver| {
+    call(Requires::Init, Site::Devices, cheap, |driver| {
         known(driver, ordinal)?;
         // SAFETY: the caller's pointer.
         unsafe { put(device, ordinal) }
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_in
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         known(driver, device)?;
         // SAFETY: the caller's buffer.
         unsafe { put_text(name, len.max(0) as usize, &driver.config.name) }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: 
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         known(driver, device)?;
         // SAFETY: the caller's pointer.
         unsafe { put(uuid, UUID) }
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) 
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         known(driver, device)?;
         // SAFETY: the caller's pointer.
         unsafe { put(bytes, driver.memory.total() as usize) }
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         known(driver, device)?;
         // SAFETY: the caller's buffer.
         unsafe { put_text(text, len.max(0) as usize, "0000:FA:00.0") }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, devi
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, device: c_int) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         known(driver, device)?;
         let config = &driver.config;
         // By number, as in the driver's header; what is not modelled is 0, as for a device without it.

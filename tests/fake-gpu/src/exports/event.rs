@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Needs, call, cheap, put, wait};
+use super::{Requires, call, cheap, put, wait};
 use crate::code::Code;
 use crate::event::Mark;
 use crate::fault::Site;
@@ -12,7 +12,7 @@ const DISABLE_TIMING: c_uint = 2;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Event, cheap, |driver| {
+    call(Requires::Context, Site::Event, cheap, |driver| {
         let handle = driver.events.create(flags & DISABLE_TIMING == 0);
         // SAFETY: the caller's pointer.
         unsafe { put(event, handle as *mut c_void) }
@@ -21,13 +21,13 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventDestroy_v2(event: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| driver.events.destroy(event as usize))
+    call(Requires::Context, Site::Other, cheap, |driver| driver.events.destroy(event as usize))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Event,
         |driver| driver.config.event_ns,
         |driver| {
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) 
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventQuery(event: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| match driver.events.get(event as usize)?.mark {
+    call(Requires::Context, Site::Other, cheap, |driver| match driver.events.get(event as usize)?.mark {
         Mark::Never | Mark::Reached(_) => Ok(()),
         Mark::Queued(_) => Err(Code::NOT_READY),
         Mark::Captured { .. } => Err(Code::CAPTURED_EVENT),
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn cuEventQuery(event: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Sync, cheap, |driver| match driver.events.get(event as usize)?.mark {
+    call(Requires::Context, Site::Sync, cheap, |driver| match driver.events.get(event as usize)?.mark {
         Mark::Never | Mark::Reached(_) => Ok(()),
         Mark::Queued(id) => wait(driver, &[id]),
         Mark::Captured { .. } => Err(Code::CAPTURED_EVENT),
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn cuEventSynchronize(event: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventElapsedTime(ms: *mut f32, start: *mut c_void, end: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let quantum = driver.config.quantum_ns;
         let elapsed = driver.events.elapsed(start as usize, end as usize, quantum)?;
         // SAFETY: the caller's pointer.

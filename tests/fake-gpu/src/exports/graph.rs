@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use super::{Needs, call, cheap, put};
+use super::{Requires, call, cheap, put};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::stream::LEGACY;
@@ -10,7 +10,7 @@ use crate::work::Task;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamBeginCapture_v2(stream: *mut c_void, mode: c_uint) -> c_int {
-    call(Needs::Context, Site::Graph, cheap, |driver| {
+    call(Requires::Context, Site::Graph, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         if key == LEGACY {
             return Err(Code::CAPTURE_UNSUPPORTED);
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn cuStreamBeginCapture_v2(stream: *mut c_void, mode: c_ui
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_void) -> c_int {
-    call(Needs::Context, Site::Graph, cheap, |driver| {
+    call(Requires::Context, Site::Graph, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         let ended = driver.graphs.end(key);
         let handle = ended.as_ref().copied().unwrap_or_default();
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mu
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: *mut c_void, status: *mut c_uint) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         if key == LEGACY && driver.graphs.strict() {
             return Err(Code::CAPTURE_IMPLICIT);
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuGraphInstantiateWithFlags(
     _flags: c_ulonglong,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Graph,
         |driver| driver.config.memory_ns,
         |driver| {
@@ -66,13 +66,13 @@ pub unsafe extern "C" fn cuGraphInstantiateWithFlags(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphUpload(executable: *mut c_void, _stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Graph, cheap, |driver| driver.graphs.nodes(executable as usize).map(drop))
+    call(Requires::Context, Site::Graph, cheap, |driver| driver.graphs.nodes(executable as usize).map(drop))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Graph,
         |driver| driver.config.graph_ns,
         |driver| {
@@ -105,12 +105,12 @@ pub unsafe extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_v
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphDestroy(graph: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| driver.graphs.destroy(graph as usize))
+    call(Requires::Context, Site::Other, cheap, |driver| driver.graphs.destroy(graph as usize))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecDestroy(executable: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| driver.graphs.destroy(executable as usize))
+    call(Requires::Context, Site::Other, cheap, |driver| driver.graphs.destroy(executable as usize))
 }
 
 #[unsafe(no_mangle)]
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn cuGraphGetNodes(
     _nodes: *mut *mut c_void,
     count: *mut usize,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let nodes = driver.graphs.nodes(graph as usize)?;
         // SAFETY: the caller's pointer; only the count is told.
         unsafe { put(count, nodes.len()) }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use super::{Needs, call, cheap, put};
+use super::{Requires, call, cheap, put};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::gpu::Driver;
@@ -11,7 +11,7 @@ use crate::ptx::Launch;
 use crate::work::{Cost, Effect, Task};
 
 /// Threads of a block, and bytes of shared memory, at most.
-const LIMITS: (u64, c_uint) = (1024, 227 << 10);
+const BUDGET: (u64, c_uint) = (1024, 227 << 10);
 
 struct Shape {
     grid: [c_uint; 3],
@@ -31,7 +31,7 @@ unsafe fn enqueue(
 ) -> Result<(), Code> {
     let threads: u64 = shape.block.iter().map(|extent| u64::from(*extent)).product();
     let empty = shape.grid.contains(&0) || threads == 0;
-    if empty || threads > LIMITS.0 || shape.shared > LIMITS.1 {
+    if empty || threads > BUDGET.0 || shape.shared > BUDGET.1 {
         return Err(Code::INVALID_VALUE);
     }
     let key = driver.streams.key(stream)?;
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
     _extra: *mut *mut c_void,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Launch,
         |driver| driver.config.launch_ns,
         |driver| {
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
     parameters: *mut *mut c_void,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Launch,
         |driver| driver.config.launch_ns,
         |driver| {
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
     _extra: *mut *mut c_void,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Launch,
         |driver| driver.config.launch_ns,
         |driver| {
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     block_size: c_int,
     _shared: usize,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| {
+    call(Requires::Context, Site::Other, cheap, |_| {
         if block_size <= 0 {
             return Err(Code::INVALID_VALUE);
         }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uchar, c_uint, c_void};
 use std::sync::Arc;
 
 use super::stream::refuse_capturing;
-use super::{Needs, call, cheap, put, wait};
+use super::{Requires, call, cheap, put, wait};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::gpu::Driver;
@@ -34,7 +34,7 @@ fn copy_ns(driver: &Driver) -> u64 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> c_int {
-    call(Needs::Context, Site::Alloc, memory_ns, |driver| {
+    call(Requires::Context, Site::Alloc, memory_ns, |driver| {
         refuse_under_capture(driver)?;
         let block = driver.memory.allocate(len as u64)?;
         // SAFETY: the caller's pointer.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> c_int {
 /// Waits for everything, as the driver does: the memory may be in use by any stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemFree_v2(address: u64) -> c_int {
-    call(Needs::Context, Site::Other, memory_ns, |driver| {
+    call(Requires::Context, Site::Other, memory_ns, |driver| {
         refuse_under_capture(driver)?;
         if address == 0 {
             return Ok(());
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn cuMemFree_v2(address: u64) -> c_int {
 /// Managed memory is plain memory here: the host cannot follow its addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocManaged(_address: *mut u64, _len: usize, _flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Alloc, memory_ns, |_| Err(Code::NOT_SUPPORTED))
+    call(Requires::Context, Site::Alloc, memory_ns, |_| Err(Code::NOT_SUPPORTED))
 }
 
 #[unsafe(no_mangle)]
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cuMemAllocFromPoolAsync(
     pool: *mut c_void,
     stream: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Alloc, copy_ns, |driver| {
+    call(Requires::Context, Site::Alloc, copy_ns, |driver| {
         let key = driver.streams.key(stream as usize)?;
         refuse_capturing(driver, key)?;
         if driver.config.pools == 0 {
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn cuMemAllocFromPoolAsync(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, copy_ns, |driver| {
+    call(Requires::Context, Site::Other, copy_ns, |driver| {
         let key = driver.streams.key(stream as usize)?;
         if address == 0 {
             return Ok(());
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> c_
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let held_by_others = if driver.config.other_process == 0 { 0 } else { driver.config.other_memory };
         let left = driver.memory.free_bytes().saturating_sub(held_by_others);
         // SAFETY: the caller's pointers.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(address: *mut *mut c_void, len: usize, _flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Alloc, memory_ns, |driver| {
+    call(Requires::Context, Site::Alloc, memory_ns, |driver| {
         let block = driver.memory.pin(len as u64)?;
         // SAFETY: the caller's pointer.
         unsafe { put(address, block as *mut c_void) }
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn cuMemAllocHost_v2(address: *mut *mut c_void, len: usize
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemFreeHost(address: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, memory_ns, |driver| {
+    call(Requires::Context, Site::Other, memory_ns, |driver| {
         // The device may still read it.
         driver.wait_all()?;
         driver.memory.unpin(address as u64)
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     host: *mut c_void,
     _flags: c_uint,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         if !driver.memory.is_pinned(host as u64) {
             return Err(Code::INVALID_VALUE);
         }
@@ -156,12 +156,12 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostRegister_v2(host: *mut c_void, len: usize, _flags: c_uint) -> c_int {
-    call(Needs::Context, Site::Other, memory_ns, |driver| driver.memory.register(host as u64, len as u64))
+    call(Requires::Context, Site::Other, memory_ns, |driver| driver.memory.register(host as u64, len as u64))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostUnregister(host: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, memory_ns, |driver| {
+    call(Requires::Context, Site::Other, memory_ns, |driver| {
         driver.wait_all()?;
         driver.memory.unregister(host as u64)
     })
@@ -225,21 +225,21 @@ fn copy(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, len: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to, from as u64, len, LEGACY, Caller::Waits)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, len: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to as u64, from, len, LEGACY, Caller::Waits)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, len: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| copy(driver, to, from, len, LEGACY, Caller::Waits))
+    call(Requires::Context, Site::Copy, copy_ns, |driver| copy(driver, to, from, len, LEGACY, Caller::Waits))
 }
 
 #[unsafe(no_mangle)]
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     len: usize,
     stream: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to, from as u64, len, stream as usize, Caller::GoesOn)
     })
 }
@@ -261,21 +261,21 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     len: usize,
     stream: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to as u64, from, len, stream as usize, Caller::GoesOn)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to, from, len, stream as usize, Caller::GoesOn)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyAsync(to: u64, from: u64, len: usize, stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         copy(driver, to, from, len, stream as usize, Caller::GoesOn)
     })
 }
@@ -301,7 +301,7 @@ fn fill(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemsetD8_v2(to: u64, value: c_uchar, count: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value.into(), 1, LEGACY))
+    call(Requires::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value.into(), 1, LEGACY))
 }
 
 #[unsafe(no_mangle)]
@@ -311,14 +311,14 @@ pub unsafe extern "C" fn cuMemsetD8Async(
     count: usize,
     stream: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| {
+    call(Requires::Context, Site::Copy, copy_ns, |driver| {
         fill(driver, to, count, value.into(), 1, stream as usize)
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemsetD32_v2(to: u64, value: c_uint, count: usize) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value, 4, LEGACY))
+    call(Requires::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value, 4, LEGACY))
 }
 
 #[unsafe(no_mangle)]
@@ -328,5 +328,5 @@ pub unsafe extern "C" fn cuMemsetD32Async(
     count: usize,
     stream: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value, 4, stream as usize))
+    call(Requires::Context, Site::Copy, copy_ns, |driver| fill(driver, to, count, value, 4, stream as usize))
 }

@@ -24,7 +24,7 @@ use crate::work::Id;
 
 /// What a call asks for before it does anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needs {
+enum Requires {
     Nothing,
     Init,
     /// A context, current in the calling thread and alive.
@@ -33,7 +33,7 @@ enum Needs {
 
 /// What every driver call is: enter, check, count faults, take its time, do it, leave.
 fn call(
-    needs: Needs,
+    needs: Requires,
     site: Site,
     cost: impl Fn(&Driver) -> u64,
     body: impl FnOnce(&mut Driver) -> Result<(), Code>,
@@ -59,11 +59,11 @@ fn wait(driver: &mut Driver, ids: &[Id]) -> Result<(), Code> {
     Ok(())
 }
 
-fn check(needs: Needs, driver: &Driver) -> Result<(), Code> {
-    if needs != Needs::Nothing && !driver.initialised {
+fn check(needs: Requires, driver: &Driver) -> Result<(), Code> {
+    if needs != Requires::Nothing && !driver.initialised {
         return Err(Code::NOT_INITIALIZED);
     }
-    if needs == Needs::Context {
+    if needs == Requires::Context {
         if let Some(code) = driver.sticky {
             return Err(code);
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use super::{Needs, call, cheap, put};
+use super::{Requires, call, cheap, put};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::gpu::{Driver, Function};
@@ -24,7 +24,7 @@ fn load(driver: &mut Driver, text: &str) -> Result<usize, Code> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *const c_void) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Module,
         |driver| driver.config.memory_ns,
         |driver| {
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *cons
             }
             // SAFETY: an image is a text with its NUL, or begins with a magic number that has none in it.
             let text = unsafe { CStr::from_ptr(image.cast()) };
-            // Machine code runs on no stand-in.
+            // Machine code runs on no fake.
             let text =
                 text.to_str().ok().filter(|text| !text.starts_with('\u{7f}')).ok_or(Code::INVALID_IMAGE)?;
             let handle = load(driver, text)?;
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoad(module: *mut *mut c_void, path: *const c_char) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Module,
         |driver| driver.config.memory_ns,
         |driver| {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn cuModuleLoad(module: *mut *mut c_void, path: *const c_c
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleUnload(module: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let module = module as usize;
         driver.modules.remove(&module).ok_or(Code::INVALID_HANDLE)?;
         driver.functions.retain(|_, function| function.module != module);
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     module: *mut c_void,
     name: *const c_char,
 ) -> c_int {
-    call(Needs::Context, Site::Module, cheap, |driver| {
+    call(Requires::Context, Site::Module, cheap, |driver| {
         // SAFETY: the caller's name.
         let name = unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| Code::NOT_FOUND)?;
         let names = driver.modules.get(&(module as usize)).ok_or(Code::INVALID_HANDLE)?;
@@ -106,12 +106,12 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     _module: *mut c_void,
     _name: *const c_char,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Err(Code::NOT_FOUND))
+    call(Requires::Context, Site::Other, cheap, |_| Err(Code::NOT_FOUND))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut c_uint) -> c_int {
-    call(Needs::Init, Site::Other, cheap, |driver| {
+    call(Requires::Init, Site::Other, cheap, |driver| {
         // SAFETY: the caller's pointer. 1 is eager, 2 lazy.
         unsafe { put(mode, if driver.config.lazy == 0 { 1 } else { 2 }) }
     })
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cuFuncGetAttribute(
     attribute: c_uint,
     _function: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| {
+    call(Requires::Context, Site::Other, cheap, |_| {
         let answer = match attribute {
             0 => 1024,
             4 => 16,
@@ -140,10 +140,10 @@ pub unsafe extern "C" fn cuFuncSetAttribute(
     _attribute: c_uint,
     _value: c_int,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Ok(()))
+    call(Requires::Context, Site::Other, cheap, |_| Ok(()))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncSetCacheConfig(_function: *mut c_void, _config: c_uint) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Ok(()))
+    call(Requires::Context, Site::Other, cheap, |_| Ok(()))
 }

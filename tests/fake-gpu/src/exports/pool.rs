@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Needs, call, cheap, put};
+use super::{Requires, call, cheap, put};
 use crate::code::Code;
 use crate::fault::Site;
 use crate::memory::POOL;
@@ -10,7 +10,7 @@ use crate::memory::POOL;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut *mut c_void, _device: c_int) -> c_int {
     // SAFETY: the caller's pointer.
-    call(Needs::Init, Site::Other, cheap, |_| unsafe { put(pool, POOL as *mut c_void) })
+    call(Requires::Init, Site::Other, cheap, |_| unsafe { put(pool, POOL as *mut c_void) })
 }
 
 #[unsafe(no_mangle)]
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut *mut c_void, device: c_in
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemPoolCreate(pool: *mut *mut c_void, _properties: *const c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let handle = driver.memory.create_pool();
         // SAFETY: the caller's pointer.
         unsafe { put(pool, handle as *mut c_void) }
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn cuMemPoolCreate(pool: *mut *mut c_void, _properties: *c
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemPoolDestroy(pool: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         if pool as usize == POOL {
             return Err(Code::INVALID_VALUE);
         }
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn cuMemPoolDestroy(pool: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemPoolTrimTo(pool: *mut c_void, keep: usize) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| driver.memory.trim(pool as usize, keep as u64))
+    call(Requires::Context, Site::Other, cheap, |driver| driver.memory.trim(pool as usize, keep as u64))
 }
 
 #[unsafe(no_mangle)]
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn cuMemPoolGetAttribute(
     attribute: c_uint,
     value: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let pool = driver.memory.pools.get(&(pool as usize)).ok_or(Code::INVALID_VALUE)?;
         let answer = match attribute {
             // Ways of reuse: 32-bit switches, all on.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn cuMemPoolSetAttribute(
     attribute: c_uint,
     value: *mut c_void,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let pool = driver.memory.pools.get_mut(&(pool as usize)).ok_or(Code::INVALID_VALUE)?;
         if (1..=3).contains(&attribute) {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Needs, call, cheap, put, wait};
+use super::{Requires, call, cheap, put, wait};
 use crate::code::Code;
 use crate::event::Mark;
 use crate::fault::Site;
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(
     priority: c_int,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Other,
         |driver| driver.config.memory_ns,
         |driver| {
@@ -38,12 +38,12 @@ pub unsafe extern "C" fn cuStreamCreateWithPriority(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| driver.streams.destroy(stream as usize))
+    call(Requires::Context, Site::Other, cheap, |driver| driver.streams.destroy(stream as usize))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetFlags(stream: *mut c_void, flags: *mut c_uint) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         let flag = if driver.streams.get(key).blocking { 0 } else { NON_BLOCKING };
         // SAFETY: the caller's pointer.
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuStreamGetFlags(stream: *mut c_void, flags: *mut c_uin
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetPriority(stream: *mut c_void, priority: *mut c_int) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         // SAFETY: the caller's pointer.
         unsafe { put(priority, driver.streams.get(key).priority) }
@@ -75,7 +75,7 @@ pub(super) fn refuse_capturing(driver: &mut Driver, key: Key) -> Result<(), Code
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Sync, cheap, |driver| {
+    call(Requires::Context, Site::Sync, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         refuse_capturing(driver, key)?;
         let ahead = driver.streams.ahead(key, &driver.work);
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamQuery(stream: *mut c_void) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |driver| {
+    call(Requires::Context, Site::Other, cheap, |driver| {
         let key = driver.streams.key(stream as usize)?;
         refuse_capturing(driver, key)?;
         if driver.streams.ahead(key, &driver.work).is_empty() { Ok(()) } else { Err(Code::NOT_READY) }
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn cuStreamQuery(stream: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flags: c_uint) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Event,
         |driver| driver.config.event_ns,
         |driver| {
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
     data: *mut c_void,
 ) -> c_int {
     call(
-        Needs::Context,
+        Requires::Context,
         Site::Launch,
         |driver| driver.config.launch_ns,
         |driver| {
@@ -146,5 +146,5 @@ pub unsafe extern "C" fn cuStreamAttachMemAsync(
     _len: usize,
     _flags: c_uint,
 ) -> c_int {
-    call(Needs::Context, Site::Other, cheap, |_| Err(Code::NOT_SUPPORTED))
+    call(Requires::Context, Site::Other, cheap, |_| Err(Code::NOT_SUPPORTED))
 }

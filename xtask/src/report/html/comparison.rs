@@ -15,7 +15,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     }
     html! {
         p.lead {
-            "Worse by: how much more a unit of work costs, whichever way the metric is better, with its interval at 95 %. Within the grey band a "
+            "Slowdown: how much more a unit of work costs, whichever way the metric is better, with its interval at 95 %. Within the grey band a "
             "change does not count on this machine. Detects: the smallest change that would have been found."
         }
         @for against in view.against { (section(view, against)) }
@@ -50,7 +50,7 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
             div.scroll {
                 table.sortable id={ "t-" (against.key) } {
                     thead { tr {
-                        th { "case" } th { "verdict" } th { "metric" } th.n { "before" } th.n { "now" } th.n { "worse by" } th { "interval and band, ± " (quantity::change(most).trim_start_matches('+')) } th.n { "detects" } th { "to know" }
+                        th { "case" } th { "verdict" } th { "metric" } th.n { "before" } th.n { "now" } th.n { "slowdown" } th { "interval and band, ± " (quantity::change(most).trim_start_matches('+')) } th.n { "detects" } th { "to know" }
                     } }
                     tbody { @for row in &rows { (line(row, name(row).map(|case| case.anchor.as_str()), most)) } }
                 }

@@ -150,7 +150,7 @@ fn facts(view: &View<'_>, case: &Case<'_>) -> Value {
         ])
     });
     let work = record.work.as_ref().map(|work| {
-        let ticket = &work.ticket;
+        let report = &work.report;
         let fields = work
             .content
             .fields
@@ -160,10 +160,10 @@ fn facts(view: &View<'_>, case: &Case<'_>) -> Value {
             ["elements", work.content.elements.to_string()],
             ["bytes", quantity::show(work.content.bytes as f64, &Unit::BYTES)],
             ["fields", clip(&fields.collect::<Vec<_>>().join(", "), room.text)],
-            ["transforms", clip(&ticket.transforms.join(", "), room.text)],
-            ["ran on", ticket.ran_on],
-            ["waited for", ticket.synchronised],
-            ["workers", ticket.workers.to_string()],
+            ["transforms", clip(&report.transforms.join(", "), room.text)],
+            ["ran on", report.ran_on],
+            ["waited for", report.synchronised],
+            ["workers", report.workers.to_string()],
             ["agreement", clip(&format!("{:?}", record.agreement), room.text)],
         ])
     });
@@ -188,7 +188,7 @@ fn facts(view: &View<'_>, case: &Case<'_>) -> Value {
         add("work", work.unwrap_or_default());
     }
     add("median", json!(record.median_repeat));
-    add("course", json!(record.course.map(weighbridge::data::Course::name)));
+    add("stationarity", json!(record.stationarity.map(weighbridge::data::Stationarity::name)));
     line
 }
 

@@ -25,7 +25,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         div.filters { input type="search" data-filter="past" placeholder="Filter" aria-label="Filter the history"; span.dim data-count="past" {} }
         div.scroll {
             table.sortable id="past" {
-                thead { tr { th { "case" } th { "metric" } th.n { "runs" } th { "course" } th.n { "first" } th.n { "now" } th { "changes" } } }
+                thead { tr { th { "case" } th { "metric" } th.n { "runs" } th { "trend" } th.n { "first" } th.n { "now" } th { "changes" } } }
                 tbody { @for series in &shown { (row(view, series)) } }
             }
         }

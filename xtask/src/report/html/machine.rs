@@ -10,7 +10,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     let manifest = &view.run.manifest;
     let environment = &manifest.environment;
     let planned = &manifest.planned;
-    let limits = planned.limits;
+    let budget = planned.budget;
     let asked: BTreeMap<String, String> = [
         ("command", manifest.command.join(" ")),
         ("platform", format!("{} (asked for: {})", manifest.active_backend, manifest.requested_platform)),
@@ -20,7 +20,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
             "batches",
             format!(
                 "{} left out, {} or more measured, for {:?} or more",
-                limits.warmup, limits.batches, limits.min_time
+                budget.warmup, budget.batches, budget.min_time
             ),
         ),
         ("timeout", format!("{} s a repeat", planned.timeout)),

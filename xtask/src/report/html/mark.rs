@@ -55,7 +55,7 @@ pub(super) fn effect(effect: &Effect, tolerance: Option<f64>, most: f64, class: 
         at(effect.estimate)
     ));
     let label = format!(
-        "worse by {}, between {} and {}",
+        "slowdown {}, between {} and {}",
         quantity::change(effect.estimate),
         quantity::change(effect.low),
         quantity::change(effect.high)

@@ -282,7 +282,7 @@
     const facts = [["state", one.state + (one.why ? ": " + one.why : "")]];
     if (one.metric) facts.unshift([one.metric[0], `${one.metric[1]}  (95 %: ${one.metric[2]})`]);
     if (one.rank) facts.push(["place", `${one.rank[0]}, ${one.rank[1]}`]);
-    if (one.course) facts.push(["course of its samples", one.course]);
+    if (one.stationarity) facts.push(["stationarity", one.stationarity]);
     if (one.version) facts.push(["version", one.version]);
     if (one.category) facts.push(["category", one.category]);
     host.replaceChildren(

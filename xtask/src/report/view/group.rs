@@ -60,10 +60,11 @@ pub(super) fn groups(run: &RunRecord) -> Vec<Group<'_>> {
 pub(crate) fn metric<'a>(cases: &[&'a CaseRecord]) -> &'a str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let Some(first) = ranked().next().or(cases.first()) else { return "" };
-    let undelayed = ranked().filter_map(|case| case.leading()).find(|metric| metric.name != first.headline);
+    let undelayed =
+        ranked().filter_map(|case| case.leading()).find(|metric| metric.name != first.primary_metric);
     let has = |case: &CaseRecord, name: &str| case.undelayed().is_some_and(|metric| metric.name == name);
     match undelayed {
         Some(MetricRecord { name, .. }) if ranked().all(|case| has(case, name)) => name,
-        _ => &first.headline,
+        _ => &first.primary_metric,
     }
 }

@@ -26,7 +26,7 @@ use crate::show;
 pub(crate) struct View<'a> {
     /// The run itself.
     pub(crate) run: &'a RunRecord,
-    /// What is said first where the figures are of a stand-in for a device.
+    /// What is said first where the figures are of a fake for a device.
     pub(crate) fake: Option<String>,
     /// Every case, in the order of the run.
     pub(crate) cases: Vec<Case<'a>>,

@@ -1,4 +1,4 @@
-//! The course of batches: staged, uploaded, computed, brought back, each on its own stream.
+//! The way of batches: staged, uploaded, computed, brought back, each on its own stream.
 
 use std::ops::Range;
 use std::sync::Arc;

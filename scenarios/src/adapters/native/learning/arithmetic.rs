@@ -1,7 +1,7 @@
-//! The arithmetic of a lesson, forward and back, over all numbers of a batch: what both forms are made of.
+//! The arithmetic of a learning task, forward and back, over all numbers of a batch: what both forms are made of.
 
 use crate::adapters::native::elements::corner;
-use crate::workload::{Draws, Lesson, Parameters, Transform};
+use crate::workload::{Draws, LearningTask, Parameters, Transform};
 
 /// Height, width and channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +124,8 @@ pub(super) fn affine_back(
 pub(super) fn factors(which: Which, elements: usize, numbers: usize, factors: &mut Vec<f32>) {
     factors.clear();
     for element in 0..elements {
-        let draw = which.draws.at((which.first + element) as u64, Lesson::POSITION);
-        factors.extend((0..numbers).map(|number| Lesson::factor(draw, number)));
+        let draw = which.draws.at((which.first + element) as u64, LearningTask::POSITION);
+        factors.extend((0..numbers).map(|number| LearningTask::factor(draw, number)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `burn`: the same lesson over tensors, with gradients that the library derives.
+//! `burn`: the same learning task over tensors, with gradients that the library derives.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::learned::{Learned, no_batch, no_gradient};
 use super::stage::{Stage, stages};
 use crate::adapters::native::burn_data::version;
 use crate::adapters::native::prefetch::Batches;
-use crate::contract::{Batch, Executed, Learner, Steps};
+use crate::contract::{Batch, Executed, Learner, LearningLoop};
 use crate::data::DataSet;
-use crate::workload::{Draws, Form, Lesson, Parameters, Transform};
+use crate::workload::{Draws, Form, LearningTask, Parameters, Transform};
 
-/// The lesson in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic differentiation. As
+/// The learning task in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic differentiation. As
 /// modules: a derived `Module` with `Param`s, updated by a mapper, as burn's optimisers do. As a function: two tensors.
 ///
 /// Which numbers are dropped and which window is kept come from the draws that all learners share, as a tensor and as
@@ -27,8 +27,8 @@ pub struct BurnLearner;
 /// The tensors of `burn`, with gradients that it derives itself.
 #[adapter(name = "burn", tier = 1, probe = version)]
 impl Learner for BurnLearner {
-    fn open(&mut self, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>> {
-        Ok(Box::new(Derived::open(lesson, data)?))
+    fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
+        Ok(Box::new(Derived::open(task, data)?))
     }
 }
 
@@ -45,7 +45,7 @@ struct Derived {
     batches: Batches,
     epoch: u64,
     next: usize,
-    lesson: Lesson,
+    task: LearningTask,
     data: Arc<DataSet>,
 }
 
@@ -92,22 +92,22 @@ impl std::fmt::Debug for Taken {
 }
 
 impl Derived {
-    fn open(lesson: &Lesson, data: &Arc<DataSet>) -> Result<Self> {
-        let (stages, shape) = stages("burn", lesson, data)?;
+    fn open(task: &LearningTask, data: &Arc<DataSet>) -> Result<Self> {
+        let (stages, shape) = stages("burn", task, data)?;
         let device = Device::flex().autodiff();
-        let start = Parameters::start(lesson.channels());
+        let start = Parameters::start(task.channels());
         Ok(Self {
-            step: Step::new(lesson.form, &start, &device),
+            step: Step::new(task.form, &start, &device),
             device,
             stages,
             shape,
             forward: None,
             gradient: Parameters::default(),
-            learned: Learned::new(lesson)?,
-            batches: Batches { all: lesson.pipeline.elements(), size: lesson.pipeline.batch_size },
+            learned: Learned::new(task)?,
+            batches: Batches { all: task.pipeline.elements(), size: task.pipeline.batch_size },
             epoch: 0,
             next: 0,
-            lesson: lesson.clone(),
+            task: task.clone(),
             data: data.clone(),
         })
     }
@@ -208,9 +208,9 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
     data.try_to_vec::<f32>().map_err(|error| unread(format!("{error:?}")))
 }
 
-impl Steps for Derived {
+impl LearningLoop for Derived {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
-        self.step = Step::new(self.lesson.form, parameters, &self.device);
+        self.step = Step::new(self.task.form, parameters, &self.device);
         self.learned.clear();
         (self.epoch, self.next, self.forward) = (epoch, 0, None);
         Ok(())
@@ -222,7 +222,7 @@ impl Steps for Derived {
         }
         let elements = self.batches.elements(self.next);
         self.next += 1;
-        let which = Which { draws: Draws::new(self.lesson.pipeline.seed, self.epoch), first: elements.start };
+        let which = Which { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
         let Shape { rows: height, columns: width, channels } = self.shape;
         let shape = [elements.len(), height, width, channels];
         let tensor =
@@ -264,7 +264,7 @@ impl Steps for Derived {
         let Taken(gradients) = taken.ok_or_else(no_gradient)?;
         let start = Parameters::default();
         let step = std::mem::replace(&mut self.step, Step::new(Form::Function, &start, &self.device));
-        self.step = step.update(&gradients, self.lesson.rate);
+        self.step = step.update(&gradients, self.task.rate);
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl Steps for Derived {
         Executed {
             ran_on: "cpu (flex)".into(),
             synchronised: "read back to memory".into(),
-            ..Executed::ours(self.lesson.work(), Delivery::Owned, 0)
+            ..Executed::ours(self.task.work(), Delivery::Owned, 0)
         }
     }
 }
@@ -308,10 +308,10 @@ mod tests {
     use crate::data::{Cache, DataSpec};
     use crate::workload::PipelineSpec;
 
-    fn lesson(form: Form) -> Lesson {
+    fn task(form: Form) -> LearningTask {
         let images = DataSpec::normal("image", 30, vec![9, 8, 3]);
         let pipeline = PipelineSpec::new(images, 12).map(Transform::Normalize).map(Transform::RandomCrop);
-        Lesson::new(pipeline.rebatch(4)).form(form)
+        LearningTask::new(pipeline.rebatch(4)).form(form)
     }
 
     fn near(name: &str, found: impl IntoIterator<Item = f32>, expected: impl IntoIterator<Item = f32>) {
@@ -329,12 +329,12 @@ mod tests {
     #[test]
     fn what_burn_derives_is_what_was_written_by_hand() {
         for form in [Form::Module, Form::Function] {
-            let lesson = lesson(form);
+            let task = task(form);
             let place = tempfile::tempdir().unwrap();
-            let data = Arc::new(Cache::at(place.path()).open(&lesson.pipeline.source).unwrap());
+            let data = Arc::new(Cache::at(place.path()).open(&task.pipeline.source).unwrap());
             let (mut one, mut other) = (BurnLearner, ReferenceLearner);
             let (mut derived, mut by_hand) =
-                (one.open(&lesson, &data).unwrap(), other.open(&lesson, &data).unwrap());
+                (one.open(&task, &data).unwrap(), other.open(&task, &data).unwrap());
             let mut groups = 0;
             for epoch in 0..2 {
                 let start = Parameters::start(3);

@@ -10,9 +10,9 @@ use super::learned::{Learned, no_batch, no_gradient};
 use super::modules::{Module, modules};
 use super::stage::{Stage, stages};
 use crate::adapters::native::prefetch::Batches;
-use crate::contract::{Batch, Executed, Learner, Steps};
+use crate::contract::{Batch, Executed, Learner, LearningLoop};
 use crate::data::DataSet;
-use crate::workload::{Draws, Form, Lesson, Parameters};
+use crate::workload::{Draws, Form, LearningTask, Parameters};
 
 /// The learner that others are verified against: loops over the batch, with derivatives that somebody worked out. It is what
 /// a library that derives them itself is held to. Both forms run the same loops: as modules in a list, and as a function.
@@ -24,8 +24,8 @@ pub struct ReferenceLearner;
 /// Loops over the batch, with gradients written by hand.
 #[adapter(name = "Reference", tier = 0)]
 impl Learner for ReferenceLearner {
-    fn open(&mut self, lesson: &Lesson, data: &Arc<DataSet>) -> Result<Box<dyn Steps + '_>> {
-        Ok(Box::new(ByHand::open(lesson, data)?))
+    fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
+        Ok(Box::new(ByHand::open(task, data)?))
     }
 }
 
@@ -43,11 +43,11 @@ struct ByHand {
     loss: f64,
     /// Whether somebody went back from it and not yet down.
     has_gradient: bool,
-    lesson: Lesson,
+    task: LearningTask,
     data: Arc<DataSet>,
 }
 
-/// A lesson's pipeline in one of its forms.
+/// A learning task's pipeline in one of its forms.
 #[derive(Debug)]
 enum Pipeline {
     Modules(Vec<Box<dyn Module>>),
@@ -55,10 +55,10 @@ enum Pipeline {
 }
 
 impl ByHand {
-    fn open(lesson: &Lesson, data: &Arc<DataSet>) -> Result<Self> {
-        let (stages, shape) = stages("Reference", lesson, data)?;
-        let start = Parameters::start(lesson.channels());
-        let mut pipeline = match lesson.form {
+    fn open(task: &LearningTask, data: &Arc<DataSet>) -> Result<Self> {
+        let (stages, shape) = stages("Reference", task, data)?;
+        let start = Parameters::start(task.channels());
+        let mut pipeline = match task.form {
             Form::Module => Pipeline::Modules(modules(&stages, shape)),
             Form::Function => Pipeline::Function {
                 stages,
@@ -71,14 +71,14 @@ impl ByHand {
         Ok(Self {
             pipeline,
             shape,
-            learned: Learned::new(lesson)?,
-            batches: Batches { all: lesson.pipeline.elements(), size: lesson.pipeline.batch_size },
+            learned: Learned::new(task)?,
+            batches: Batches { all: task.pipeline.elements(), size: task.pipeline.batch_size },
             epoch: 0,
             next: 0,
             which: None,
             loss: f64::NAN,
             has_gradient: false,
-            lesson: lesson.clone(),
+            task: task.clone(),
             data: data.clone(),
         })
     }
@@ -140,7 +140,7 @@ impl Pipeline {
     }
 }
 
-impl Steps for ByHand {
+impl LearningLoop for ByHand {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
         self.pipeline.set(parameters);
         self.learned.clear();
@@ -154,7 +154,7 @@ impl Steps for ByHand {
         }
         let elements = self.batches.elements(self.next);
         self.next += 1;
-        let which = Which { draws: Draws::new(self.lesson.pipeline.seed, self.epoch), first: elements.start };
+        let which = Which { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
         let numbers = &mut self.learned.numbers;
         numbers.clear();
         numbers.extend_from_slice(bytemuck::cast_slice(self.data.rows(0, elements.clone())));
@@ -177,7 +177,7 @@ impl Steps for ByHand {
         if !std::mem::take(&mut self.has_gradient) {
             return Err(no_gradient());
         }
-        self.pipeline.update(self.lesson.rate);
+        self.pipeline.update(self.task.rate);
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl Steps for ByHand {
     }
 
     fn executed(&self) -> Executed {
-        Executed::ours(self.lesson.work(), Delivery::Owned, 0)
+        Executed::ours(self.task.work(), Delivery::Owned, 0)
     }
 }
 
@@ -222,22 +222,22 @@ mod tests {
     use crate::data::{Cache, DataSpec};
     use crate::workload::{PipelineSpec, Transform};
 
-    fn lesson(form: Form) -> Lesson {
+    fn task(form: Form) -> LearningTask {
         let images = DataSpec::normal("image", 30, vec![9, 8, 3]);
         let pipeline = PipelineSpec::new(images, 12).map(Transform::Normalize).map(Transform::RandomCrop);
-        Lesson::new(pipeline.rebatch(4)).form(form)
+        LearningTask::new(pipeline.rebatch(4)).form(form)
     }
 
-    fn open(lesson: &Lesson) -> (tempfile::TempDir, ByHand) {
+    fn open(task: &LearningTask) -> (tempfile::TempDir, ByHand) {
         let place = tempfile::tempdir().unwrap();
-        let data = Arc::new(Cache::at(place.path()).open(&lesson.pipeline.source).unwrap());
-        (place, ByHand::open(lesson, &data).unwrap())
+        let data = Arc::new(Cache::at(place.path()).open(&task.pipeline.source).unwrap());
+        (place, ByHand::open(task, &data).unwrap())
     }
 
     #[test]
     fn the_gradient_to_the_rows_is_what_finite_differences_say() {
         for form in [Form::Module, Form::Function] {
-            let (_place, mut steps) = open(&lesson(form));
+            let (_place, mut steps) = open(&task(form));
             // The last batch: its last group is short.
             steps.begin(3, &Parameters::start(3)).unwrap();
             for _ in 0..3 {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn learning_makes_the_loss_less() {
-        let (_place, mut steps) = open(&Lesson { rate: 0.2, ..lesson(Form::Module) });
+        let (_place, mut steps) = open(&LearningTask { rate: 0.2, ..task(Form::Module) });
         let mut losses = Vec::new();
         let mut parameters = Parameters::start(3);
         for _ in 0..4 {
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn what_has_no_gradient_is_declined_by_name() {
         let declined = |change: fn(PipelineSpec) -> PipelineSpec| {
-            let lesson = Lesson { pipeline: change(lesson(Form::Module).pipeline), ..lesson(Form::Module) };
+            let task = LearningTask { pipeline: change(task(Form::Module).pipeline), ..task(Form::Module) };
             let place = tempfile::tempdir().unwrap();
-            let data = Arc::new(Cache::at(place.path()).open(&lesson.pipeline.source).unwrap());
-            let error = ByHand::open(&lesson, &data).map(drop).unwrap_err();
+            let data = Arc::new(Cache::at(place.path()).open(&task.pipeline.source).unwrap());
+            let error = ByHand::open(&task, &data).map(drop).unwrap_err();
             assert!(error.is_skip(), "{error}");
             error.to_string()
         };

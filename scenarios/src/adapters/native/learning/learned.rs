@@ -5,7 +5,7 @@ use std::ops::Range;
 use weighbridge::{Error, FieldKind, Result};
 
 use crate::contract::Batch;
-use crate::workload::Lesson;
+use crate::workload::LearningTask;
 
 /// What a step delivers: the numbers that came out, and the slopes of the rows.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ pub(super) fn no_gradient() -> Error {
 }
 
 impl Learned {
-    pub(super) fn new(lesson: &Lesson) -> Result<Self> {
-        let kinds = lesson.output()?;
+    pub(super) fn new(task: &LearningTask) -> Result<Self> {
+        let kinds = task.output()?;
         Ok(Self {
             row: kinds[0].shape.iter().product(),
             kinds,
-            group: lesson.pipeline.structure.rebatch.unwrap_or(lesson.pipeline.batch_size),
+            group: task.pipeline.structure.rebatch.unwrap_or(task.pipeline.batch_size),
             elements: 0,
             current: 0..0,
             numbers: Vec::new(),

@@ -39,7 +39,7 @@ pub(super) struct Learnable<'a> {
     pub(super) gradient: &'a Parameters,
 }
 
-/// The modules of a lesson, in order.
+/// The modules of a learning task, in order.
 pub(super) fn modules(stages: &[Stage], shape: Shape) -> Vec<Box<dyn Module>> {
     let stage = |stage: &Stage| -> Box<dyn Module> {
         match stage {

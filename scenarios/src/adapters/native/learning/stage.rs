@@ -4,7 +4,7 @@ use weighbridge::{Error, Result, skip};
 
 use super::arithmetic::Shape;
 use crate::data::DataSet;
-use crate::workload::{Access, Lesson, PipelineSpec, Structure, Transform};
+use crate::workload::{Access, LearningTask, PipelineSpec, Structure, Transform};
 
 /// A transform before the learnable step.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,10 +15,10 @@ pub(super) enum Stage {
     Crop { position: u64 },
 }
 
-/// The stages of a lesson and the shape of an element, or why the learner of this name declines.
-pub(super) fn stages(name: &str, lesson: &Lesson, data: &DataSet) -> Result<(Vec<Stage>, Shape)> {
-    lesson.check()?;
-    let pipeline = &lesson.pipeline;
+/// The stages of a learning task and the shape of an element, or why the learner of this name declines.
+pub(super) fn stages(name: &str, task: &LearningTask, data: &DataSet) -> Result<(Vec<Stage>, Shape)> {
+    task.check()?;
+    let pipeline = &task.pipeline;
     data.check_is(&pipeline.source)?;
     if let Some(what) = declined(pipeline) {
         return Err(skip(format!("{name} takes no gradient through {what}")));

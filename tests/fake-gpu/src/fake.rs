@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::twin::{Call, Closure, Function, call_closure};
 
-/// Why there is no stand-in to hold.
+/// Why there is no fake to hold.
 #[derive(Clone, Debug)]
 pub enum LoadError {
     /// The library lies beside no place of the running program.
@@ -75,7 +75,7 @@ const NOW: c_int = 2;
 
 /// The library's controls, in this process.
 #[derive(Debug)]
-pub struct Stand {
+pub struct FakeGpu {
     reset: unsafe extern "C" fn(),
     set: unsafe extern "C" fn(*const c_char, *const c_char) -> c_int,
     fault: unsafe extern "C" fn(*const c_char) -> c_int,
@@ -91,7 +91,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text).expect("keys, values, kernels and faults have no NUL")
 }
 
-impl Stand {
+impl FakeGpu {
     /// Opens the library, once in a process. Whoever opens `libcuda.so` from then on is given this one, by the name
     /// that it has inside; NVML's symbols are in the same file.
     ///
@@ -99,7 +99,7 @@ impl Stand {
     ///
     /// When the library is not there or not ours.
     pub fn load() -> Result<&'static Self, LoadError> {
-        static STAND: OnceLock<Result<Stand, LoadError>> = OnceLock::new();
+        static STAND: OnceLock<Result<FakeGpu, LoadError>> = OnceLock::new();
         STAND.get_or_init(|| Self::open(&file()?)).as_ref().map_err(Clone::clone)
     }
 
@@ -136,10 +136,10 @@ impl Stand {
     }
 
     /// Holds the device for one test: others of the process wait, and it begins as new.
-    pub fn lock(&'static self) -> Held {
+    pub fn lock(&'static self) -> FakeGpuGuard {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.reset();
-        Held { stand: self, _turn: turn }
+        FakeGpuGuard { fake: self, _turn: turn }
     }
 
     /// As at the start of the process; twins stay.
@@ -152,12 +152,12 @@ impl Stand {
     ///
     /// # Panics
     ///
-    /// When the stand-in has no such key or the key no such value: the test is wrong.
+    /// When the fake has no such key or the key no such value: the test is wrong.
     pub fn set(&self, key: &str, value: impl std::fmt::Display) {
         let (name, value) = (c_text(key), c_text(&value.to_string()));
         // SAFETY: two texts.
         let refused = unsafe { (self.set)(name.as_ptr(), value.as_ptr()) };
-        assert_eq!(refused, 0, "the stand-in has no `{key}` that can be {value:?}");
+        assert_eq!(refused, 0, "the fake has no `{key}` that can be {value:?}");
     }
 
     /// Plants an error: `CALL:COUNT:CODE` or `CALL:COUNT:CODE:sticky`, CALL one of `init`, `devices`, `context`,
@@ -208,15 +208,15 @@ impl Stand {
 
 /// The device, held by one test.
 #[derive(Debug)]
-pub struct Held {
-    stand: &'static Stand,
+pub struct FakeGpuGuard {
+    fake: &'static FakeGpu,
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Deref for Held {
-    type Target = Stand;
+impl Deref for FakeGpuGuard {
+    type Target = FakeGpu;
 
-    fn deref(&self) -> &Stand {
-        self.stand
+    fn deref(&self) -> &FakeGpu {
+        self.fake
     }
 }

@@ -1,39 +1,25 @@
-//! A child seen from the parent: start it, ask it, watch it, end it and all that it started.
+//! A measuring process seen from its parent: ask it, watch it, say how it ended.
 
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use super::program::Program;
 use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
-use super::{Failure, How, Outcome, TreeMemory, left_behind};
+use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
-use crate::device::ProcessTree;
-use crate::json::{Frames, send};
 use crate::metric::{Block, Entry, Observation, TimedBy};
-use crate::worker::Place;
+use crate::process::{MemoryWatch, Output, Place, Received, Spawning, Subprocess, left_behind};
 
-/// How often the parent looks at the memory and the deadline of a child that is silent.
+/// How often the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How often it is told that a child still runs.
 const TICK: Duration = Duration::from_secs(1);
-
-/// To look at the memory of many processes takes the system tens of milliseconds, and whoever asks for memory meanwhile
-/// waits. So a look is followed by so many times what it took, but by no more than [`LONGEST_GAP`].
-const REST: u32 = 50;
-
-/// How long memory may go without a look: what grows past its limit must be ended before it takes the machine's.
-const LONGEST_GAP: Duration = Duration::from_secs(1);
 
 /// How far the clock that files are stamped with may be behind.
 const STEP: Duration = Duration::from_millis(10);
@@ -43,12 +29,6 @@ const PATIENCE: u32 = 10;
 
 /// How much longer than its timeout such a child is waited for after that: it tells better what was late.
 const HEAD_START: Duration = Duration::from_secs(15);
-
-/// How long the pipes of a child may take to drain after it has ended.
-const GRACE: Duration = Duration::from_millis(500);
-
-/// How much of the beginning and of the end of each output stream is kept.
-const KEPT: usize = 64 << 10;
 
 /// What the parent watches for while a child runs.
 #[derive(Clone, Copy, Debug)]
@@ -76,65 +56,40 @@ pub(super) struct Ended {
     pub(super) alive: bool,
 }
 
-/// A running child.
+/// A running child. It is ended, with all that it has started, when this is dropped.
 #[derive(Debug)]
-pub(super) struct Process {
-    child: Child,
-    socket: UnixStream,
-    frames: Frames,
+pub(super) struct Supervised {
+    child: Subprocess,
     started: Instant,
-    stdout: Drain,
-    stderr: Drain,
-    place: Place,
+    stdout: Output,
+    stderr: Output,
     since: SystemTime,
     asked: bool,
-    /// Whether it has been asked for what may leave processes and shared memory behind.
+    /// Whether it has been asked for what may leave shared memory behind.
     patient: bool,
-    ended: bool,
     cleaned: bool,
 }
 
-impl Process {
+impl Supervised {
     /// Starts a child in a process group of its own. What it starts itself may be silent for so long.
     ///
     /// # Errors
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
-        let place = Place::new(silence);
         let since = SystemTime::now() - STEP;
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_read_timeout(Some(LOOK))?;
+        let (stdout, stderr) = (Output::default(), Output::default());
+        let spawning = Spawning {
+            look: LOOK,
+            patience: None,
+            longest: LONGEST,
+            leads: true,
+            outputs: [&stdout, &stderr],
+        };
         let started = Instant::now();
-        let mut child = program
-            .command()?
-            .arg(CHILD_FLAG)
-            .envs(program.variables.iter().map(|(name, value)| (name, value)))
-            .envs(place.variables())
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
-        let (stdout, stderr) =
-            (child.stdout.take().expect("it is piped"), child.stderr.take().expect("it is piped"));
-        let drains = Drain::start(stdout).and_then(|stdout| Ok((stdout, Drain::start(stderr)?)));
-        let (stdout, stderr) = drains.inspect_err(|_| {
-            let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL).map(|()| child.wait());
-        })?;
-        Ok(Self {
-            child,
-            socket: ours,
-            frames: Frames::up_to(LONGEST),
-            started,
-            stdout,
-            stderr,
-            place,
-            since,
-            asked: false,
-            patient: false,
-            ended: false,
-            cleaned: false,
-        })
+        let mut command = program.command()?;
+        command.arg(CHILD_FLAG).envs(program.variables.iter().map(|(name, value)| (name, value)));
+        let child = Subprocess::spawn(&mut command, Place::new(silence), &spawning)?;
+        Ok(Self { child, started, stdout, stderr, since, asked: false, patient: false, cleaned: false })
     }
 
     /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the process is ended too, and its output collected.
@@ -176,7 +131,7 @@ impl Process {
 
     fn ask(&mut self, ask: &Ask) {
         // A child that died before it was asked is noticed when it is listened to.
-        let _ = send(&mut self.socket, &Tell::Repeat(Box::new(ask.clone())));
+        let _ = self.child.send(&Tell::Repeat(Box::new(ask.clone())));
     }
 
     fn ended(&mut self, end: End, seen: &Seen, watch: Watch<'_>, last: bool) -> Ended {
@@ -188,7 +143,7 @@ impl Process {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         self.patient |= watch.patient;
         if !alive {
-            self.kill();
+            self.end();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
             // Whose it is cannot be told for sure, so it is named and stays.
             for path in left_behind::shared_memory(self.since) {
@@ -212,13 +167,11 @@ impl Process {
 
     /// Listens until the child has greeted, answered, died, broken the protocol or run into a limit.
     fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen, tick: &mut dyn FnMut(Duration)) -> End {
-        let tree = ProcessTree::below(self.child.id());
-        let mut next_look = Instant::now() + LOOK;
+        let mut memory = MemoryWatch::of(self.child.tree());
         let mut next_tick = Instant::now() + TICK;
-        let mut buffer = vec![0; 64 << 10];
         loop {
             loop {
-                match self.frames.next::<Say>() {
+                match self.child.next::<Say>() {
                     Err(error) => return End::Garbled(error.to_string()),
                     Ok(None) => break,
                     Ok(Some(Say::Hello { version: VERSION, debug })) => {
@@ -252,59 +205,28 @@ impl Process {
                 next_tick = now + TICK;
                 tick(seen.begun.elapsed());
             }
-            if now >= next_look {
-                let memory = tree.memory();
-                next_look = Instant::now() + gap(now.elapsed());
-                if let Some((bytes, processes)) = memory {
-                    seen.note(bytes, processes);
-                    if bytes > watch.memory {
-                        return End::TooLarge(bytes);
-                    }
+            if let Some((bytes, processes)) = memory.look() {
+                seen.note(bytes, processes);
+                if bytes > watch.memory {
+                    return End::TooLarge(bytes);
                 }
             }
-            match self.socket.read(&mut buffer) {
-                Ok(0) => return End::Died,
-                Ok(bytes) => self.frames.feed(&buffer[..bytes]),
-                Err(error)
-                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-                // A reset is a death with something unread.
-                Err(_) => return End::Died,
+            if self.child.receive() == Received::End {
+                return End::Died;
             }
         }
     }
 
-    /// Kills the group, and those who have left it. The child is not reaped before, so its group cannot be anyone else's
-    /// by now.
-    fn kill(&mut self) {
-        let mut below = Vec::new();
-        if !self.ended {
-            // Only a child that has adopted orphans has processes below it that are in no group of its own.
-            if self.patient {
-                below = ProcessTree::below(self.child.id()).processes();
-            }
-            let _ = killpg(self.pid(), Signal::SIGKILL);
-            for process in below.iter().skip(1) {
-                let _ = kill(Pid::from_raw(*process as i32), Signal::SIGKILL); // it may be gone with its group
-            }
-        }
+    /// Ends it and all that it has started, and removes what they have left.
+    fn end(&mut self) {
+        self.child.end();
         if !self.cleaned {
             self.cleaned = true;
-            self.place.end_survivors();
-            left_behind::wait_for(&below);
-            self.place.remove_temporary();
+            self.child.place().remove_temporary();
             if self.patient {
                 left_behind::remove_shared_memory(self.since);
             }
         }
-    }
-
-    fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id() as i32)
-    }
-
-    fn reap(&mut self) -> io::Result<ExitStatus> {
-        self.ended = true;
-        self.child.wait()
     }
 
     fn outcome(
@@ -324,7 +246,7 @@ impl Process {
             End::Answered(answer) => match *answer {
                 Answer::Measured { seen: observation, .. }
                     if u128::from(observation.wall) > seen.begun.elapsed().as_nanos()
-                        && !is_of_a_stand_in(&observation) =>
+                        && !is_of_a_fake(&observation) =>
                 {
                     (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
                 }
@@ -355,10 +277,7 @@ impl Process {
                 (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
             }
             End::Died => {
-                let how = match self.reap() {
-                    Ok(status) => died(status, stderr),
-                    Err(_) => How::Protocol,
-                };
+                let how = self.child.end().map_or(How::Protocol, |status| died(status, stderr));
                 let detail = match how {
                     How::Memory => format!("the limit is {} MiB", mebibytes(watch.memory)),
                     _ => String::new(),
@@ -369,16 +288,15 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for Supervised {
     fn drop(&mut self) {
-        self.kill();
-        let _ = self.reap();
+        self.end();
     }
 }
 
-/// A stand-in may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
-fn is_of_a_stand_in(seen: &Observation) -> bool {
-    seen.device.as_ref().is_some_and(|device| device.info.stand_in)
+/// A fake may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
+fn is_of_a_fake(seen: &Observation) -> bool {
+    seen.device.as_ref().is_some_and(|device| device.info.fake)
 }
 
 fn overclaimed(claimed: Duration, passed: Duration) -> String {
@@ -388,7 +306,7 @@ fn overclaimed(claimed: Duration, passed: Duration) -> String {
 /// A child in a paced repeat, waiting for its next block.
 #[derive(Debug)]
 pub(super) struct Opened {
-    process: Process,
+    process: Supervised,
     seen: Seen,
     /// What one iteration does, as its author states it.
     pub(super) work: PerIteration,
@@ -403,12 +321,12 @@ impl Opened {
         watch: Watch<'_>,
     ) -> Result<(Block, Duration), Box<Ended>> {
         let begun = Instant::now();
-        let _ = send(&mut self.process.socket, &Tell::Block(iterations)); // a death is noticed right below
+        let _ = self.process.child.send(&Tell::Block(iterations)); // a death is noticed right below
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             End::Block(block) => {
                 let passed = begun.elapsed();
-                // A stand-in's clock is spared, as in whole repeats.
-                if block.by == TimedBy::StandIn || u128::from(block.wall) <= passed.as_nanos() {
+                // A fake's clock is spared, as in whole repeats.
+                if block.by == TimedBy::Fake || u128::from(block.wall) <= passed.as_nanos() {
                     return Ok((block, passed));
                 }
                 End::Overclaimed { claimed: block.wall, passed }
@@ -505,64 +423,5 @@ impl Seen {
             let (bytes, processes) = (before.bytes.max(bytes), before.processes.max(processes));
             self.tree = Some(TreeMemory { bytes, processes });
         }
-    }
-}
-
-/// A thread that empties a pipe, so that nobody who writes much has to wait, and keeps both ends of what came.
-#[derive(Debug)]
-struct Drain {
-    bytes: mpsc::Receiver<Vec<u8>>,
-}
-
-impl Drain {
-    fn start(mut pipe: impl Read + Send + 'static) -> io::Result<Self> {
-        let (sender, bytes) = mpsc::channel();
-        thread::Builder::new().spawn(move || {
-            let (mut head, mut end, mut dropped) = (Vec::new(), Vec::new(), 0);
-            let mut buffer = vec![0; 64 << 10];
-            loop {
-                match pipe.read(&mut buffer) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Ok(0) | Err(_) => break,
-                    Ok(read) => {
-                        let room = (KEPT - head.len()).min(read);
-                        head.extend_from_slice(&buffer[..room]);
-                        end.extend_from_slice(&buffer[room..read]);
-                        if end.len() > 2 * KEPT {
-                            dropped += end.len() - KEPT;
-                            end.drain(..end.len() - KEPT);
-                        }
-                    }
-                }
-            }
-            if dropped > 0 {
-                head.extend_from_slice(format!("\n... {dropped} bytes left out ...\n").as_bytes());
-            }
-            head.extend_from_slice(&end);
-            let _ = sender.send(head);
-        })?;
-        Ok(Self { bytes })
-    }
-
-    /// What came, once the pipe is closed. A pipe that outlives its process group (someone left the group) is given up.
-    fn take(&self) -> Vec<u8> {
-        self.bytes.recv_timeout(GRACE).unwrap_or_default()
-    }
-}
-
-/// How long to wait after a look at the memory that took so long.
-fn gap(took: Duration) -> Duration {
-    (took * REST).clamp(LOOK, LONGEST_GAP)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn looking_at_the_memory_takes_a_fiftieth_of_the_time_at_most_until_memory_would_go_unwatched() {
-        assert_eq!(gap(Duration::from_micros(20)), LOOK);
-        assert_eq!(gap(Duration::from_millis(4)), Duration::from_millis(200));
-        assert_eq!(gap(Duration::from_millis(400)), LONGEST_GAP);
     }
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::geteuid;
 
+use super::end_tree;
 use crate::device::ProcessTree;
 
 /// Where shared memory has its names.
@@ -16,13 +16,13 @@ const SHARED: &str = "/dev/shm";
 
 /// How long killed processes are waited for, and how long between two looks.
 const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(1);
 /// How long processes that a body has told to end may go on.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
 /// its shared memory is in use until it has.
-pub(super) fn wait_for(killed: &[u32]) {
+pub(crate) fn wait_for(killed: &[u32]) {
     let begun = Instant::now();
     while killed.iter().any(|process| is_there(*process)) && begun.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
@@ -30,7 +30,7 @@ pub(super) fn wait_for(killed: &[u32]) {
 }
 
 /// Ends what this thread has started and all below, where it does not end by itself at once. How many there were.
-pub(super) fn end_children() -> usize {
+pub(crate) fn end_children() -> usize {
     let own = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     let children = own.split_whitespace().filter_map(|id| id.parse().ok());
     let mut left: Vec<u32> = children.flat_map(|child| ProcessTree::below(child).processes()).collect();
@@ -39,30 +39,56 @@ pub(super) fn end_children() -> usize {
         thread::sleep(PAUSE);
     }
     left.retain(|process| is_there(*process));
-    for process in &left {
-        let _ = kill(Pid::from_raw(*process as i32), Signal::SIGKILL); // it may have ended by now
-    }
-    wait_for(&left);
+    let ended =
+        end_tree(&|| left.iter().flat_map(|process| ProcessTree::below(*process).processes()).collect());
+    wait_for(&ended);
     left.len()
 }
 
 /// Whether a process has memory still: one that nobody has reaped yet has none.
 fn is_there(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_some_and(|state| !state.trim_start().starts_with(['Z', 'X']))
+    State::of(process).is_some_and(|state| !state.has_ended())
+}
+
+/// What the system says of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    letter: u8,
+    /// The process group.
+    pub(super) group: i32,
+}
+
+impl State {
+    /// `None` where there is no such process (any more), or the system does not say.
+    pub(super) fn of(process: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name stands in parentheses and may have any letter, these too.
+        let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+        let letter = *fields.next()?.as_bytes().first()?;
+        Some(Self { letter, group: fields.nth(1)?.parse().ok()? })
+    }
+
+    /// Whether it has ended, and waits for its parent to take notice.
+    pub(super) fn has_ended(self) -> bool {
+        b"ZX".contains(&self.letter)
+    }
+
+    /// Whether it has been stopped, or has ended.
+    pub(super) fn stands(self) -> bool {
+        self.has_ended() || b"Tt".contains(&self.letter)
+    }
 }
 
 /// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders
 /// with workers leave there when they are killed stays until the machine is started anew.
-pub(super) fn remove_shared_memory(since: SystemTime) {
+pub(crate) fn remove_shared_memory(since: SystemTime) {
     for path in shared_memory(since) {
         let _ = fs::remove_file(path); // somebody else may have been quicker
     }
 }
 
 /// Shared memory that is ours, was made since then, and that no living process has mapped or open.
-pub(super) fn shared_memory(since: SystemTime) -> Vec<PathBuf> {
+pub(crate) fn shared_memory(since: SystemTime) -> Vec<PathBuf> {
     abandoned(Path::new(SHARED), since)
 }
 

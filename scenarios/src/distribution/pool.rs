@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::contract::{Batch, Epochs};
 
 /// The workers. They end when it is dropped.
-pub(super) struct Crew {
+pub(super) struct WorkerPool {
     members: Vec<Member>,
     /// Whether their pipelines are in processes of their own.
     apart: bool,
@@ -24,8 +24,8 @@ pub(super) struct Crew {
 }
 
 struct Member {
-    orders: Sender<Order>,
-    answers: Receiver<Result<Answer>>,
+    orders: Sender<PoolOrder>,
+    answers: Receiver<Result<PoolAnswer>>,
     band: Band,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Band {
     pub(super) of: usize,
 }
 
-enum Order {
+enum PoolOrder {
     /// Go to before the first batch of an epoch.
     Begin(u64),
     /// Make the next batch.
@@ -49,18 +49,18 @@ enum Order {
     Finish,
 }
 
-enum Answer {
+enum PoolAnswer {
     Begun,
     /// What the part holds; `None` at the end of the shard.
     Advanced(Option<Count>),
     Kept(Kept),
     Used(Used),
-    Finished(Shift),
+    Finished(WorkerEpoch),
 }
 
 /// What one worker did in an epoch, as it saw it.
 #[derive(Clone, Debug)]
-pub(super) struct Shift {
+pub(super) struct WorkerEpoch {
     pub(super) site: Site,
     /// When it asked for its first batch, and when it had its last.
     pub(super) start: Instant,
@@ -78,7 +78,7 @@ pub(super) enum Site {
     Process(u32),
 }
 
-impl Crew {
+impl WorkerPool {
     /// One thread for each pipeline, which delivers this band of every element.
     pub(super) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
@@ -90,7 +90,7 @@ impl Crew {
             apart |= epochs.rank().is_some();
             let (orders, to_do) = channel();
             let (done, answers) = channel();
-            let work = move || Worker::new(epochs, band).serve(&to_do, &done);
+            let work = move || PoolWorker::new(epochs, band).serve(&to_do, &done);
             let started = Builder::new().name(format!("shard-{index}")).spawn_scoped(scope, work);
             started.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
             members.push(Member { orders, answers, band });
@@ -99,7 +99,7 @@ impl Crew {
     }
 
     /// Gives all workers an order before any answer is waited for.
-    fn ask(&self, order: fn(&Self) -> Order) -> Result<Vec<Answer>> {
+    fn ask(&self, order: fn(&Self) -> PoolOrder) -> Result<Vec<PoolAnswer>> {
         let gone = |index: usize| Error::new(format!("worker {index} ended early: it panicked"));
         for (index, member) in self.members.iter().enumerate() {
             member.orders.send(order(self)).map_err(|_| gone(index))?;
@@ -116,27 +116,27 @@ impl Crew {
 
     /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have one, and from
     /// there on each runs freely.
-    pub(super) fn shifts(&mut self, epoch: u64) -> Result<Vec<Shift>> {
+    pub(super) fn run_epoch(&mut self, epoch: u64) -> Result<Vec<WorkerEpoch>> {
         self.epoch = epoch;
         self.rewind()?;
         self.next()?;
-        let finished = self.ask(|_| Order::Finish)?.into_iter().map(|answer| match answer {
-            Answer::Finished(shift) => shift,
+        let finished = self.ask(|_| PoolOrder::Finish)?.into_iter().map(|answer| match answer {
+            PoolAnswer::Finished(epoch) => epoch,
             _ => unreachable!("an order has its own answer"),
         });
         Ok(finished.collect())
     }
 }
 
-impl Source for Crew {
+impl Source for WorkerPool {
     fn rewind(&mut self) -> Result<()> {
-        self.ask(|crew| Order::Begin(crew.epoch)).map(drop)
+        self.ask(|pool| PoolOrder::Begin(pool.epoch)).map(drop)
     }
 
     fn next(&mut self) -> Result<bool> {
         let mut whole: Option<Count> = None;
-        for (answer, member) in self.ask(|_| Order::Advance)?.into_iter().zip(&self.members) {
-            let Answer::Advanced(Some(part)) = answer else { continue };
+        for (answer, member) in self.ask(|_| PoolOrder::Advance)?.into_iter().zip(&self.members) {
+            let PoolAnswer::Advanced(Some(part)) = answer else { continue };
             let whole = whole.get_or_insert_default();
             whole.bytes += part.bytes;
             // Every band is of the same elements.
@@ -157,19 +157,19 @@ impl Source for Crew {
         if !self.apart {
             return Ok(None);
         }
-        let all = self.ask(|_| Order::Use)?.into_iter().map(|answer| match answer {
-            Answer::Used(used) => used,
+        let all = self.ask(|_| PoolOrder::Use)?.into_iter().map(|answer| match answer {
+            PoolAnswer::Used(used) => used,
             _ => unreachable!("an order has its own answer"),
         });
         Ok(all.reduce(Used::with))
     }
 }
 
-impl Crew {
+impl WorkerPool {
     /// The parts put together again: bands side by side, shards one after the other.
     fn keep(&self) -> Result<Kept> {
-        let parts = self.ask(|_| Order::Keep)?.into_iter().map(|answer| match answer {
-            Answer::Kept(part) => part,
+        let parts = self.ask(|_| PoolOrder::Keep)?.into_iter().map(|answer| match answer {
+            PoolAnswer::Kept(part) => part,
             _ => unreachable!("an order has its own answer"),
         });
         let parts: Vec<Kept> = parts.collect();
@@ -210,7 +210,7 @@ fn join(bands: &[Kept]) -> Kept {
 }
 
 /// What runs on one thread.
-struct Worker<'a> {
+struct PoolWorker<'a> {
     epochs: Box<dyn Epochs + Send + 'a>,
     band: Band,
     /// Its part of the current batch, where that is not the whole: one run of bytes for each field.
@@ -220,20 +220,20 @@ struct Worker<'a> {
     hash: Xxh3,
 }
 
-impl<'a> Worker<'a> {
+impl<'a> PoolWorker<'a> {
     fn new(epochs: Box<dyn Epochs + Send + 'a>, band: Band) -> Self {
         Self { epochs, band, tile: Vec::new(), elements: 0, first: None, hash: Xxh3::new() }
     }
 
     /// Does what it is told until nobody tells it any more.
-    fn serve(mut self, orders: &Receiver<Order>, answers: &Sender<Result<Answer>>) {
+    fn serve(mut self, orders: &Receiver<PoolOrder>, answers: &Sender<Result<PoolAnswer>>) {
         while let Ok(order) = orders.recv() {
             let answer = match order {
-                Order::Begin(epoch) => self.begin(epoch).map(|()| Answer::Begun),
-                Order::Advance => self.advance().map(Answer::Advanced),
-                Order::Keep => self.keep().map(Answer::Kept),
-                Order::Use => self.used().map(Answer::Used),
-                Order::Finish => self.finish().map(Answer::Finished),
+                PoolOrder::Begin(epoch) => self.begin(epoch).map(|()| PoolAnswer::Begun),
+                PoolOrder::Advance => self.advance().map(PoolAnswer::Advanced),
+                PoolOrder::Keep => self.keep().map(PoolAnswer::Kept),
+                PoolOrder::Use => self.used().map(PoolAnswer::Used),
+                PoolOrder::Finish => self.finish().map(PoolAnswer::Finished),
             };
             if answers.send(answer).is_err() {
                 return;
@@ -300,7 +300,7 @@ impl<'a> Worker<'a> {
         Ok(kept)
     }
 
-    fn finish(&mut self) -> Result<Shift> {
+    fn finish(&mut self) -> Result<WorkerEpoch> {
         let mut hashes = Vec::new();
         let start = self.first.unwrap_or_else(Instant::now);
         while self.elements > 0 {
@@ -311,7 +311,7 @@ impl<'a> Worker<'a> {
         let end = Instant::now();
         let process = self.epochs.rank().map(|rank| Site::Process(rank.process()));
         let site = process.unwrap_or_else(|| Site::Thread(std::thread::current().id()));
-        Ok(Shift { site, start, end, hashes })
+        Ok(WorkerEpoch { site, start, end, hashes })
     }
 }
 
@@ -366,12 +366,12 @@ mod tests {
         batches_of(mesh, spec, |epochs, _| epochs, |_| ())
     }
 
-    /// The same of pipelines that `change` has changed, after a look at the crew.
+    /// The same of pipelines that `change` has changed, after a look at the pool.
     fn batches_of(
         mesh: Mesh,
         spec: &PipelineSpec,
         change: for<'a> fn(Box<dyn Epochs + Send + 'a>, usize) -> Box<dyn Epochs + Send + 'a>,
-        look: impl FnOnce(&mut Crew),
+        look: impl FnOnce(&mut WorkerPool),
     ) -> Vec<Kept> {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path()).open(&spec.source).unwrap());
@@ -382,13 +382,13 @@ mod tests {
         let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
         std::thread::scope(|scope| {
             let pipelines = pipelines.into_iter().enumerate().map(|(index, epochs)| change(epochs, index));
-            let mut crew = Crew::start(scope, pipelines.zip(bands).collect()).unwrap();
-            look(&mut crew);
-            crew.rewind().unwrap();
+            let mut pool = WorkerPool::start(scope, pipelines.zip(bands).collect()).unwrap();
+            look(&mut pool);
+            pool.rewind().unwrap();
             let mut kept = Vec::new();
-            while crew.next().unwrap() {
-                let count = crew.current;
-                kept.push(crew.keep().unwrap());
+            while pool.next().unwrap() {
+                let count = pool.current;
+                kept.push(pool.keep().unwrap());
                 let bytes: usize = kept.last().unwrap().fields.iter().map(|field| field.bytes.len()).sum();
                 let elements = kept.last().unwrap().elements as u64;
                 assert_eq!((count.elements, count.bytes), (elements, bytes as u64));
@@ -486,13 +486,13 @@ mod tests {
                 mesh,
                 &spec,
                 |epochs, _| epochs,
-                |crew| assert_eq!(crew.used_elsewhere(), Ok(None)),
+                |pool| assert_eq!(pool.used_elsewhere(), Ok(None)),
             );
-            let together = batches_of(mesh, &spec, apart, |crew| {
-                let shifts = crew.shifts(0).unwrap();
-                assert_eq!(shifts[3].site, Site::Process(3));
-                assert_eq!(shifts.iter().map(|shift| shift.hashes.len()).sum::<usize>(), 50 * mesh.bands);
-                assert_eq!(crew.used_elsewhere().unwrap().unwrap().cpu, Some(1 + 2 + 3));
+            let together = batches_of(mesh, &spec, apart, |pool| {
+                let run_epoch = pool.run_epoch(0).unwrap();
+                assert_eq!(run_epoch[3].site, Site::Process(3));
+                assert_eq!(run_epoch.iter().map(|epoch| epoch.hashes.len()).sum::<usize>(), 50 * mesh.bands);
+                assert_eq!(pool.used_elsewhere().unwrap().unwrap().cpu, Some(1 + 2 + 3));
             });
             assert_eq!(together, alone, "{mesh}");
         }
@@ -503,7 +503,7 @@ mod tests {
         let spec = PipelineSpec::new(DataSpec::images(50, 8, 3), 12);
         let mut told = None;
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            batches_of(Mesh::line(4), &spec, ending, |crew| told = crew.shifts(0).err());
+            batches_of(Mesh::line(4), &spec, ending, |pool| told = pool.run_epoch(0).err());
         }))
         .unwrap_err();
         let told = told.unwrap();
@@ -530,8 +530,9 @@ mod tests {
         }
         let told = std::panic::catch_unwind(|| {
             std::thread::scope(|scope| {
-                let mut crew = Crew::start(scope, vec![(Box::new(Panics) as Box<_>, Band::WHOLE)]).unwrap();
-                crew.rewind().unwrap_err().to_string()
+                let mut pool =
+                    WorkerPool::start(scope, vec![(Box::new(Panics) as Box<_>, Band::WHOLE)]).unwrap();
+                pool.rewind().unwrap_err().to_string()
             })
         });
         // The scope passes a panic on once all threads have ended; the error was there before.

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use weighbridge::{Dtype, Error, FieldKind, Needs, Result};
+use weighbridge::{Dtype, Error, FieldKind, Requirements, Result};
 
 use super::{Draw, PipelineSpec};
 
 /// A pipeline of `f32` numbers that ends in a learnable step.
 ///
 /// The step gives `y = k * (x * scale[c] + bias[c])`, where `c` is the index on the last axis and `k` is 0 for a number
-/// that is dropped, else 1/0.9 (see [`Lesson::factor`]). The loss of a batch is half the mean of `y * y`. A pipeline that
+/// that is dropped, else 1/0.9 (see [`LearningTask::factor`]). The loss of a batch is half the mean of `y * y`. A pipeline that
 /// regroups its batches (`rebatch`) has the sum of the losses of the groups that one batch becomes. One step of gradient
 /// descent follows each batch: `parameter - rate * gradient`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lesson {
+pub struct LearningTask {
     /// What comes before the learnable step, and how what comes after it is grouped.
     pub pipeline: PipelineSpec,
     /// How the learnable step is written.
@@ -66,8 +66,8 @@ impl Parameters {
     }
 }
 
-impl Lesson {
-    /// A lesson with modules and a rate of 0.05.
+impl LearningTask {
+    /// A learning task with modules and a rate of 0.05.
     pub fn new(pipeline: PipelineSpec) -> Self {
         Self { pipeline, form: Form::Module, rate: 0.05 }
     }
@@ -96,7 +96,7 @@ impl Lesson {
     /// that it was made from.
     ///
     /// # Errors
-    /// As [`Lesson::check`].
+    /// As [`LearningTask::check`].
     pub fn output(&self) -> Result<[FieldKind; 2]> {
         self.check()?;
         let source = &self.pipeline.source.fields[0].kind;
@@ -124,7 +124,7 @@ impl Lesson {
         let source = &self.pipeline.source.fields;
         if output.len() != 1 || source.len() != 1 {
             return Err(Error::new(format!(
-                "a lesson has one field, and this pipeline has {} of {}",
+                "a learning task has one field, and this pipeline has {} of {}",
                 output.len(),
                 source.len()
             )));
@@ -153,7 +153,7 @@ impl Lesson {
         Ok(())
     }
 
-    /// Every step by name, in order, as tickets tell it.
+    /// Every step by name, in order, as work reports tell it.
     pub fn work(&self) -> Vec<String> {
         let mut work: Vec<String> = self.pipeline.transforms.iter().map(ToString::to_string).collect();
         work.push(format!("scale and bias for each channel ({})", self.form));
@@ -164,21 +164,21 @@ impl Lesson {
         work
     }
 
-    /// The lesson in a line.
+    /// The learning task in a line.
     pub fn describe(&self) -> String {
         let source = self.pipeline.describe_source();
         let PipelineSpec { batch_size, seed, .. } = self.pipeline;
         format!("{source}, batch {batch_size}, {}, seed {seed}", self.work().join(" > "))
     }
 
-    /// What the lesson needs, for a plan: what its pipeline needs, and what is kept of a batch to go back.
-    pub fn needs(&self) -> Needs {
-        let Needs { memory, batch } = self.pipeline.needs();
+    /// What the learning task needs, for a plan: what its pipeline needs, and what is kept of a batch to go back.
+    pub fn needs(&self) -> Requirements {
+        let Requirements { memory, batch } = self.pipeline.needs();
         let row: usize =
             self.pipeline.source.fields.iter().map(|field| field.kind.shape.iter().product::<usize>()).sum();
         let kept =
             ARRAYS * batch.min(self.pipeline.source.elements as u64) * row as u64 * size_of::<f32>() as u64;
-        Needs { memory: memory + kept, batch }
+        Requirements { memory: memory + kept, batch }
     }
 }
 
@@ -191,39 +191,41 @@ mod tests {
     use crate::data::DataSpec;
     use crate::workload::{Draws, Transform};
 
-    fn lesson() -> Lesson {
+    fn task() -> LearningTask {
         let images = DataSpec::normal("image", 100, vec![8, 8, 3]);
-        Lesson::new(PipelineSpec::new(images, 16).map(Transform::Normalize))
+        LearningTask::new(PipelineSpec::new(images, 16).map(Transform::Normalize))
     }
 
     #[test]
     fn a_tenth_of_the_numbers_is_dropped_and_the_mean_stays() {
         let all: Vec<f32> = (0..40)
             .flat_map(|element| {
-                let draw = Draws::new(42, 0).at(element, Lesson::POSITION);
-                (0..500).map(move |number| Lesson::factor(draw, number))
+                let draw = Draws::new(42, 0).at(element, LearningTask::POSITION);
+                (0..500).map(move |number| LearningTask::factor(draw, number))
             })
             .collect();
         let dropped = all.iter().filter(|factor| **factor == 0.0).count() as f64 / all.len() as f64;
         assert!((dropped - 0.1).abs() < 6.0 * (0.09_f64 / all.len() as f64).sqrt(), "{dropped}");
-        assert!(all.iter().all(|factor| [0.0, Lesson::KEPT].contains(factor)));
+        assert!(all.iter().all(|factor| [0.0, LearningTask::KEPT].contains(factor)));
     }
 
     #[test]
-    fn impossible_lessons_are_refused_with_the_parameter_named() {
-        let refused = |lesson: Lesson| lesson.check().unwrap_err().to_string();
-        lesson().check().unwrap();
-        assert!(refused(Lesson { rate: f32::NAN, ..lesson() }).contains("`rate` is NaN"));
-        assert!(refused(Lesson::new(lesson().pipeline.rebatch(5))).contains("`rebatch` 5 does not divide"));
-        assert!(refused(Lesson::new(lesson().pipeline.rebatch(0))).contains("`rebatch` is 0"));
+    fn impossible_learning_tasks_are_refused_with_the_parameter_named() {
+        let refused = |task: LearningTask| task.check().unwrap_err().to_string();
+        task().check().unwrap();
+        assert!(refused(LearningTask { rate: f32::NAN, ..task() }).contains("`rate` is NaN"));
+        assert!(
+            refused(LearningTask::new(task().pipeline.rebatch(5))).contains("`rebatch` 5 does not divide")
+        );
+        assert!(refused(LearningTask::new(task().pipeline.rebatch(0))).contains("`rebatch` is 0"));
         let bytes = PipelineSpec::new(DataSpec::images(10, 8, 3), 4);
-        assert!(refused(Lesson::new(bytes.map(Transform::Normalize))).contains("is u8"));
+        assert!(refused(LearningTask::new(bytes.map(Transform::Normalize))).contains("is u8"));
     }
 
     #[test]
     fn a_description_has_the_learnable_step_and_the_loss() {
         assert_eq!(
-            lesson().describe(),
+            task().describe(),
             "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel (module) > dropout \
              (probability 0.1) > gradient of half the mean square > gradient descent (rate 0.05), seed 42"
         );

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::survivors;
-use crate::device::Platform;
+use super::adopted;
+use super::marked::carriers;
+use crate::device::{Platform, ProcessTree};
 
 /// Holds the mark of a measuring process, and of all that it starts.
 const MARK: &str = "WEIGHBRIDGE_MARK";
@@ -66,6 +67,16 @@ impl Place {
         Self { mark, own, kept: text(KEPT).map(PathBuf::from), platform, silence }
     }
 
+    /// The place with this mark.
+    pub(super) fn marked_by(mark: String) -> Self {
+        Self { mark, ..Self::new(DEFAULT_SILENCE) }
+    }
+
+    /// Its mark.
+    pub(super) fn mark(&self) -> &str {
+        &self.mark
+    }
+
     /// The variables that hand it to a process.
     pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
         let silence = self.silence.as_millis().to_string();
@@ -86,14 +97,32 @@ impl Place {
 
     /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
     /// the path of a socket has at most 107 bytes.
-    pub(super) fn temporary(&self) -> PathBuf {
+    pub(crate) fn temporary(&self) -> PathBuf {
         let own = self.mark.split('.').next().unwrap_or_default();
         std::env::temp_dir().join(format!("wb-{own}"))
     }
 
-    /// Kills all processes with this mark, but the caller.
-    pub(crate) fn end_survivors(&self) {
-        survivors::end(&format!("{MARK}={}", self.mark));
+    /// The entry in the environment of all that comes from here.
+    pub(super) fn entry(&self) -> String {
+        format!("{MARK}={}", self.mark)
+    }
+
+    /// The process `root`, all below it, and what came from there and has this process for a parent now. The caller is not
+    /// among them.
+    pub(crate) fn members(&self, root: u32) -> Vec<u32> {
+        let mut roots = adopted::from(self, root);
+        roots.push(root);
+        if !adopted::are_listed() {
+            roots.extend(carriers(&self.entry()));
+        }
+        with_all_below(roots)
+    }
+
+    /// The process `root`, all below it, and whatever else on this machine carries this mark. The caller is not among them.
+    pub(super) fn members_anywhere(&self, root: Option<u32>) -> Vec<u32> {
+        let mut roots = carriers(&self.entry());
+        roots.extend(root);
+        with_all_below(roots)
     }
 
     /// Removes the temporary folder.
@@ -110,36 +139,39 @@ impl Place {
     }
 }
 
+fn with_all_below(roots: Vec<u32>) -> Vec<u32> {
+    let mut all: Vec<u32> = roots.into_iter().flat_map(|root| ProcessTree::below(root).processes()).collect();
+    all.retain(|process| *process != std::process::id());
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// What a worker has of it.
 #[cfg(feature = "worker")]
 impl Place {
     /// The place of something that is started from here: its mark begins with this one's.
-    pub(super) fn within(&self, name: &str) -> Self {
+    pub(crate) fn within(&self, name: &str) -> Self {
         Self { mark: format!("{}.{name}", self.mark), ..self.clone() }
     }
 
-    /// The variable with the mark.
-    pub(super) fn marking(&self) -> (&'static str, &str) {
-        (MARK, &self.mark)
-    }
-
     /// How long what is started may be silent.
-    pub(super) fn silence(&self) -> Duration {
+    pub(crate) fn silence(&self) -> Duration {
         self.silence
     }
 
     /// The folder that is kept for the run; where there is none, one that is not.
-    pub(super) fn kept(&self) -> PathBuf {
+    pub(crate) fn kept(&self) -> PathBuf {
         self.kept.clone().unwrap_or_else(|| self.temporary().join("kept"))
     }
 
     /// The platform that was asked for.
-    pub(super) fn platform(&self) -> Platform {
+    pub(crate) fn platform(&self) -> Platform {
         self.platform
     }
 
     /// Removes the temporary folder, if nobody else does.
-    pub(super) fn remove_if_own(&self) {
+    pub(crate) fn remove_if_own(&self) {
         if self.own {
             self.remove_temporary();
         }

@@ -1,4 +1,4 @@
-//! Reasons to doubt a figure of a device: each with its evidence, a rule that is judged by what was calibrated, and one
+//! Caveats about a figure of a device: each with its evidence, a rule that is judged by what was calibrated, and one
 //! remedy. The rules look at what was seen and at nothing else.
 
 use std::fmt;
@@ -39,10 +39,10 @@ const LAUNCHES: f64 = 1.5;
 /// Where more than this share of samples was left out, what is left is a choice.
 const DISCARDED: f64 = 0.2;
 
-/// One reason to doubt a figure. All times in nanoseconds.
+/// One caveat about a figure. All times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Doubt {
+pub enum DeviceCaveat {
     /// The body says that its work is done when it returns, and it is not.
     ForgotToSync {
         /// When it returned.
@@ -144,7 +144,7 @@ pub enum Doubt {
     DeadlockUnderHold,
 }
 
-impl Doubt {
+impl DeviceCaveat {
     /// All names.
     pub const NAMES: &'static [&'static str] = &[
         "forgot-to-sync",
@@ -166,7 +166,7 @@ impl Doubt {
         "deadlock-under-hold",
     ];
 
-    /// The name by which a scenario says that it knows of it.
+    /// The name by which a scenario allows it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ForgotToSync { .. } => "forgot-to-sync",
@@ -189,7 +189,7 @@ impl Doubt {
         }
     }
 
-    /// Whether the figure is of something else than the work: the case fails, unless the scenario says that it knows.
+    /// Whether the figure is of something else than the work: the case fails, unless the scenario allows it.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Self::ForgotToSync { .. } | Self::HiddenStream { .. })
     }
@@ -244,7 +244,7 @@ impl fmt::Display for Time {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for DeviceCaveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ForgotToSync { returned, complete } => write!(
@@ -319,12 +319,12 @@ impl fmt::Display for Doubt {
 }
 
 /// Those that fail a case: they need audits and a few samples, and nothing else.
-pub fn fatal(seen: &OnDevice) -> Vec<Doubt> {
+pub fn fatal(seen: &OnDevice) -> Vec<DeviceCaveat> {
     forgot_to_sync(seen).into_iter().chain(hidden_stream(seen)).collect()
 }
 
-/// All doubts about what was seen, in the order of the list above.
-pub fn doubts(seen: &OnDevice) -> Vec<Doubt> {
+/// All caveats about what was seen, in the order of the list above.
+pub fn device_caveats(seen: &OnDevice) -> Vec<DeviceCaveat> {
     let mut found = fatal(seen);
     found.extend(host_bound(seen));
     found.extend(launch_bound(seen));
@@ -333,18 +333,18 @@ pub fn doubts(seen: &OnDevice) -> Vec<Doubt> {
     found.extend(clock_drift(seen));
     found.extend(discarded(seen));
     let others = seen.telemetry.iter().filter_map(|telemetry| telemetry.other_processes).max();
-    found.extend(others.filter(|count| *count > 0).map(|processes| Doubt::SharedDevice { processes }));
-    found.extend((seen.info.partitioned == Some(true)).then_some(Doubt::Partitioned));
-    found.extend(seen.info.served.then_some(Doubt::Served));
+    found.extend(others.filter(|count| *count > 0).map(|processes| DeviceCaveat::SharedDevice { processes }));
+    found.extend((seen.info.partitioned == Some(true)).then_some(DeviceCaveat::Partitioned));
+    found.extend(seen.info.served.then_some(DeviceCaveat::Served));
     found.extend(zero_work(seen));
     found.extend(beyond_roofline(seen));
     found.extend(seen.rooflines.iter().filter_map(|roofline| {
         let change = roofline.drift().filter(|change| change.abs() > ROOFLINE_DRIFT)?;
-        Some(Doubt::DeviceDrift { roofline: roofline.name.clone(), change })
+        Some(DeviceCaveat::DeviceDrift { roofline: roofline.name.clone(), change })
     }));
     found.extend(memory_growth(seen));
     found.extend(synchronises(seen));
-    found.extend(seen.hold_expired.then_some(Doubt::DeadlockUnderHold));
+    found.extend(seen.hold_expired.then_some(DeviceCaveat::DeadlockUnderHold));
     found
 }
 
@@ -362,7 +362,7 @@ fn mostly_idle(seen: &OnDevice) -> bool {
     seen.audits.iter().filter(|audit| audit.idle).count() * 2 > seen.audits.len()
 }
 
-fn forgot_to_sync(seen: &OnDevice) -> Option<Doubt> {
+fn forgot_to_sync(seen: &OnDevice) -> Option<DeviceCaveat> {
     if seen.returns != Returns::Complete {
         return None;
     }
@@ -371,12 +371,12 @@ fn forgot_to_sync(seen: &OnDevice) -> Option<Doubt> {
     let drain = median(seen.audits.iter().map(|audit| (audit.complete - audit.returned) as f64))?;
     let busy = seen.audits.iter().filter(|audit| !audit.idle).count() * 2 > seen.audits.len();
     let long = drain > most_waits(seen).max(DRAINED * complete);
-    (busy || long).then_some(Doubt::ForgotToSync { returned, complete })
+    (busy || long).then_some(DeviceCaveat::ForgotToSync { returned, complete })
 }
 
 /// A body that is enqueued, whose wall time neither the measured queue nor the host's own part explains. While the
 /// queue was held the two came one after the other.
-fn hidden_stream(seen: &OnDevice) -> Option<Doubt> {
+fn hidden_stream(seen: &OnDevice) -> Option<DeviceCaveat> {
     if seen.mode == Mode::Sync || seen.returns != Returns::Enqueued {
         return None;
     }
@@ -391,19 +391,20 @@ fn hidden_stream(seen: &OnDevice) -> Option<Doubt> {
     let device = median(seen.samples.iter().filter_map(|sample| sample.device))?;
     let release = seen.calibration.release.unwrap_or(0.0);
     let own = most_waits(seen).max(release + 2.0 * seen.calibration.round_trip);
-    (unexplained > own.max(UNEXPLAINED * wall)).then_some(Doubt::HiddenStream { wall, device })
+    (unexplained > own.max(UNEXPLAINED * wall)).then_some(DeviceCaveat::HiddenStream { wall, device })
 }
 
-fn host_bound(seen: &OnDevice) -> Option<Doubt> {
+fn host_bound(seen: &OnDevice) -> Option<DeviceCaveat> {
     if !matches!(seen.mode, Mode::Event | Mode::Cold) || !mostly_idle(seen) {
         return None;
     }
     let enqueue = median(seen.samples.iter().map(|sample| sample.enqueue as f64))?;
     let device = median(seen.samples.iter().filter_map(|sample| sample.device))?;
-    (enqueue > 2.0 * device && enqueue > most_waits(seen)).then_some(Doubt::HostBound { enqueue, device })
+    (enqueue > 2.0 * device && enqueue > most_waits(seen))
+        .then_some(DeviceCaveat::HostBound { enqueue, device })
 }
 
-fn launch_bound(seen: &OnDevice) -> Option<Doubt> {
+fn launch_bound(seen: &OnDevice) -> Option<DeviceCaveat> {
     let launch = seen.calibration.launch?;
     if seen.mode != Mode::Hot {
         return None;
@@ -412,26 +413,26 @@ fn launch_bound(seen: &OnDevice) -> Option<Doubt> {
     let replayed = seen.replayed.as_ref().and_then(|replayed| replayed.each.value());
     // Replayed, a body that is bound by launches costs less: that is how it is told from one that is merely as long.
     let gains = replayed.is_none_or(|replayed| replayed < 0.9 * each);
-    (each <= LAUNCHES * launch && gains).then_some(Doubt::LaunchBound { each, launch })
+    (each <= LAUNCHES * launch && gains).then_some(DeviceCaveat::LaunchBound { each, launch })
 }
 
-fn below_resolution(seen: &OnDevice) -> Option<Doubt> {
+fn below_resolution(seen: &OnDevice) -> Option<DeviceCaveat> {
     let quantum = seen.calibration.quantum?;
     let device = median(seen.samples.iter().filter_map(|sample| sample.device))?;
-    (device < LEAST_QUANTA * quantum).then_some(Doubt::BelowResolution { device, quantum })
+    (device < LEAST_QUANTA * quantum).then_some(DeviceCaveat::BelowResolution { device, quantum })
 }
 
-fn throttled(seen: &OnDevice) -> Option<Doubt> {
+fn throttled(seen: &OnDevice) -> Option<DeviceCaveat> {
     let reasons = throttle_reasons(seen.throttled);
     let (looks, told) = seen.looks;
     if reasons.is_empty() || looks == 0 {
         return None;
     }
     let reasons = reasons.into_iter().map(str::to_owned).collect();
-    Some(Doubt::Throttled { reasons, share: told as f64 / looks as f64 })
+    Some(DeviceCaveat::Throttled { reasons, share: told as f64 / looks as f64 })
 }
 
-fn clock_drift(seen: &OnDevice) -> Option<Doubt> {
+fn clock_drift(seen: &OnDevice) -> Option<DeviceCaveat> {
     let clocks = seen.clocks();
     if clocks.len() < 5 {
         return None;
@@ -439,9 +440,9 @@ fn clock_drift(seen: &OnDevice) -> Option<Doubt> {
     let (low, high) = (stats::quantile(&clocks, 0.05), stats::quantile(&clocks, 0.95));
     let trend = stats::mann_kendall(&thinned(&clocks));
     let wide = high - low > CLOCK_SPREAD * low;
-    // A trend of a clock that hardly moves is no reason to doubt a time.
+    // A trend of a clock that hardly moves is no caveat about a time.
     let runs = trend.abs() > TREND && high - low > 0.2 * CLOCK_SPREAD * low;
-    (wide || runs).then_some(Doubt::ClockDrift { low, high, trend })
+    (wide || runs).then_some(DeviceCaveat::ClockDrift { low, high, trend })
 }
 
 /// At most some hundred values, evenly chosen: the trend looks at all pairs.
@@ -449,44 +450,44 @@ fn thinned(values: &[f64]) -> Vec<f64> {
     values.iter().step_by(values.len().div_ceil(256).max(1)).copied().collect()
 }
 
-fn discarded(seen: &OnDevice) -> Option<Doubt> {
+fn discarded(seen: &OnDevice) -> Option<DeviceCaveat> {
     let of = seen.discarded + seen.samples.len() as u64;
     let many = seen.discarded as f64 > DISCARDED * of as f64;
-    many.then_some(Doubt::Discarded { discarded: seen.discarded, of })
+    many.then_some(DeviceCaveat::Discarded { discarded: seen.discarded, of })
 }
 
-fn zero_work(seen: &OnDevice) -> Option<Doubt> {
+fn zero_work(seen: &OnDevice) -> Option<DeviceCaveat> {
     let floor = seen.calibration.floor? + seen.calibration.quantum.unwrap_or(0.0);
     let device = median(seen.device_times().into_iter())?;
     // A batch's pair of stamps is shared by its bodies.
     let floor = floor / seen.bodies.max(1) as f64;
-    (device < floor).then_some(Doubt::ZeroWork { device, floor })
+    (device < floor).then_some(DeviceCaveat::ZeroWork { device, floor })
 }
 
-fn beyond_roofline(seen: &OnDevice) -> Vec<Doubt> {
+fn beyond_roofline(seen: &OnDevice) -> Vec<DeviceCaveat> {
     let Some(time) = median(seen.times().into_iter()).filter(|time| *time > 0.0) else { return Vec::new() };
     let [_, bytes, flops] = seen.stated;
     let beyond = |(amount, roofline): (u64, Option<&super::Roofline>)| {
         let limit = roofline?.limit().filter(|limit| *limit > 0.0)?;
         let share = amount as f64 / (time * 1e-9) / limit;
         let roofline = roofline?.name.clone();
-        (amount > 0 && share > BEYOND).then_some(Doubt::BeyondRoofline { roofline, share })
+        (amount > 0 && share > BEYOND).then_some(DeviceCaveat::BeyondRoofline { roofline, share })
     };
     [(bytes, seen.roofline("device copy")), (flops, seen.product())].into_iter().filter_map(beyond).collect()
 }
 
-fn memory_growth(seen: &OnDevice) -> Option<Doubt> {
+fn memory_growth(seen: &OnDevice) -> Option<DeviceCaveat> {
     let used: Vec<u64> = seen.memory.iter().map(|memory| memory.used).collect();
     let grows = used.len() >= 4 && used.windows(2).all(|pair| pair[1] > pair[0]);
     let bytes = used.last()?.checked_sub(*used.first()?)?;
-    grows.then_some(Doubt::MemoryGrowth { bytes, looks: used.len() as u64 })
+    grows.then_some(DeviceCaveat::MemoryGrowth { bytes, looks: used.len() as u64 })
 }
 
-fn synchronises(seen: &OnDevice) -> Option<Doubt> {
+fn synchronises(seen: &OnDevice) -> Option<DeviceCaveat> {
     let asked =
         matches!(seen.mode, Mode::Event | Mode::Cold | Mode::Hot) && seen.returns == Returns::Enqueued;
     let waited = seen.audits.iter().filter(|audit| audit.waited == Some(true)).count();
-    (asked && waited * 2 > seen.audits.len()).then_some(Doubt::Synchronises)
+    (asked && waited * 2 > seen.audits.len()).then_some(DeviceCaveat::Synchronises)
 }
 
 #[cfg(test)]
@@ -495,7 +496,7 @@ mod tests {
     use crate::device::{DeviceInfo, DeviceMemory, Telemetry};
     use crate::metric::{Audit, Calibration, DeviceSample, Reading, Replayed, Roofline};
 
-    /// A repeat without a doubt: 100 us by the device's clock, in mode event.
+    /// A repeat without a caveat: 100 us by the device's clock, in mode event.
     fn plain() -> OnDevice {
         let sample = DeviceSample {
             wall: 115_000,
@@ -521,18 +522,18 @@ mod tests {
     }
 
     fn names(seen: &OnDevice) -> Vec<&'static str> {
-        doubts(seen).iter().map(Doubt::name).collect()
+        device_caveats(seen).iter().map(DeviceCaveat::name).collect()
     }
 
     fn check(change: impl FnOnce(&mut OnDevice), expected: &[&str]) {
         let mut seen = plain();
         change(&mut seen);
-        assert_eq!(names(&seen), expected, "{:#?}", doubts(&seen));
-        assert!(expected.iter().all(|name| Doubt::NAMES.contains(name)), "{expected:?}");
+        assert_eq!(names(&seen), expected, "{:#?}", device_caveats(&seen));
+        assert!(expected.iter().all(|name| DeviceCaveat::NAMES.contains(name)), "{expected:?}");
     }
 
     #[test]
-    fn a_plain_repeat_is_not_doubted() {
+    fn a_plain_repeat_has_no_caveat() {
         check(|_| {}, &[]);
     }
 
@@ -556,10 +557,10 @@ mod tests {
             },
             &["forgot-to-sync"],
         );
-        let doubt = Doubt::ForgotToSync { returned: 5_000.0, complete: 2_000_000.0 };
-        assert!(doubt.is_fatal());
+        let caveat = DeviceCaveat::ForgotToSync { returned: 5_000.0, complete: 2_000_000.0 };
+        assert!(caveat.is_fatal());
         assert_eq!(
-            doubt.to_string(),
+            caveat.to_string(),
             "forgot to synchronise: the body returned after 5.0 us, its work was done after 2.00 ms; remedy: \
              synchronise in the body before it returns, or do not declare `returns_complete`"
         );
@@ -578,7 +579,7 @@ mod tests {
         check(wall(2_010_000, 5_000, 100_000.0), &["hidden-stream"]);
         check(wall(200_000, 5_000, 100_000.0), &[]); // 95 us of 200 are under half
         check(wall(140_000, 130_000, 100_000.0), &[]); // the host's own part
-        assert!(Doubt::HiddenStream { wall: 2.0, device: 1.0 }.is_fatal());
+        assert!(DeviceCaveat::HiddenStream { wall: 2.0, device: 1.0 }.is_fatal());
     }
 
     #[test]
@@ -627,8 +628,10 @@ mod tests {
     fn what_slows_the_device_down_is_told_with_its_reasons() {
         check(|seen| (seen.throttled, seen.looks) = (0x48, (4, 1)), &["throttled"]);
         check(|seen| (seen.throttled, seen.looks) = (0x1, (4, 0)), &[]);
-        let doubt = Doubt::Throttled { reasons: vec!["hardware slowdown".into()], share: 0.25 };
-        assert!(doubt.to_string().starts_with("throttled in 25 % of the looks: hardware slowdown; remedy: "));
+        let caveat = DeviceCaveat::Throttled { reasons: vec!["hardware slowdown".into()], share: 0.25 };
+        assert!(
+            caveat.to_string().starts_with("throttled in 25 % of the looks: hardware slowdown; remedy: ")
+        );
     }
 
     #[test]

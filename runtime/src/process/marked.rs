@@ -1,0 +1,52 @@
+//! Processes that are known by a variable in their environment, whoever their parent is.
+
+use std::fs;
+
+/// Whether the environment that a process was started with has this entry, or one that goes on after it with a dot. `None`
+/// where it shows none: it has ended, is just being replaced by another program, or has written over it.
+pub(super) fn carries(process: u32, entry: &str) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let is_it = |variable: &[u8]| {
+        let rest = variable.strip_prefix(entry.as_bytes());
+        rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'.')
+    };
+    (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
+}
+
+/// The processes of this machine that carry the entry, the caller left out. Where the system does not show the environments
+/// of others, nobody is found.
+pub(super) fn carriers(entry: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let others = processes.filter(|process| *process != std::process::id());
+    others.filter(|process| carries(*process, entry) == Some(true)).collect()
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn those_who_carry_the_mark_or_one_within_it_are_found_and_nobody_else() {
+        let own = std::process::id();
+        let start = |mark: String| {
+            let mut command = Command::new("cat");
+            command.env("WEIGHBRIDGE_TEST_MARKED", mark).stdin(Stdio::piped()).stdout(Stdio::null());
+            command.spawn().unwrap() // returns once the program is in its place
+        };
+        let mut all = [format!("{own}"), format!("{own}.0"), format!("{own}0")].map(start);
+        let mut found = carriers(&format!("WEIGHBRIDGE_TEST_MARKED={own}"));
+        found.sort_unstable();
+        let mut expected = [all[0].id(), all[1].id()];
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        for child in &mut all {
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
+        assert_eq!(carries(all[0].id(), "X"), None, "it has ended");
+    }
+}

@@ -1,0 +1,25 @@
+//! Children of this process: started, spoken to, listened to, watched, and ended with all that they have started.
+//!
+//! [`Subprocess`] is one child with a socket as its standard input. The stage `worker` drives systems under test with it, the
+//! stage `run` the processes that measure. Both say what they say; how a process lives and dies is here alone:
+//! [`Output`] empties its pipes, [`MemoryWatch`] looks at its memory, [`end_tree`] ends it and whatever is below it,
+//! [`left_behind`] is what it leaves on the machine. A [`Place`] is where it may leave things, and the mark that all which
+//! comes from it carries.
+//!
+//! When the parent itself is killed, a [`reaper`] does for the child what the parent would have done.
+
+mod adopted;
+pub(crate) mod left_behind;
+mod marked;
+mod memory_watch;
+mod output;
+mod place;
+pub(crate) mod reaper;
+mod subprocess;
+mod tree;
+
+pub(crate) use memory_watch::MemoryWatch;
+pub(crate) use output::Output;
+pub(crate) use place::Place;
+pub(crate) use subprocess::{Received, Spawning, Subprocess};
+pub(crate) use tree::end_tree;

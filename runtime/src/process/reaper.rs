@@ -1,0 +1,44 @@
+//! Cleaning up after a parent that was killed: its child has this done by one more process, since nobody can stop himself and go
+//! on looking.
+
+use std::env;
+use std::io;
+use std::process::{Command, Stdio};
+
+use nix::unistd::getppid;
+
+use super::marked::carries;
+use super::{Place, end_tree, left_behind};
+
+/// The argument that makes a bench binary a reaper; the mark of the child's place comes after it.
+pub(crate) const FLAG: &str = "--weighbridge-reaper";
+
+/// Starts a reaper, which ends this process and all that it has started, and removes its temporary folder. Waits for that
+/// end; returns only where there can be no such process.
+pub(crate) fn call(place: &Place) -> io::Error {
+    let mut command = Command::new("/proc/self/exe");
+    for (name, _) in place.variables() {
+        command.env_remove(name); // it is none of those that it ends
+    }
+    command.arg(FLAG).arg(place.mark()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn().and_then(|mut reaper| reaper.wait()) {
+        Ok(status) => io::Error::other(format!("the reaper ended with {status}")),
+        Err(error) => error,
+    }
+}
+
+/// The whole of a reaper's life, if this process is to be one.
+pub(crate) fn serve() -> bool {
+    let mut arguments = env::args().skip(1);
+    if arguments.next().as_deref() != Some(FLAG) {
+        return false;
+    }
+    let Some(mark) = arguments.next().filter(|mark| !mark.is_empty()) else { return true };
+    let place = Place::marked_by(mark);
+    // Who has called and ended meanwhile is followed by another parent, which is none of its.
+    let root = Some(getppid().as_raw() as u32).filter(|root| carries(*root, &place.entry()) == Some(true));
+    let ended = end_tree(&|| place.members_anywhere(root));
+    left_behind::wait_for(&ended);
+    place.remove_temporary();
+    true
+}

@@ -1,0 +1,261 @@
+//! One child: started with a socket for its standard input, spoken to in frames, ended with all that it has started.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Output, Place, adopted, end_tree, left_behind};
+use crate::device::ProcessTree;
+use crate::json::{Frames, send};
+
+/// How a child is started.
+#[derive(Debug)]
+pub(crate) struct Spawning<'a> {
+    /// The longest that [`Subprocess::receive`] waits.
+    pub(crate) look: Duration,
+    /// The longest that the child may leave a message unread; for ever, where that is not said.
+    pub(crate) patience: Option<Duration>,
+    /// The longest frame that it may send, in bytes.
+    pub(crate) longest: u32,
+    /// Whether it leads a process group of its own: Ctrl-C in the terminal does not reach it then.
+    pub(crate) leads: bool,
+    /// Where its standard output and its standard error go.
+    pub(crate) outputs: [&'a Output; 2],
+}
+
+/// What has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Some bytes.
+    Bytes,
+    /// Nothing, for as long as was waited.
+    Silence,
+    /// The child has closed its end, or has ended. A reset is an end with something unread.
+    End,
+}
+
+/// A running child. It is ended when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Subprocess {
+    child: Child,
+    socket: UnixStream,
+    frames: Frames,
+    /// What arrives is read into it: a fresh one for each message costs a step more than its message.
+    buffer: Vec<u8>,
+    place: Place,
+    leads: bool,
+    ended: Option<ExitStatus>,
+}
+
+impl Subprocess {
+    /// Starts the command with one end of a socket pair as its standard input, at this place.
+    ///
+    /// # Errors
+    /// When there can be no socket, process or thread, or no such program.
+    pub(crate) fn spawn(command: &mut Command, place: Place, spawning: &Spawning<'_>) -> io::Result<Self> {
+        adopted::adopt_orphans();
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(spawning.look))?;
+        ours.set_write_timeout(spawning.patience)?;
+        if spawning.leads {
+            command.process_group(0);
+        }
+        let child = command
+            .envs(place.variables())
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (frames, buffer) = (Frames::up_to(spawning.longest), vec![0; 64 << 10]);
+        let mut own = Self { child, socket: ours, frames, buffer, place, leads: spawning.leads, ended: None };
+        let (stdout, stderr) = (own.child.stdout.take(), own.child.stderr.take());
+        let [out, err] = spawning.outputs;
+        out.drain(stdout.expect("it is piped"))?; // what has been started is ended where there is an error
+        err.drain(stderr.expect("it is piped"))?;
+        Ok(own)
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The child and all below it.
+    pub(crate) fn tree(&self) -> ProcessTree {
+        ProcessTree::below(self.id())
+    }
+
+    /// Where it may leave things.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// That it is left unread for too long. One to a child that has ended is none that counts: whoever listens next is told
+    /// better.
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        send(&mut self.socket, message)
+    }
+
+    /// The next whole message that has arrived.
+    ///
+    /// # Errors
+    /// When what has arrived is none.
+    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        self.frames.next()
+    }
+
+    /// Takes in what has arrived, or what arrives within a look.
+    pub(crate) fn receive(&mut self) -> Received {
+        match self.socket.read(&mut self.buffer) {
+            Ok(0) => Received::End,
+            Ok(bytes) => {
+                self.frames.feed(&self.buffer[..bytes]);
+                Received::Bytes
+            }
+            Err(error) if is_pause(&error) => Received::Silence,
+            Err(_) => Received::End,
+        }
+    }
+
+    /// Ends it and all that it has started, wherever that has gone, and waits until none of them has memory any more. How the
+    /// child itself has ended; `None` where the system does not say.
+    pub(crate) fn end(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            let ended = end_tree(&|| self.place.members(self.child.id()));
+            if self.leads {
+                let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL); // all that some systems show
+            }
+            let _ = self.child.kill(); // likewise; it is not waited for yet, so its id is nobody else's
+            self.ended = self.child.wait().ok();
+            left_behind::wait_for(&ended);
+            if self.leads {
+                adopted::reap();
+            }
+        }
+        self.ended
+    }
+}
+
+/// What a conversation with a worker needs besides.
+#[cfg(feature = "worker")]
+impl Subprocess {
+    /// Takes in what has arrived already.
+    ///
+    /// # Errors
+    /// When the socket cannot be told to wait no longer.
+    pub(crate) fn receive_at_once(&mut self) -> io::Result<Received> {
+        self.socket.set_nonblocking(true)?;
+        let received = self.receive();
+        self.socket.set_nonblocking(false)?;
+        Ok(received)
+    }
+
+    /// Closes the socket: whoever reads from it comes to its end.
+    pub(crate) fn hang_up(&self) {
+        let _ = self.socket.shutdown(std::net::Shutdown::Both); // it may be closed
+    }
+
+    /// How it has ended, if it has.
+    pub(crate) fn status(&mut self) -> Option<ExitStatus> {
+        self.ended.or_else(|| self.child.try_wait().ok().flatten())
+    }
+
+    /// How it ends, if it does within this time.
+    pub(crate) fn status_within(&mut self, time: Duration) -> Option<ExitStatus> {
+        /// Between two looks whether it has ended.
+        const PAUSE: Duration = Duration::from_millis(5);
+        let begun = std::time::Instant::now();
+        loop {
+            let status = self.status();
+            if status.is_some() || begun.elapsed() >= time {
+                return status;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Subprocess {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether an error of a socket says that time is up, and nothing else.
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    fn spawn(script: &str) -> (Subprocess, [Output; 2]) {
+        let outputs = [Output::default(), Output::default()];
+        let [out, err] = &outputs;
+        let look = Duration::from_millis(50);
+        let spawning = Spawning { look, patience: None, longest: 1 << 20, leads: true, outputs: [out, err] };
+        let place = Place::new(Duration::from_secs(1));
+        (Subprocess::spawn(Command::new("sh").args(["-c", script]), place, &spawning).unwrap(), outputs)
+    }
+
+    /// The processes that a script has told of, one in a line.
+    fn told(output: &Output, count: usize) -> Vec<u32> {
+        loop {
+            let text = String::from_utf8(output.so_far()).unwrap();
+            let found: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+            if found.len() == count && text.ends_with('\n') {
+                return found;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn has_ended(process: u32) -> bool {
+        left_behind::State::of(process).is_none_or(left_behind::State::has_ended)
+    }
+
+    #[test]
+    fn who_has_left_the_group_and_the_session_and_lost_its_parent_is_ended_as_well() {
+        let script = "(setsid sh -c 'echo $$; exec sleep 1000' &) ; (sh -c 'echo $$; exec sleep 1000' &) ; exec sleep 1000";
+        let (mut child, [out, _]) = spawn(script);
+        let strays = told(&out, 2);
+        assert!(!strays.iter().any(|process| has_ended(*process)));
+        assert!(child.end().is_some());
+        assert!(strays.iter().all(|process| has_ended(*process)), "{strays:?}");
+    }
+
+    #[test]
+    fn orphans_of_one_child_outlive_the_end_of_another() {
+        let (mut one, [told_by_one, _]) =
+            spawn("(setsid sh -c 'echo $$; exec sleep 1000' &) ; exec sleep 1000");
+        let stray = told(&told_by_one, 1)[0];
+        let (mut other, _) = spawn("exec sleep 1000");
+        other.end();
+        assert!(!has_ended(stray));
+        one.end();
+        assert!(has_ended(stray));
+    }
+
+    #[test]
+    fn what_a_child_that_has_ended_by_itself_leaves_running_is_ended_and_its_own_end_is_told() {
+        let (mut child, [out, _]) = spawn("(setsid sh -c 'echo $$; exec sleep 1000' &) ; exit 7");
+        let stray = told(&out, 1)[0];
+        while child.receive() != Received::End {}
+        let status = child.end().unwrap();
+        assert_eq!(status.code(), Some(7));
+        assert!(has_ended(stray));
+    }
+}
