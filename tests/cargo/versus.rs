@@ -1,8 +1,9 @@
 //! `--versus` and `--versus-adapter`: two sides in turns.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -54,8 +55,9 @@ fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (Ran, Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let ran = Ran { code: output.status.code(), stdout, stderr };
     let files = fs::read_dir(bench.data().join("duels")).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<_> = files.collect();
+    let files: Vec<_> = files.filter(|file| file.is_file()).collect();
     assert_eq!(files.len(), 1, "{files:?} {}", ran.all());
+    assert!(ran.stderr.contains("-- --resume "), "{}", ran.all());
     let comparison = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
     (ran, comparison)
 }
@@ -80,6 +82,62 @@ fn ctrl_c_while_a_regression_is_confirmed_leaves_it_unconfirmed_and_exits_with_1
     assert_eq!(ran.code, Some(130), "{}", ran.all());
     let why = comparison["rows"][0]["verdict"]["inconclusive"].as_str().unwrap_or_default();
     assert!(why.contains("interrupted before it was confirmed"), "{comparison}");
+}
+
+/// The journalled rounds of the only duel that has not ended, by the file's name, each with what tells it from a file that was
+/// written in its place.
+fn rounds(bench: &Bench) -> BTreeMap<String, (u64, i64)> {
+    let folders = fs::read_dir(bench.data().join("duels")).into_iter().flatten().flatten();
+    let rounds = folders.filter_map(|folder| fs::read_dir(folder.path().join("rounds")).ok());
+    let files = rounds.flatten().flatten().filter_map(|file| {
+        let found = file.metadata().ok()?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        (!name.starts_with('.')).then(|| (name, (found.ino(), found.mtime_nsec())))
+    });
+    files.collect()
+}
+
+#[test]
+fn a_duel_that_was_killed_goes_on_and_repeats_no_finished_round() {
+    let bench = Bench::new("sorting");
+    let mut command = bench.command(&["SORT-1", "--versus-adapter", "stable", "--param", "len=1000,20000"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while rounds(&bench).len() < 4 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let finished = rounds(&bench);
+    assert!(finished.len() >= 4, "{finished:?}");
+    let folders = fs::read_dir(bench.data().join("duels")).unwrap();
+    let id = folders.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).next().unwrap();
+
+    let mut command = bench.command(&["--resume", &id]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut more = false;
+    while child.try_wait().unwrap().is_none() {
+        let now = rounds(&bench);
+        more |= now.len() > finished.len();
+        for (name, file) in &finished {
+            assert!(now.get(name).is_none_or(|now| now == file), "{name} was measured twice");
+        }
+        std::thread::yield_now();
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(matches!(output.status.code(), Some(0 | 3 | 5)), "{said}");
+    assert!(more, "the rounds that were missing were measured: {said}");
+    let file = bench.data().join("duels").join(format!("{id}.json"));
+    let comparison: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let rows = comparison["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{comparison}");
+    assert!(
+        rows.iter().all(|row| row["rounds"]["shifts"].as_array().is_some_and(|rounds| rounds.len() >= 8))
+    );
+    assert!(!bench.data().join("duels").join(&id).exists(), "the journal goes with the end of the duel");
+    // What has ended is not gone on with.
+    let again = bench.run(&["--resume", &id]);
+    assert_eq!(again.code, Some(2), "{}", again.all());
 }
 
 /// A program that lists the cases of the downstream crate's suite, and whose children greet so and say no more.

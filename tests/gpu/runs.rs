@@ -67,13 +67,13 @@ fn a_run_on_the_device_records_platform_backend_mode_clock_and_calibration() {
     assert_eq!(manifest["environment"]["machine"]["gpu"], "Test GPU (fake)");
     assert_eq!(manifest["environment"]["software"]["gpu cudnn"], "9.10.2");
     let case = record(folder.path(), "case", "");
-    assert_eq!(case["primary_metric"], "device_time");
+    assert_eq!(case["primary"], "device_time");
     let time =
         case["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "device_time").unwrap();
     let median = time["estimate"]["median"].as_f64().unwrap();
     assert!((0.002..0.00201).contains(&median), "{median}");
     let repeat = record(folder.path(), "repeat", ".1.json");
-    let seen = &repeat["repeat"]["outcome"]["measured"]["seen"]["device"];
+    let seen = &repeat["repeat"]["outcome"]["measured"]["observation"]["device"];
     assert_eq!((&seen["mode"], &seen["clock"]), (&"event".into(), &"CUDA events".into()));
     assert!(seen["calibration"]["round_trip"].as_f64().unwrap() > 0.0);
 }
@@ -84,7 +84,7 @@ fn the_mode_of_the_command_line_goes_over_the_scenarios() {
     let ran = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--mode", "hot", "--repeats", "1"]);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran));
     let repeat = record(folder.path(), "repeat", ".1.json");
-    assert_eq!(repeat["repeat"]["outcome"]["measured"]["seen"]["device"]["mode"], "hot");
+    assert_eq!(repeat["repeat"]["outcome"]["measured"]["observation"]["device"]["mode"], "hot");
     let wrong = run(folder.path(), &["SPIN-1", "--platform", "gpu", "--mode", "warm"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
     assert!(text(&wrong).contains("sync, event, cold, hot"), "{}", text(&wrong));

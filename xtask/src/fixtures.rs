@@ -159,6 +159,7 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         started: second,
         command: vec!["suite".into(), "--bench".into()],
         program: None,
+        versus: None,
         profile: "ci_cpu".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),

@@ -256,7 +256,10 @@ mod tests {
         assert_eq!(document["manifest"]["requested_platform"], "cpu");
         let repeats = document["cases"][0]["repeats"].as_array().expect("repeats");
         assert_eq!(repeats.len(), 8);
-        assert_eq!(repeats[1]["outcome"]["measured"]["seen"]["samples"].as_array().map(Vec::len), Some(20));
+        assert_eq!(
+            repeats[1]["outcome"]["measured"]["observation"]["samples"].as_array().map(Vec::len),
+            Some(20)
+        );
         let cases: Vec<CaseRecord> = serde_json::from_value(document["cases"].clone()).expect("records");
         assert_eq!(cases, record.cases);
     }

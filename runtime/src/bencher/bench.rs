@@ -115,7 +115,7 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("purpose", &self.purpose)
-            .field("limits", &self.budget)
+            .field("budget", &self.budget)
             .finish_non_exhaustive()
     }
 }

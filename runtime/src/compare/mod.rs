@@ -27,7 +27,7 @@ pub use change::{MetricChange, Tendency};
 pub use comparison::{
     CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Processes, Promoted, Refusal, Row,
 };
-pub use duel::{Candidate, CaseDuel, Rounds, confirm, decide};
+pub use duel::{Decider, Rounds, decide};
 pub use effect::Effect;
 pub use environment::{EnvironmentChange, FactKind};
 pub use history::History;

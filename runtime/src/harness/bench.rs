@@ -1,23 +1,20 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::session::{Session, check};
 use super::smoke::program;
 use super::{Context, Error, Exit, page, resume};
-use crate::bencher::{INJECT, PartialBudget, Phase, draw_epoch};
+use crate::bencher::Phase;
 use crate::compare::{Accepted, Comparison, Policy, judge};
-use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
-    Baseline, Build, CaseRecord, CaseStatus, Environment, Planned, RunId, RunManifest, RunRecord, RunStatus,
-    assemble_run,
+    Baseline, CaseRecord, CaseStatus, Environment, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{Ending, Event, Failure, How, Outcome, Program, Repeat, Task, run};
-use crate::store::{self, BaselineName, Baselines, Duels, Layout, MachineLock, RunLock, Runs, Stream};
+use crate::run::{Ending, Event, Failure, How, Outcome, Repeat, Task, run};
+use crate::store::{self, BaselineName, Baselines, Duels, Layout, Runs, Stream};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
 pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
@@ -34,19 +31,15 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let device = check(context, plan)?;
     terminal.remark(&report::skips(plan));
 
-    let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
-    let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
-    let before = std::time::Instant::now();
-    let Some(machine) = lock(context)? else { return Ok(Exit::Interrupted) };
-    let waited = before.elapsed();
-    let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
-    environment.add_device(&device);
-    terminal.remark(&report::machine(&environment));
-    let baseline = named_baseline(context, &baselines, &environment)?;
+    let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
+    let layout = session.layout.clone();
+    let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
+    terminal.remark(&report::machine(&session.environment));
+    let baseline = named_baseline(context, &baselines, &session.environment)?;
     let previous = last_run(&runs, &suite.name(), plan);
 
-    let (mut manifest, _going_on) = begin(context, plan, &runs, environment, device.backend.platform())?;
+    let (mut manifest, _going_on) = session.take_up(context, plan, &runs, None)?;
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
@@ -55,7 +48,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         epoch: manifest.epoch,
         finished: &finished,
         scratch: &scratch,
-        budget: args.budget.map(|budget| budget.saturating_sub(waited)),
+        budget: session.budget,
         interrupted: &context.interrupted,
     };
     let mut progress = Progress::new(*terminal);
@@ -115,12 +108,12 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         terminal.remark(&format!("saved as baseline `{name}`"));
     }
     if ending != Ending::Complete {
-        terminal.remark(&format!("go on with: cargo bench --bench {} -- --resume {id}", suite.target));
+        terminal.remark(&resume::hint(suite, &id));
     }
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
     terminal.answer(&report::summary(&record, exit.code()));
     if args.html && ending == Ending::Complete {
-        drop(machine); // nothing is measured any more, and the command may have to be built
+        drop(session); // nothing is measured any more, and the command may have to be built
         page::write(&id, layout.data(), &suite.workspace(), *terminal);
     }
     Ok(exit)
@@ -154,88 +147,6 @@ fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), stor
     }
 }
 
-/// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
-pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Error> {
-    let args = &context.args;
-    let duel = args.versus.is_some() || args.versus_adapter.is_some();
-    // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
-    if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
-        return Err(super::args::UsageError(format!(
-            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain run is slowed \
-             down by the variable {INJECT}"
-        ))
-        .into());
-    }
-    if args.comparison.is_some() && !duel && args.baseline.is_none() && args.baseline_lenient.is_none() {
-        let why = "--comparison writes what is compared, and nothing is: add --baseline, --versus or --versus-adapter";
-        return Err(super::args::UsageError(why.to_owned()).into());
-    }
-    if cfg!(debug_assertions) && !context.args.allow_debug {
-        return Err(Error::DebugAssertions);
-    }
-    let requested = plan.platform;
-    let mut device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
-    add_libraries(&mut device);
-    let active = device.backend.platform();
-    if requested != active {
-        return Err(Error::Backend { requested, active });
-    }
-    if plan.measured() == 0 {
-        let skipped = report::skips(plan);
-        let why = if skipped.is_empty() {
-            "no case matches; `--list` shows what there is"
-        } else {
-            skipped.trim_end()
-        };
-        return Err(Error::NothingSelected(why.to_owned()));
-    }
-    Ok(device)
-}
-
-/// What this binary knows of its own build.
-pub(super) fn build(context: &Context<'_>) -> Build {
-    let suite = context.suite;
-    let mut crates = BTreeMap::new();
-    crates.insert(suite.package.to_owned(), suite.version.to_owned());
-    crates.insert("weighbridge".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    Build {
-        rustc: None,
-        debug_assertions: cfg!(debug_assertions),
-        rust_flags: None,
-        features: Vec::new(),
-        crates,
-    }
-}
-
-/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is wanted.
-pub(super) fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, Error> {
-    let mut taken = Vec::new();
-    if context.args.no_lock {
-        return Ok(Some(taken));
-    }
-    let begun = std::time::Instant::now();
-    let is_over = || context.args.budget.is_some_and(|budget| begun.elapsed() >= budget);
-    let mut told = false;
-    // Always in one order, so that no two runs wait for each other.
-    for path in Layout::machine_locks() {
-        let lock = MachineLock::wait(&path, &context.suite.name(), |holder| {
-            if !told {
-                context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
-                told = true;
-            }
-            !context.interrupted.load(std::sync::atomic::Ordering::Relaxed) && !is_over()
-        })?;
-        match lock {
-            Some(lock) => taken.push(lock),
-            None if is_over() => {
-                return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
-            }
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(taken))
-}
-
 /// The baseline that was named. It is read before anything is measured: a typo costs no run.
 fn named_baseline(
     context: &Context<'_>,
@@ -263,81 +174,6 @@ fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
     let RunManifest { profile, status, imported, .. } = &last.manifest;
     let is_meant = *profile == plan.profile && *status == RunStatus::Complete && imported.is_none();
     (is_meant && last.manifest.suite == suite).then_some(last)
-}
-
-/// Time since the Unix epoch.
-pub(super) fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name that is
-/// taken is refused.
-pub(super) fn run_id(now: Duration) -> RunId {
-    RunId::new(now.as_secs(), now.subsec_nanos() >> 6)
-}
-
-/// Makes the run's directory and manifest, or takes up those of a run that was broken off.
-fn begin(
-    context: &Context<'_>,
-    plan: &Plan,
-    runs: &Runs,
-    environment: Environment,
-    active: Platform,
-) -> Result<(RunManifest, RunLock), Error> {
-    let going_on = |id: &RunId| {
-        let why = || "another process goes on with it".to_owned();
-        runs.lock(id)?.ok_or_else(|| Error::Resume { run: id.clone(), why: why() })
-    };
-    if let Some(run) = &context.args.resume {
-        let id: RunId = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
-        let lock = going_on(&id)?;
-        let mut manifest = runs.manifest(&id)?;
-        resume::check(context.suite, &manifest, plan)?;
-        let own = Program::own().and_then(|own| own.digest()).ok();
-        resume::same_place(&manifest, own.as_deref(), &environment)?;
-        manifest.resumed = true;
-        manifest.status = RunStatus::Running;
-        runs.write_manifest(&manifest)?;
-        return Ok((manifest, lock));
-    }
-    let now = now();
-    let manifest = RunManifest {
-        id: run_id(now),
-        suite: context.suite.name(),
-        started: now.as_secs(),
-        command: std::env::args().collect(),
-        program: Program::own().and_then(|own| own.digest()).ok(),
-        profile: plan.profile.clone(),
-        requested_platform: plan.platform.name().to_owned(),
-        active_backend: active.name().to_owned(),
-        seed: plan.seed,
-        epoch: draw_epoch(),
-        planned: Planned {
-            cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
-            repeats: plan.repeats,
-            stated: stated(plan),
-            target: plan.target,
-            budget: plan.budget,
-            timeout: plan.timeout.as_secs(),
-            isolation: plan.isolation.name().to_owned(),
-            order: plan.order.name().to_owned(),
-        },
-        status: RunStatus::Running,
-        resumed: false,
-        undigested: false,
-        imported: None,
-        environment,
-        load_at_end: None,
-    };
-    runs.create(&manifest)?;
-    let lock = going_on(&manifest.id)?;
-    Ok((manifest, lock))
-}
-
-/// The budgets that scenarios state, by their ids.
-pub(super) fn stated(plan: &Plan) -> BTreeMap<String, PartialBudget> {
-    let stated = plan.cases.iter().map(|case| (case.scenario.id.to_owned(), case.scenario.budget));
-    stated.filter(|(_, budget)| *budget != PartialBudget::NONE).collect()
 }
 
 /// The same judging for the last run and for a named baseline.

@@ -5,32 +5,20 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::atomic::Ordering;
 
-use super::bench::{build, check, lock, now, policy, run_id};
-use super::request::{Mode, request};
+use super::bench::policy;
+use super::request::{Mode, SEED, request};
+use super::session::{Session, check};
 use super::smoke::program;
-use super::{Context, Error, Exit, args::UsageError};
-use crate::bencher::{INJECT, Key, draw_epoch};
-use crate::compare::{
-    Candidate, CaseDuel, CaseFailure, Comparison, Counts, Method, Policy, Promoted, Refusal, Row, Verdict,
-    axis_changed, confirm,
-};
-use crate::device::Clock;
+use super::{Context, Error, Exit, args::UsageError, resume};
+use crate::bencher::{INJECT, Key};
+use crate::compare::{Comparison, Counts, Decider, Method, Promoted, Refusal, Row, Verdict, axis_changed};
 use crate::plan::{self, CaseId, Plan, PlannedCase};
-use crate::record::Environment;
-use crate::registry::{Equivalence, Registry};
-use crate::report;
-use crate::run::{Broken, Duel, How, Program, Round, Side, Verified};
-use crate::stats::SplitMix64;
-use crate::store::{Duels, Layout};
-use crate::verify::{self, Agreement, Examined, Severity, agree};
-
-/// The sides of one case: what is compared with, what is judged.
-struct Pair<'a> {
-    baseline: CaseId,
-    candidate: &'a PlannedCase,
-}
+use crate::record::RunStatus;
+use crate::registry::Registry;
+use crate::report::{self, Progress};
+use crate::run::{self, Duel, Ending, Event, Pair, Program, Side};
+use crate::store::Duels;
 
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
@@ -57,30 +45,34 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         Some(adapter) => adapters(plan, adapter)?,
         None => programs(registry, context, plan, &theirs)?,
     };
-    let Some(_lock) = lock(context)? else { return Ok(Exit::Interrupted) };
-    let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
+    let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
+    let layout = session.layout.clone();
     let duels = Duels::new(layout.clone());
-    // Before anything is measured: the load is that of the machine and not of the duel, and the commit the one that ran.
-    let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
-    environment.add_device(&device);
-    let machine = environment.machine_id();
+    let journals = duels.journals();
+    let machine = session.environment.machine_id();
     policy.accepted.retain(|one| one.belongs(&suite.name(), &machine));
-    let now = now();
-    let id = run_id(now);
-    let scratch = duels.scratch(&id)?;
+    let versus = args.versus.as_ref().and_then(|_| baseline.digest().ok());
+    let (mut manifest, _going_on) = session.take_up(context, plan, &journals, versus)?;
+    let id = manifest.id.clone();
+    let index = |case: &CaseId| pairs.iter().position(|pair| pair.candidate.id == *case);
     let task = Duel {
         programs: sides(own, baseline, args.inject),
         plan,
-        scratch: &|case, number| scratch.path().join(format!("{}.{number}", case.file_name())),
+        pairs: &pairs,
+        finished: &journals.finished_rounds(&id, &index)?,
+        scratch: &|case, number| journals.layout().scratch(&id, case, number),
         key: Key::draw(),
-        epoch: draw_epoch(),
+        epoch: manifest.epoch,
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
-        seed: args.seed.unwrap_or(now.as_nanos() as u64),
+        // Drawn for this duel, unless the user has said one; kept with it, for whoever takes it up again.
+        seed: if plan.seed == SEED { manifest.epoch } else { plan.seed },
+        budget: session.budget,
         interrupted: &context.interrupted,
     };
 
     // This program's own build has been checked. One that does not even greet is told case by case.
     if args.versus.is_some() && task.has_debug_assertions(Side::Baseline) == Ok(true) && !args.allow_debug {
+        journals.remove(&id)?;
         return Err(Error::Versus {
             program: name,
             why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo bench` does, \
@@ -89,56 +81,38 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         });
     }
 
-    let mut failures = Vec::new();
-    let mut to_confirm: Vec<(usize, usize)> = Vec::new();
-    let mut interrupted = false;
-    let total = pairs.len();
-    for (at, pair) in pairs.iter().enumerate() {
-        let case = &pair.candidate.id;
-        if interrupted {
-            rows.push(Row::bare(case, "wall_time", Verdict::Inconclusive(INTERRUPTED.to_owned())));
-            continue;
+    let mut told = |pair: usize, row: &Row| {
+        terminal.redraw("");
+        let said = match &row.rounds {
+            Some(_) => report::row(row, *terminal),
+            None => row.verdict.why().unwrap_or_default().to_owned(),
+        };
+        terminal.remark(&format!("[{}/{}] {}: {said}", pair + 1, pairs.len(), row.case));
+    };
+    let mut decider = Decider::new(&pairs, &policy, &mut told);
+    let mut progress = Progress::new(*terminal);
+    let ending = run::duel(&task, &mut decider, &mut |event| {
+        progress.show(&event);
+        match &event {
+            Event::RoundEnded { case, of, round } => journals.journal_round(&id, case, *of, round),
+            _ => Ok(()),
         }
-        let mut said = |words: String| terminal.remark(&format!("[{}/{total}] {case}: {words}", at + 1));
-        let clock = Clock::monotonic();
-        match fight(&task, pair, &policy, task.seed ^ at as u64, &mut said) {
-            Ok(duel) => {
-                let mut row = duel.row(case, &policy);
-                if let Some(rounds) = &mut row.rounds {
-                    rounds.seconds = clock.now().as_secs_f64();
-                }
-                said(report::row(&row, *terminal));
-                if row.verdict == Verdict::Regressed {
-                    to_confirm.push((rows.len(), at));
-                }
-                rows.push(row);
-            }
-            Err(stop) => {
-                interrupted = stop == Stop::Interrupted;
-                let verdict = stop.verdict(case, &mut failures);
-                said(verdict.why().unwrap_or_default().to_owned());
-                rows.push(Row::bare(case, "wall_time", verdict));
-            }
-        }
-    }
-    interrupted |= confirmed(&mut rows, &to_confirm, &policy, &mut failures, &mut |row, pair| {
-        let pair = &pairs[pair];
-        if context.interrupted.load(Ordering::Relaxed) {
-            return Err(Stop::Interrupted);
-        }
-        terminal.remark(&format!("confirming {}", pair.candidate.id));
-        again(&task, pair, &policy, !task.seed ^ row as u64)
+    })?;
+    let decided = decider.finish(match ending {
+        Ending::OutOfBudget => "the budget was spent",
+        Ending::Interrupted | Ending::Complete => "interrupted",
     });
+    rows.extend(decided.rows);
 
     let mut comparison = Comparison {
         suite: suite.name(),
         method: Method::Duel,
         baseline: Promoted { name, run: None },
         candidate: id.clone(),
-        environment: Some(environment),
+        environment: Some(session.environment.clone()),
         environment_changes: Vec::new(),
         refused: None,
-        failures,
+        failures: decided.failures,
         counts: Counts::of(&rows),
         rows,
     };
@@ -151,189 +125,19 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     }
     terminal.result(&report::verdicts(&comparison, *terminal));
     terminal.remark(&format!("files: {}", file.display()));
-    let exit =
-        Exit::from(comparison.outcome(&policy)).or(if interrupted { Exit::Interrupted } else { Exit::Fine });
+    let mut exit = Exit::from(comparison.outcome(&policy));
+    if ending == Ending::Complete {
+        journals.remove(&id)?; // the file has all that decided
+    } else {
+        manifest.status = RunStatus::Interrupted;
+        journals.write_manifest(&manifest)?;
+        terminal.remark(&resume::hint(suite, &id));
+    }
+    if ending == Ending::Interrupted {
+        exit = exit.or(Exit::Interrupted);
+    }
     terminal.answer(&report::duel_summary(&comparison, exit.code()));
     Ok(exit)
-}
-
-/// What is said of a case that an interrupt came before.
-const INTERRUPTED: &str = "interrupted before it was decided";
-
-/// Why a case's duel ended without rounds to judge.
-#[derive(Debug, PartialEq)]
-enum Stop {
-    Interrupted,
-    Failed(String),
-    Incomparable(String),
-}
-
-impl Stop {
-    /// What is said of the case; a failure is noted as one besides.
-    fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
-        match self {
-            Self::Interrupted => Verdict::Inconclusive(INTERRUPTED.to_owned()),
-            Self::Failed(why) => {
-                failures.push(CaseFailure { case: case.clone(), why: why.clone() });
-                Verdict::Incomparable(why)
-            }
-            Self::Incomparable(why) => Verdict::Incomparable(why),
-        }
-    }
-}
-
-impl From<Broken> for Stop {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Interrupted => Self::Interrupted,
-            Broken::Failed(Side::Candidate, failure) => Self::Failed(failure.to_string()),
-            Broken::Failed(Side::Baseline, failure) if failure.how == How::Protocol => {
-                Self::Incomparable(format!(
-                    "the baseline's program cannot be measured beside this one ({}): both must be built on the same \
-                     version of weighbridge. Compare with a stored baseline, or with a revision since the change",
-                    failure.detail
-                ))
-            }
-            Broken::Failed(Side::Baseline, failure) => Self::Incomparable(format!("the baseline {failure}")),
-            Broken::Skipped(Side::Candidate, why) => Self::Incomparable(format!("skipped now: {why}")),
-            Broken::Skipped(Side::Baseline, why) => {
-                Self::Incomparable(format!("the baseline skips it: {why}"))
-            }
-        }
-    }
-}
-
-/// One case, round after round, until it is decided.
-fn fight(
-    task: &Duel<'_>,
-    pair: &Pair<'_>,
-    policy: &Policy,
-    seed: u64,
-    said: &mut dyn FnMut(String),
-) -> Result<CaseDuel, Stop> {
-    let cases = [&pair.baseline, &pair.candidate.id];
-    let verified = verify(task, pair)?;
-    let mut duel = CaseDuel::new(&pair.candidate.id, policy);
-    let mut iterations = None;
-    let mut random = SplitMix64::new(seed);
-    let offset = random.draw() as u32 >> 8;
-    while !duel.is_decided(&pair.candidate.id, policy) {
-        let round = task.round(cases, offset + duel.rounds() as u32, &mut iterations, &verified)?;
-        add(&mut duel, examine(pair, &verified, round)?)?;
-        if duel.rounds().is_multiple_of(8) && !duel.is_decided(&pair.candidate.id, policy) {
-            said(format!("{} rounds, not decided yet", duel.rounds()));
-        }
-    }
-    Ok(duel)
-}
-
-/// What both sides did in an unmeasured repeat, where it is verified; they must have done the same.
-fn verify(task: &Duel<'_>, pair: &Pair<'_>) -> Result<Verified, Stop> {
-    if !pair.candidate.is_verified() {
-        return Ok(Verified::default());
-    }
-    let verified = task.verify([&pair.baseline, &pair.candidate.id])?;
-    if let [Some(old), Some(new)] = &verified.works {
-        let equivalence = pair.candidate.equivalence();
-        let agreement = agree(new, old, equivalence);
-        let other = match &agreement {
-            Agreement::Differs(what) => Some(what.join("; ")),
-            Agreement::Agrees if equivalence == Equivalence::Exact && verified.same == Some(false) => {
-                Some("their elements differ by the hashes of this duel's key".to_owned())
-            }
-            _ => None,
-        };
-        if let Some(what) = other {
-            return Err(Stop::Incomparable(format!("the two do other work: {what}")));
-        }
-    }
-    Ok(verified)
-}
-
-/// Judges the whole repeats of a round by the same rules as those of a run.
-fn examine(pair: &Pair<'_>, verified: &Verified, round: Round) -> Result<Round, Stop> {
-    let Round::Repeats(sides) = &round else { return Ok(round) };
-    for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
-        let findings = verify::judge(&Examined {
-            equivalence: pair.candidate.equivalence(),
-            agreement: &Agreement::Agrees,
-            reference: verified.works[0].as_ref(),
-            repeats,
-        });
-        if let Some(fault) = findings.iter().find(|finding| finding.severity == Severity::Fail) {
-            return Err(match side {
-                Side::Candidate => Stop::Failed(fault.to_string()),
-                Side::Baseline => Stop::Incomparable(format!("the baseline does not verify: {fault}")),
-            });
-        }
-    }
-    Ok(round)
-}
-
-/// One case with a new seed: all rounds, whatever they say.
-fn again(task: &Duel<'_>, pair: &Pair<'_>, policy: &Policy, seed: u64) -> Result<CaseDuel, Stop> {
-    let verified = verify(task, pair)?;
-    let mut duel = CaseDuel::new(&pair.candidate.id, policy);
-    let mut iterations = None;
-    let offset = SplitMix64::new(seed).draw() as u32 >> 8;
-    while duel.rounds() < CaseDuel::MOST_ROUNDS {
-        let number = offset + duel.rounds() as u32;
-        let round = task.round([&pair.baseline, &pair.candidate.id], number, &mut iterations, &verified)?;
-        add(&mut duel, examine(pair, &verified, round)?)?;
-    }
-    Ok(duel)
-}
-
-/// Adds a round, which must say something.
-fn add(duel: &mut CaseDuel, round: Round) -> Result<(), Stop> {
-    let before = duel.rounds();
-    duel.add(round);
-    if duel.rounds() == before {
-        return Err(Stop::Failed("a round showed no time at all".to_owned()));
-    }
-    Ok(())
-}
-
-/// Lets fresh rounds decide on the regressed cases; `measure` gives those of a row and its pair. One whose rounds end
-/// otherwise is no regression that stands, and no success either: it is what it ended with. Says whether that was an
-/// interrupt, after which nothing is measured.
-fn confirmed(
-    rows: &mut [Row],
-    to_confirm: &[(usize, usize)],
-    policy: &Policy,
-    failures: &mut Vec<CaseFailure>,
-    measure: &mut dyn FnMut(usize, usize) -> Result<CaseDuel, Stop>,
-) -> bool {
-    let mut interrupted = false;
-    let mut fresh: Vec<(usize, Result<CaseDuel, Stop>)> = Vec::new();
-    for (row, pair) in to_confirm {
-        let measured = if interrupted { Err(Stop::Interrupted) } else { measure(*row, *pair) };
-        interrupted |= matches!(measured, Err(Stop::Interrupted));
-        fresh.push((*row, measured));
-    }
-    let mut stopped = Vec::new();
-    let mut candidates = Vec::new();
-    let mut fresh = fresh.into_iter().peekable();
-    for (at, row) in rows.iter_mut().enumerate() {
-        let Some((_, measured)) = fresh.next_if(|(of, _)| *of == at) else { continue };
-        // One without rounds counts among those that Holm's procedure adjusts for: it was to be confirmed.
-        let fresh = measured.unwrap_or_else(|stop| {
-            stopped.push((at, stop));
-            CaseDuel::default()
-        });
-        candidates.push(Candidate { row, fresh });
-    }
-    confirm(&mut candidates, policy);
-    for (at, stop) in stopped {
-        let case = rows[at].case.clone();
-        rows[at].verdict = match stop {
-            Stop::Interrupted => {
-                Verdict::Inconclusive("regressed at first, interrupted before it was confirmed".to_owned())
-            }
-            stop => stop.verdict(&case, failures),
-        };
-    }
-    interrupted
 }
 
 /// The programs of both sides: a planted slowdown is the candidate's alone.
@@ -442,95 +246,4 @@ fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, Error> {
 #[derive(serde::Deserialize)]
 struct Listing {
     cases: Vec<CaseId>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bencher::PerIteration;
-    use crate::compare::{GateOutcome, Method};
-    use crate::metric::Block;
-    use crate::record::RunId;
-    use crate::registry::Point;
-
-    fn id(scenario: &str) -> CaseId {
-        CaseId { scenario: scenario.into(), point: Point::default(), adapter: None }
-    }
-
-    /// Rounds in which the candidate takes a tenth longer.
-    fn slower(rounds: usize) -> CaseDuel {
-        let block = |wall| Block { iterations: 10, wall, thread: wall, cpu: wall, ..Block::default() };
-        let mut duel = CaseDuel::default();
-        for at in 0..rounds as u64 {
-            let pairs = vec![[block(1_000_000), block(1_100_000 + at)]; 8];
-            duel.add(Round::Blocks { work: [PerIteration::default(); 2], pairs });
-        }
-        duel
-    }
-
-    /// Three cases that regressed at first, and what their confirmations ended with.
-    fn confirm_all(ends: [Result<CaseDuel, Stop>; 3]) -> (Vec<Row>, Vec<CaseFailure>, bool, usize) {
-        let policy = Policy::default();
-        let mut rows: Vec<Row> = ["A", "B", "C"].map(|name| slower(8).row(&id(name), &policy)).into();
-        assert!(rows.iter().all(|row| row.verdict == Verdict::Regressed));
-        let mut failures = Vec::new();
-        let mut ends = ends.into_iter();
-        let mut measured = 0;
-        let to_confirm = [(0, 0), (1, 1), (2, 2)];
-        let interrupted = confirmed(&mut rows, &to_confirm, &policy, &mut failures, &mut |_, _| {
-            measured += 1;
-            ends.next().expect("each is measured once")
-        });
-        (rows, failures, interrupted, measured)
-    }
-
-    #[test]
-    fn a_case_that_fails_while_it_is_confirmed_has_failed() {
-        let failed = Err(Stop::Failed("the candidate was killed".to_owned()));
-        let (rows, failures, interrupted, _) = confirm_all([Ok(slower(24)), failed, Ok(slower(24))]);
-        assert!(!interrupted);
-        assert_eq!(rows[0].verdict, Verdict::Regressed);
-        assert_eq!(rows[1].verdict, Verdict::Incomparable("the candidate was killed".to_owned()));
-        assert_eq!(rows[2].verdict, Verdict::Regressed);
-        assert_eq!(failures.len(), 1);
-        let comparison = Comparison {
-            suite: "s".into(),
-            method: Method::Duel,
-            baseline: Promoted { name: "b".into(), run: None },
-            candidate: RunId::new(1, 1),
-            environment: None,
-            environment_changes: Vec::new(),
-            refused: None,
-            failures,
-            counts: Counts::of(&rows),
-            rows,
-        };
-        let outcome = comparison.outcome(&Policy::default());
-        assert_eq!((outcome, Exit::from(outcome).code()), (GateOutcome::Failed, 6));
-    }
-
-    #[test]
-    fn an_interrupt_while_cases_are_confirmed_keeps_what_was_confirmed_and_measures_no_more() {
-        let (rows, failures, interrupted, measured) =
-            confirm_all([Ok(slower(24)), Err(Stop::Interrupted), Ok(slower(24))]);
-        assert!(interrupted);
-        assert_eq!((measured, failures.len()), (2, 0));
-        assert_eq!(rows[0].verdict, Verdict::Regressed);
-        for row in &rows[1..] {
-            assert!(row.verdict.why().is_some_and(|why| why.contains("interrupted")), "{:?}", row.verdict);
-            assert!(
-                row.rounds.as_ref().is_some_and(|rounds| rounds.shifts.len() == 8),
-                "its first rounds stay"
-            );
-        }
-    }
-
-    #[test]
-    fn fewer_fresh_rounds_than_all_confirm_nothing_however_clear() {
-        let (rows, ..) = confirm_all([Ok(slower(23)), Ok(slower(24)), Ok(slower(0))]);
-        let why = rows[0].verdict.why().expect("it does not stand");
-        assert_eq!(why, "regressed at first, and 23 fresh rounds of 24 confirm nothing");
-        assert_eq!(rows[1].verdict, Verdict::Regressed);
-        assert_eq!(rows[2].verdict.name(), "Inconclusive");
-    }
 }

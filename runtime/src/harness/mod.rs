@@ -12,6 +12,7 @@ mod page;
 mod python;
 mod request;
 mod resume;
+mod session;
 mod siblings;
 mod smoke;
 mod suite;

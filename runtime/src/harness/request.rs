@@ -19,7 +19,7 @@ pub(super) enum Mode {
 }
 
 /// The default seed: data sets are pinned at it.
-const SEED: u64 = 42;
+pub(super) const SEED: u64 = 42;
 
 /// The profile of a plain `cargo bench`.
 const PROFILE: &str = "ci_cpu";

@@ -3,22 +3,33 @@
 use std::ffi::OsString;
 
 use super::args::Args;
-use super::bench::stated;
+use super::session::stated;
 use super::{Error, Suite};
 use crate::plan::Plan;
-use crate::record::{Environment, RunManifest, RunStatus};
-use crate::store::{Layout, Runs};
+use crate::record::{Environment, RunId, RunManifest, RunStatus};
+use crate::store::{Duels, Layout, Runs};
 
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what is shown
 /// are today's.
 pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error> {
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
-    let manifest = Runs::new(Layout::new(suite.data(today.data.as_deref()))).manifest(&id)?;
+    let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
     let line = manifest.command.iter().skip(1).map(OsString::from).collect();
     // The twins of flags are among the variables that the manifest keeps.
     let then = Args::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
     Ok(Args { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
+}
+
+/// The runs, or the journals of duels, whichever has this one.
+fn holding(layout: Layout, id: &RunId) -> Runs {
+    let journals = Duels::new(layout.clone()).journals();
+    if journals.layout().run(id).exists() { journals } else { Runs::new(layout) }
+}
+
+/// How to go on with what was broken off.
+pub(super) fn hint(suite: &Suite, id: &RunId) -> String {
+    format!("go on with: cargo bench --bench {} -- --resume {id}", suite.target)
 }
 
 /// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over. Variables of
@@ -87,14 +98,18 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
 /// those of one.
 pub(super) fn same_place(
     manifest: &RunManifest,
-    program: Option<&str>,
+    [program, versus]: [Option<String>; 2],
     here: &Environment,
 ) -> Result<(), Error> {
     let mut others = Vec::new();
     let short = |text: Option<&str>| text.map_or("unknown", |text| &text[..text.len().min(12)]).to_owned();
     // A run from before programs were told has the commit and the machine alone.
-    if manifest.program.is_some() && manifest.program.as_deref() != program {
-        others.push(format!("program: {} -> {}", short(manifest.program.as_deref()), short(program)));
+    for (name, then, now) in
+        [("program", &manifest.program, program), ("program of the baseline", &manifest.versus, versus)]
+    {
+        if then.is_some() && *then != now {
+            others.push(format!("{name}: {} -> {}", short(then.as_deref()), short(now.as_deref())));
+        }
     }
     let there = &manifest.environment;
     let commit = |of: &Environment| of.software.get("commit").cloned();
@@ -123,23 +138,28 @@ mod tests {
         then.program = Some("0123456789abcdef".to_owned());
         then.environment.software.insert("commit".to_owned(), "aaaaaaaaaaaaaaaa".to_owned());
         let here = then.environment.clone();
-        let own = then.program.as_deref();
-        same_place(&then, own, &here).expect("nothing differs");
+        then.versus = Some("fedcba9876543210".to_owned());
+        let own = || then.program.clone();
+        let both = || [own(), then.versus.clone()];
+        same_place(&then, both(), &here).expect("nothing differs");
 
-        let refused = |program, here: &Environment| {
-            same_place(&then, program, here).expect_err("something differs").to_string()
+        let refused = |programs, here: &Environment| {
+            same_place(&then, programs, here).expect_err("something differs").to_string()
         };
-        let said = refused(Some("ffff456789abcdef"), &here);
+        let other = || Some("ffff456789abcdef".to_owned());
+        let said = refused([own(), other()], &here);
+        assert!(said.contains("(program of the baseline: fedcba987654 -> ffff456789ab)"), "{said}");
+        let said = refused([other(), then.versus.clone()], &here);
         assert!(said.contains("(program: 0123456789ab -> ffff456789ab)"), "{said}");
-        assert!(refused(None, &here).contains("-> unknown"));
+        assert!(refused([None, then.versus.clone()], &here).contains("-> unknown"));
         let mut elsewhere = here.clone();
         elsewhere.software.insert("commit".to_owned(), "bbbbbbbbbbbbbbbb".to_owned());
         elsewhere.machine.insert("turbo".to_owned(), "off".to_owned());
-        let said = refused(own, &elsewhere);
+        let said = refused(both(), &elsewhere);
         assert!(said.contains("(commit: aaaaaaaaaaaa -> bbbbbbbbbbbb; turbo: not set -> off)"), "{said}");
 
         // What is not known of an older run is not held against it.
-        let older = RunManifest { program: None, ..then.clone() };
-        same_place(&older, own, &here).expect("nothing known differs");
+        let older = RunManifest { program: None, versus: None, ..then.clone() };
+        same_place(&older, both(), &here).expect("nothing known differs");
     }
 }

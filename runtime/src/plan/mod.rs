@@ -20,3 +20,6 @@ pub use param::Param;
 pub use planned::{Absent, Plan, PlannedCase, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
 pub use request::{Isolation, Order, Request};
+
+#[cfg(test)]
+pub(crate) mod fixtures;

@@ -44,6 +44,7 @@ pub struct BaselineCase {
     /// How it ended.
     pub status: CaseStatus,
     /// The metric that stands for it.
+    #[serde(rename = "primary")]
     pub primary_metric: String,
     /// Its metrics that have a value or a bound: one per repeat, with five digits.
     #[serde(with = "metrics")]

@@ -32,6 +32,7 @@ pub struct CaseRecord {
     /// How it ended.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
+    #[serde(rename = "primary")]
     pub primary_metric: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,

@@ -9,7 +9,7 @@ use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RunManifest};
 use crate::bencher::Purpose;
 use crate::metric::{Observation, Reading};
 use crate::plan::CaseId;
-use crate::run::{Outcome, Repeat};
+use crate::run::{EndedRound, Outcome, Repeat, Round};
 use crate::stats;
 
 /// A repeat as the journal keeps it: with the case that it belongs to, so that a file in the wrong place is
@@ -20,6 +20,19 @@ pub(crate) struct JournalEntry<'a> {
     pub(crate) case: Cow<'a, CaseId>,
     /// The repeat.
     pub(crate) repeat: Cow<'a, Repeat>,
+}
+
+/// A round of a duel as its journal keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RoundEntry<'a> {
+    /// The candidate's case.
+    pub(crate) case: Cow<'a, CaseId>,
+    /// Whether it confirms what was found before.
+    pub(crate) confirming: bool,
+    /// Its number; see [`crate::run::RoundId`].
+    pub(crate) number: u32,
+    /// The round.
+    pub(crate) round: Cow<'a, EndedRound>,
 }
 
 impl Filed for RunManifest {
@@ -35,18 +48,49 @@ impl Filed for JournalEntry<'_> {
     const KIND: Kind = Kind::Repeat;
 
     fn check(&self) -> Result<(), String> {
-        match &self.repeat.outcome {
-            Outcome::Measured { seen, work, .. } => {
-                observation(seen)?;
-                let moments = work.iter().flat_map(|work| &work.content.moments);
-                moments.into_iter().try_for_each(|(field, of)| {
-                    [of.sum, of.squares, of.min, of.max]
-                        .into_iter()
-                        .try_for_each(|value| number(&format!("moments of `{field}`"), value))
-                })
-            }
-            Outcome::Failed(_) | Outcome::Skipped { .. } => Ok(()),
+        outcome(&self.repeat.outcome)
+    }
+}
+
+impl Filed for RoundEntry<'_> {
+    const KIND: Kind = Kind::Round;
+
+    fn check(&self) -> Result<(), String> {
+        match &self.round.outcome {
+            Ok(Round::Blocks { pairs, .. }) => match pairs.first() {
+                None => Err("a round has no pair of blocks".to_owned()),
+                Some(_) if pairs.iter().flatten().any(|block| block.iterations == 0) => {
+                    Err("a block has no iteration".to_owned())
+                }
+                Some(_) => Ok(()),
+            },
+            Ok(Round::Repeats(sides)) => match sides {
+                [old, new] if old.len() == 2 && new.len() == 2 => {
+                    old.iter().chain(new).try_for_each(|repeat| outcome(&repeat.outcome))
+                }
+                [old, new] => Err(format!(
+                    "a round has {} and {} repeats, and not two of each side",
+                    old.len(),
+                    new.len()
+                )),
+            },
+            Ok(Round::Verified { .. }) | Err(_) => Ok(()),
         }
+    }
+}
+
+fn outcome(outcome: &Outcome) -> Result<(), String> {
+    match outcome {
+        Outcome::Measured { seen, work, .. } => {
+            observation(seen)?;
+            let moments = work.iter().flat_map(|work| &work.content.moments);
+            moments.into_iter().try_for_each(|(field, of)| {
+                [of.sum, of.squares, of.min, of.max]
+                    .into_iter()
+                    .try_for_each(|value| number(&format!("moments of `{field}`"), value))
+            })
+        }
+        Outcome::Failed(_) | Outcome::Skipped { .. } => Ok(()),
     }
 }
 

@@ -24,7 +24,7 @@ pub use baseline::{Baseline, BaselineCase};
 pub use case::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
-pub(crate) use check::{JournalEntry, against_samples};
+pub(crate) use check::{JournalEntry, RoundEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
 #[cfg(test)]
 pub(crate) use environment::is_kept;

@@ -101,6 +101,9 @@ pub struct RunManifest {
     /// The hash of the program's file; `None` in an older record and where the file could not be read.
     #[serde(default)]
     pub program: Option<String>,
+    /// The hash of the program that it is measured in turns with; `None` but for a duel of two programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versus: Option<String>,
     /// The profile's name.
     pub profile: String,
     /// The platform that was asked for.

@@ -1,6 +1,6 @@
 //! The form in which records are kept: JSON in a versioned envelope.
 //!
-//! Every file is `{"schema": 4, "kind": "case", "digest": "...", "record": {...}}`. A reader refuses a newer schema,
+//! Every file is `{"schema": 5, "kind": "case", "digest": "...", "record": {...}}`. A reader refuses a newer schema,
 //! lifts an older one step by step, and says of a damaged file where the damage lies: by line and column where it is no
 //! JSON, else by the path to the part that does not fit.
 //!
@@ -19,16 +19,23 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::check::JournalEntry;
+use super::check::{JournalEntry, RoundEntry};
 use super::{Baseline, CaseRecord, RunManifest};
 use crate::json::{Reader, Tree};
 
 /// The schema that this version writes, and the newest that it reads.
-pub const SCHEMA: u64 = 4;
+pub const SCHEMA: u64 = 5;
+
+/// The first schema whose files have a digest.
+const DIGESTED: u64 = 4;
 
 /// What lifts older files, oldest first.
-const STEPS: &[Step] =
-    &[Step { from: 1, lift: findings }, Step { from: 2, lift: caveats }, Step { from: 3, lift: digests }];
+const STEPS: &[Step] = &[
+    Step { from: 1, lift: findings },
+    Step { from: 2, lift: caveats },
+    Step { from: 3, lift: digests },
+    Step { from: 4, lift: words },
+];
 
 /// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
 fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
@@ -43,7 +50,7 @@ fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
     match kind {
         Kind::Case => lift(&mut record),
         Kind::Baseline => record["cases"].as_array_mut().into_iter().flatten().for_each(lift),
-        Kind::Run | Kind::Repeat => {}
+        Kind::Run | Kind::Repeat | Kind::Round => {}
     }
     Ok(record)
 }
@@ -74,7 +81,7 @@ fn digests(kind: Kind, mut record: Value) -> Result<Value, String> {
             record.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten().for_each(columns);
         }
         Kind::Case => columns(&mut record),
-        Kind::Repeat => {}
+        Kind::Repeat | Kind::Round => {}
     }
     Ok(record)
 }
@@ -108,6 +115,79 @@ fn columns(case: &mut Value) {
     }
 }
 
+/// From 4 to 5: fields have the names that the field of benchmarking has for them.
+fn words(kind: Kind, mut record: Value) -> Result<Value, String> {
+    match kind {
+        Kind::Run => {
+            record
+                .get_mut("planned")
+                .into_iter()
+                .for_each(|planned| renamed(planned, &[("limits", "budget")]));
+            record.get_mut("environment").into_iter().for_each(fake_device);
+        }
+        Kind::Baseline => {
+            record.get_mut("environment").into_iter().for_each(fake_device);
+            record
+                .get_mut("cases")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+                .for_each(words_of_case);
+        }
+        Kind::Case => words_of_case(&mut record),
+        Kind::Repeat => {
+            record.pointer_mut("/repeat/outcome/measured").into_iter().for_each(words_of_repeat);
+        }
+        Kind::Round => {} // there was none before
+    }
+    Ok(record)
+}
+
+/// Of a case, in a file of its own or in a baseline.
+fn words_of_case(case: &mut Value) {
+    renamed(case, &[("headline", "primary"), ("course", "stationarity"), ("ticket", "report")]);
+    case.get_mut("stationarity").into_iter().for_each(stationarity);
+    case.get_mut("work").into_iter().for_each(|work| renamed(work, &[("ticket", "report")]));
+}
+
+/// Of what a repeat measured.
+fn words_of_repeat(measured: &mut Value) {
+    renamed(measured, &[("seen", "observation")]);
+    measured.get_mut("work").into_iter().for_each(|work| renamed(work, &[("ticket", "report")]));
+    let Some(observation) = measured.get_mut("observation") else { return };
+    renamed(observation, &[("course", "stationarity")]);
+    observation.get_mut("stationarity").into_iter().for_each(stationarity);
+    let Some(device) = observation.get_mut("device") else { return };
+    renamed(device, &[("known", "allowed"), ("doubts", "caveats")]);
+    device.get_mut("info").into_iter().for_each(|info| renamed(info, &[("stand_in", "fake")]));
+}
+
+/// The mark of a fake device among the facts of a machine.
+fn fake_device(environment: &mut Value) {
+    let machine = environment.get_mut("machine");
+    machine.into_iter().for_each(|machine| renamed(machine, &[("gpu stand-in", "gpu fake")]));
+}
+
+/// The word for how samples run.
+fn stationarity(word: &mut Value) {
+    let newer = match word.as_str() {
+        Some("warming") => "warming-up",
+        Some("slowing") => "drifting",
+        _ => return,
+    };
+    *word = Value::from(newer);
+}
+
+/// Gives fields of an object, where it has them, other names.
+fn renamed(object: &mut Value, names: &[(&str, &str)]) {
+    let Some(fields) = object.as_object_mut() else { return };
+    for (older, newer) in names {
+        if let Some(value) = fields.remove(*older) {
+            fields.insert((*newer).to_owned(), value);
+        }
+    }
+}
+
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
 struct Step {
     from: u64,
@@ -122,6 +202,8 @@ pub enum Kind {
     Run,
     /// One repeat, as it was journalled.
     Repeat,
+    /// One round of a duel, as it was journalled.
+    Round,
     /// One case, derived from its repeats.
     Case,
     /// A promoted run.
@@ -247,7 +329,7 @@ fn seal(kind: Kind, record: &str) -> Vec<u8> {
 pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     let envelope: Envelope<'_> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
-    let kinds = [Kind::Run, Kind::Repeat, Kind::Case, Kind::Baseline];
+    let kinds = [Kind::Run, Kind::Repeat, Kind::Round, Kind::Case, Kind::Baseline];
     let kind = kinds.into_iter().find(|kind| envelope.kind.as_deref() == Some(kind.name()));
     let kind = kind.ok_or_else(|| missing("kind"))?;
     let mut record = record.to_owned();
@@ -262,6 +344,7 @@ pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     match kind {
         Kind::Run => read::<RunManifest>(&sealed).map(drop),
         Kind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
+        Kind::Round => read::<RoundEntry<'_>>(&sealed).map(drop),
         Kind::Case => read::<CaseRecord>(&sealed).map(drop),
         Kind::Baseline => read::<Baseline>(&sealed).map(drop),
     }?;
@@ -296,7 +379,7 @@ fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result
     Ok((record, lifted))
 }
 
-/// What lies in the envelope, as a record of today's schema, and whether it was lifted.
+/// What lies in the envelope, as a record of today's schema, and whether it was lifted from one without digests.
 fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>, bool), SchemaError> {
     let envelope: Envelope<'a> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
@@ -304,19 +387,21 @@ fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>,
     if kind != expected.name() {
         return Err(SchemaError::OtherKind { found: kind, expected });
     }
-    if schema == SCHEMA {
+    let is_digested = schema >= DIGESTED;
+    if is_digested {
         let (found, content) = (envelope.digest.ok_or(SchemaError::NoDigest)?, digest(record));
         if found != content {
             return Err(SchemaError::OtherDigest { found, content });
         }
-        return Ok((serde_json::from_str(record)?, false));
-    }
-    if envelope.digest.is_some() {
+    } else if envelope.digest.is_some() {
         let why = "it has a digest, which no file of that schema has".to_owned();
         return Err(SchemaError::Older { found: schema, why });
     }
+    if schema == SCHEMA {
+        return Ok((serde_json::from_str(record)?, false));
+    }
     let lifted = lift(steps, schema, expected, serde_json::from_str(record)?)?;
-    Ok((Tree::deserialize(lifted)?, true))
+    Ok((Tree::deserialize(lifted)?, !is_digested))
 }
 
 fn lift(steps: &[Step], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
@@ -334,6 +419,7 @@ impl Kind {
         match self {
             Self::Run => "run",
             Self::Repeat => "repeat",
+            Self::Round => "round",
             Self::Case => "case",
             Self::Baseline => "baseline",
         }
@@ -376,7 +462,7 @@ mod tests {
         assert_eq!(
             String::from_utf8_lossy(&file),
             format!(
-                "{{\"schema\":4,\"kind\":\"case\",\"digest\":\"{digest}\",\"record\":{{\"weight\":2.5}}}}\n"
+                "{{\"schema\":5,\"kind\":\"case\",\"digest\":\"{digest}\",\"record\":{{\"weight\":2.5}}}}\n"
             )
         );
         assert_eq!(read::<Toy>(&file).expect("just written"), Toy { weight: 2.5 });
@@ -390,8 +476,8 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_whatever_it_holds() {
-        let said = refusal(r#"{"schema": 5, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
-        assert_eq!(said, "it is of schema 5 and this version reads up to 4: upgrade weighbridge");
+        let said = refusal(r#"{"schema": 6, "kind": "pallet", "record": {"mass": [1]}, "more": true}"#);
+        assert_eq!(said, "it is of schema 6 and this version reads up to 5: upgrade weighbridge");
     }
 
     #[test]
@@ -418,7 +504,7 @@ mod tests {
         let digest = file.split('"').nth(9).expect("a digest");
         let without = file.replace(&format!(r#""digest":"{digest}","#), "");
         assert!(refusal(&without).contains("it has no digest"), "{without}");
-        let said = refusal(&file.replace("\"schema\":4", "\"schema\":3"));
+        let said = refusal(&file.replace("\"schema\":5", "\"schema\":3"));
         assert!(said.contains("it has a digest, which no file of that schema has"), "{said}");
     }
 
@@ -444,14 +530,64 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_schema_4_have_their_names_of_today_and_the_digest_of_then_must_fit() {
+        let case = json!({
+            "headline": "wall_time", "course": "warming", "work": { "ticket": { "ran_on": "cpu" }, "content": {} }
+        });
+        let lifted = words(Kind::Case, case).unwrap();
+        assert_eq!(
+            lifted,
+            json!({
+                "primary": "wall_time", "stationarity": "warming-up",
+                "work": { "report": { "ran_on": "cpu" }, "content": {} }
+            })
+        );
+        let baseline = json!({
+            "environment": { "machine": { "gpu stand-in": "Test GPU" } },
+            "cases": [{ "headline": "loss", "ticket": null, "course": "slowing" }, { "course": "flat" }]
+        });
+        assert_eq!(
+            words(Kind::Baseline, baseline).unwrap(),
+            json!({
+                "environment": { "machine": { "gpu fake": "Test GPU" } },
+                "cases": [
+                    { "primary": "loss", "report": null, "stationarity": "drifting" }, { "stationarity": "flat" }
+                ]
+            })
+        );
+        let run = json!({ "planned": { "limits": { "warmup": 3 } }, "environment": {} });
+        let planned = json!({ "planned": { "budget": { "warmup": 3 } }, "environment": {} });
+        assert_eq!(words(Kind::Run, run).unwrap(), planned);
+        let device = json!({ "info": { "stand_in": true }, "known": [], "doubts": ["served"] });
+        let measured = json!({ "seen": { "course": null, "device": device }, "work": null });
+        let newer = json!({ "info": { "fake": true }, "allowed": [], "caveats": ["served"] });
+        assert_eq!(
+            words(Kind::Repeat, json!({ "repeat": { "outcome": { "measured": measured } } })).unwrap(),
+            json!({ "repeat": { "outcome": { "measured": {
+                "observation": { "stationarity": null, "device": newer }, "work": null
+            } } } })
+        );
+        let failed = json!({ "repeat": { "outcome": { "failed": { "how": "panic" } } } });
+        assert_eq!(words(Kind::Repeat, failed.clone()).unwrap(), failed);
+
+        let file = String::from_utf8(write(&Toy { weight: 2.5 }).expect("finite")).expect("text");
+        let older = file.replace("\"schema\":5", "\"schema\":4");
+        assert_eq!(
+            read_and_tell::<Toy>(older.as_bytes()).expect("of a schema with digests"),
+            (Toy { weight: 2.5 }, false)
+        );
+        assert!(refusal(&older.replace("2.5", "2.6")).contains("it was changed since it was written"));
+    }
+
+    #[test]
     fn another_kind_is_refused_by_name() {
-        let said = refusal(r#"{"schema": 4, "kind": "baseline", "record": {"weight": 1.0}}"#);
+        let said = refusal(r#"{"schema": 5, "kind": "baseline", "record": {"weight": 1.0}}"#);
         assert_eq!(said, "it holds a `baseline` where a `case` belongs");
     }
 
     #[test]
     fn damage_is_told_with_its_place() {
-        let whole = "{\"schema\": 4, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
+        let whole = "{\"schema\": 5, \"kind\": \"case\",\n \"record\": {\"weight\": 1.0}}";
         for cut in 0..whole.len() {
             let said = refusal(&whole[..cut]);
             assert!(
@@ -464,7 +600,7 @@ mod tests {
         assert!(said.ends_with("weight: expected a number, found null"), "{said}");
         let said = refusal(&whole.replace("1.0", "NaN"));
         assert!(said.contains("line 2"), "{said}");
-        let said = refusal(&whole.replace("\"schema\": 4", "\"schema\": -1"));
+        let said = refusal(&whole.replace("\"schema\": 5", "\"schema\": -1"));
         assert!(said.contains("`schema`"), "{said}");
         assert!(refusal(&format!("{whole} {{}}")).contains("trailing"), "two documents in one file");
     }
@@ -487,15 +623,16 @@ mod tests {
             Step { from: 1, lift: as_it_is },
             Step { from: 2, lift: as_it_is },
             Step { from: 3, lift: as_it_is },
+            Step { from: 4, lift: as_it_is },
         ];
         let old = br#"{"schema": 0, "kind": "case", "record": {"mass": 2500}}"#;
         assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), (Toy { weight: 2.5 }, true));
 
         let odd = br#"{"schema": 0, "kind": "case", "record": {}}"#;
         let said = read_with::<Toy>(&steps, odd).expect_err("nothing to lift").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 4: no mass");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 5: no mass");
         let said = read::<Toy>(old).expect_err("there is no step from 0").to_string();
-        assert_eq!(said, "it is of schema 0, which this version cannot lift to 4: no step leads on from 0");
+        assert_eq!(said, "it is of schema 0, which this version cannot lift to 5: no step leads on from 0");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::{Style, Terminal};
-use crate::run::{Ending, Event, Outcome};
+use crate::plan::CaseId;
+use crate::run::{Ending, Event, Outcome, RoundId};
 
 /// At most this often is the line drawn.
 const LEAST: Duration = Duration::from_millis(100);
@@ -19,8 +20,10 @@ const NARROWEST: usize = 79;
 #[derive(Debug)]
 pub struct Progress {
     terminal: Terminal,
-    repeats: usize,
+    /// How many repeats there are, or pairs in a duel.
+    all: usize,
     of: u32,
+    /// The round that began last; of a duel, the pair that was confirmed last.
     round: Option<u32>,
     drawn: Option<Instant>,
 }
@@ -28,34 +31,34 @@ pub struct Progress {
 impl Progress {
     /// A view that has shown nothing yet.
     pub fn new(terminal: Terminal) -> Self {
-        Self { terminal, repeats: 0, of: 0, round: None, drawn: None }
+        Self { terminal, all: 0, of: 0, round: None, drawn: None }
     }
 
     /// Shows what has happened.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { plan, repeats } => (self.repeats, self.of) = (*repeats, plan.most_repeats()),
+            Event::Started { plan, repeats } => (self.all, self.of) = (*repeats, plan.most_repeats()),
+            Event::DuelStarted { pairs } => self.all = *pairs,
             Event::RepeatStarted { case, number, finished, remaining } => {
-                let (what, left) = (self.what(*number), clock(*remaining));
-                if self.terminal.live {
-                    if self.is_due(LEAST) {
-                        self.draw(&format!("[{finished:>4}/{}] {left} left  {what}  {case}", self.repeats));
-                    }
-                } else if self.round != Some(*number) || self.is_due(LEAST_IN_A_LOG) {
-                    self.log(*number, &format!("[{finished:>4}/{}] {what}, about {left} left", self.repeats));
-                }
+                let first = self.round != Some(*number);
+                self.begins(*finished, &self.what(*number), case, *remaining, first);
+                self.round = Some(*number);
             }
             Event::RepeatGoesOn { case, number, finished, passed, remaining } => {
-                let (what, left, passed) = (self.what(*number), clock(*remaining), clock(*passed));
-                let all = self.repeats;
-                if self.terminal.live {
-                    self.draw(&format!("[{finished:>4}/{all}] {left} left  {what} for {passed}  {case}"));
-                } else if self.is_due(LEAST_IN_A_LOG) {
-                    let line =
-                        format!("[{finished:>4}/{all}] {what} of {case} for {passed}, about {left} left");
-                    self.log(*number, &line);
-                }
+                self.goes_on(*finished, &self.what(*number), case, *passed, *remaining);
             }
+            Event::RoundStarted { case, of, remaining } => {
+                if of.confirming && self.round != Some(of.pair as u32) {
+                    self.round = Some(of.pair as u32);
+                    self.terminal.redraw("");
+                    self.terminal.remark(&format!("confirming {case}"));
+                }
+                self.begins(of.pair, &round(*of), case, *remaining, false);
+            }
+            Event::RoundGoesOn { case, of, passed, remaining } => {
+                self.goes_on(of.pair, &round(*of), case, *passed, *remaining);
+            }
+            Event::RoundEnded { .. } => {}
             Event::RepeatEnded { case, repeat, .. } => {
                 if let Outcome::Failed(failure) = &repeat.outcome {
                     self.terminal.redraw("");
@@ -67,9 +70,9 @@ impl Progress {
                 self.terminal.redraw("");
                 match ending {
                     Ending::Complete => {}
-                    Ending::Interrupted => self.terminal.error("interrupted: finished repeats are kept"),
+                    Ending::Interrupted => self.terminal.error("interrupted: what is finished is kept"),
                     Ending::OutOfBudget => {
-                        self.terminal.error("the budget is spent: finished repeats are kept");
+                        self.terminal.error("the budget is spent: what is finished is kept");
                     }
                 }
             }
@@ -97,10 +100,41 @@ impl Progress {
         self.drawn = Some(Instant::now());
     }
 
-    fn log(&mut self, round: u32, line: &str) {
-        (self.round, self.drawn) = (Some(round), Some(Instant::now()));
+    /// Something begins, after so much else has ended.
+    fn begins(&mut self, finished: usize, what: &str, case: &CaseId, remaining: Duration, first: bool) {
+        let (all, left) = (self.all, clock(remaining));
+        if self.terminal.live {
+            if self.is_due(LEAST) {
+                self.draw(&format!("[{finished:>4}/{all}] {left} left  {what}  {case}"));
+            }
+        } else if first || self.is_due(LEAST_IN_A_LOG) {
+            self.log(&format!("[{finished:>4}/{all}] {what}, about {left} left"));
+        }
+    }
+
+    /// It has been running for so long.
+    fn goes_on(&mut self, finished: usize, what: &str, case: &CaseId, passed: Duration, remaining: Duration) {
+        let (all, left, passed) = (self.all, clock(remaining), clock(passed));
+        if self.terminal.live {
+            self.draw(&format!("[{finished:>4}/{all}] {left} left  {what} for {passed}  {case}"));
+        } else if self.is_due(LEAST_IN_A_LOG) {
+            self.log(&format!("[{finished:>4}/{all}] {what} of {case} for {passed}, about {left} left"));
+        }
+    }
+
+    fn log(&mut self, line: &str) {
+        self.drawn = Some(Instant::now());
         self.terminal.remark(line);
     }
+}
+
+/// What a round of a duel is.
+fn round(of: RoundId) -> String {
+    let what = match of.number {
+        RoundId::VERIFYING => "verifying".to_owned(),
+        number => format!("round {number}"),
+    };
+    if of.confirming { format!("confirming: {what}") } else { what }
 }
 
 /// A time as people say it: `12s`, `3m05s`, `1h02m`.

@@ -10,7 +10,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{dup2_stdin, getpgrp};
 
-use super::protocol::{LONGEST, Say, Tell, VERSION};
+use super::protocol::{ChildMessage, LONGEST, ParentMessage, VERSION};
 use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
@@ -46,11 +46,11 @@ fn try_serve() -> io::Result<()> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     let told = Rc::new(listen(socket.try_clone()?)?);
-    send(&mut &socket, &Say::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
+    send(&mut &socket, &ChildMessage::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
     let mut resident = Resident::default();
     while let Ok(tell) = told.recv() {
         // What is left of the talk about an earlier repeat's blocks is no ask.
-        let Tell::Repeat(ask) = tell else { continue };
+        let ParentMessage::Repeat(ask) = tell else { continue };
         limit_memory(ask.memory)?;
         let teller = socket.try_clone()?;
         let pace = match ask.paced {
@@ -60,44 +60,44 @@ fn try_serve() -> io::Result<()> {
             false => None,
         };
         // A parent that has gone is noticed by the guard.
-        let tell = move |phase| drop(send(&mut &teller, &Say::Phase(phase)));
+        let tell = move |phase| drop(send(&mut &teller, &ChildMessage::Phase(phase)));
         let answer = execute(&ask, &mut resident, tell, pace);
         io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
-        send(&mut &socket, &Say::Done(Box::new(answer)))?;
+        send(&mut &socket, &ChildMessage::Done(Box::new(answer)))?;
     }
     Ok(())
 }
 
 /// The parent's pace, as the body's bencher sees it.
 struct Paced {
-    told: Rc<Receiver<Tell>>,
+    told: Rc<Receiver<ParentMessage>>,
     socket: UnixStream,
 }
 
 impl Pace for Paced {
     fn ready(&mut self, work: PerIteration) {
-        let _ = send(&mut self.socket, &Say::Ready(work)); // a parent that has gone is noticed by the guard
+        let _ = send(&mut self.socket, &ChildMessage::Ready(work)); // a parent that has gone is noticed by the guard
     }
 
     fn next(&mut self) -> Option<u64> {
         match self.told.recv() {
-            Ok(Tell::Block(iterations)) => Some(iterations),
-            Ok(Tell::Repeat(_)) | Err(_) => None,
+            Ok(ParentMessage::Block(iterations)) => Some(iterations),
+            Ok(ParentMessage::Repeat(_)) | Err(_) => None,
         }
     }
 
     fn took(&mut self, block: Block) {
-        let _ = send(&mut self.socket, &Say::Block(block));
+        let _ = send(&mut self.socket, &ChildMessage::Block(block));
     }
 }
 
 /// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
 /// and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
-fn listen(mut socket: UnixStream) -> io::Result<Receiver<Tell>> {
+fn listen(mut socket: UnixStream) -> io::Result<Receiver<ParentMessage>> {
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let mut frames = Frames::up_to(LONGEST);
-        while let Ok(Some(tell)) = frames.receive::<Tell>(&mut socket) {
+        while let Ok(Some(tell)) = frames.receive::<ParentMessage>(&mut socket) {
             if sender.send(tell).is_err() {
                 break;
             }

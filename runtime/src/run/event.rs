@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Repeat;
+use super::{EndedRound, Repeat, RoundId};
 use crate::plan::{CaseId, Plan};
 
 /// Something that happened in a run.
@@ -50,7 +50,41 @@ pub enum Event<'a> {
         /// What it wrote to stderr.
         stderr: &'a [u8],
     },
-    /// The run has ended.
+    /// A duel begins.
+    DuelStarted {
+        /// Cases with two sides.
+        pairs: usize,
+    },
+    /// A round of a duel begins.
+    RoundStarted {
+        /// The candidate's case.
+        case: &'a CaseId,
+        /// Which round.
+        of: RoundId,
+        /// About how long the rest will take at least, this one included; no time where nothing is known yet.
+        remaining: Duration,
+    },
+    /// A process of a round has been running for some seconds, and still is.
+    RoundGoesOn {
+        /// The candidate's case.
+        case: &'a CaseId,
+        /// Which round.
+        of: RoundId,
+        /// For how long that process has been running.
+        passed: Duration,
+        /// As when the round began.
+        remaining: Duration,
+    },
+    /// A round of a duel has ended.
+    RoundEnded {
+        /// The candidate's case.
+        case: &'a CaseId,
+        /// Which round.
+        of: RoundId,
+        /// How.
+        round: &'a EndedRound,
+    },
+    /// The run or the duel has ended.
     Ended(Ending),
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::program::Program;
-use super::protocol::Ask;
+use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
 use super::supervised::{Ended, Supervised, Watch};
 use super::{Failure, How, Outcome};
@@ -16,7 +16,7 @@ use crate::process::left_behind;
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
     /// Runs one repeat, and tells now and then for how long it has been running.
-    fn run(&mut self, turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended;
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended;
 }
 
 /// Whose turn it is.
@@ -24,7 +24,7 @@ pub(super) trait Executor {
 pub(super) struct Turn {
     /// The index of the case.
     pub(super) case: usize,
-    /// Whether its adapter is resident: it may stay in its process for the next turn, if the ask says so.
+    /// Whether its adapter is resident: it may stay in its process for the next turn, if the request says so.
     pub(super) resident: bool,
     /// Whether nothing more of this case will be asked.
     pub(super) last: bool,
@@ -65,10 +65,10 @@ impl<'a> Processes<'a> {
 }
 
 impl Executor for Processes<'_> {
-    fn run(&mut self, turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended {
         let (key, last) = match self.isolation {
             Isolation::Run | Isolation::None => (Key::Run, false),
-            _ if turn.resident => (Key::Resident, !ask.keep),
+            _ if turn.resident => (Key::Resident, !request.keep),
             Isolation::Repeat => (Key::Case(turn.case), true),
             Isolation::Case => (Key::Case(turn.case), turn.last),
         };
@@ -88,7 +88,7 @@ impl Executor for Processes<'_> {
             memory: self.memory,
             interrupted: self.interrupted,
         };
-        let ended = process.run(ask, watch, last, tick);
+        let ended = process.run(request, watch, last, tick);
         if ended.alive {
             self.shared.insert(key, process);
         }
@@ -118,9 +118,9 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
 pub(super) struct InProcess(Resident);
 
 impl Executor for InProcess {
-    fn run(&mut self, turn: Turn, ask: &Ask, _tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, _tick: &mut dyn FnMut(Duration)) -> Ended {
         let begun = Instant::now();
-        let (outcome, spots) = execute(ask, &mut self.0, |_| {}, None).into_outcome();
+        let (outcome, spots) = execute(request, &mut self.0, |_| {}, None).into_outcome();
         // What a resident adapter has started is to stay.
         let left = if turn.resident { 0 } else { left_behind::end_children() };
         if left > 0 && matches!(outcome, Outcome::Measured { .. }) {

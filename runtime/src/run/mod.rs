@@ -20,7 +20,9 @@ mod stop;
 mod supervised;
 
 pub use child::serve;
-pub use duel::{Broken, Duel, Round, Side, Verified};
+pub use duel::{Broken, Duel, EndedRound, Pair, Referee, Round, RoundId, Side, duel};
+#[cfg(test)]
+pub(crate) use duel::{Rounds, go};
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use program::Program;

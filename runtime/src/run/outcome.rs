@@ -41,6 +41,7 @@ pub enum Outcome {
     /// It ran to its end.
     Measured {
         /// What it saw.
+        #[serde(rename = "observation")]
         seen: Box<Observation>,
         /// Its work report, if it handed one in.
         work: Option<Work>,

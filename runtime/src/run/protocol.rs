@@ -22,16 +22,16 @@ pub(super) const LONGEST: u32 = 256 << 20;
 
 /// What the parent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Tell {
+pub(super) enum ParentMessage {
     /// Run this repeat.
-    Repeat(Box<Ask>),
+    Repeat(Box<RepeatRequest>),
     /// Run a block of so many iterations: to a paced repeat that has said that it is ready.
     Block(u64),
 }
 
 /// What the parent asks for: one repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct RepeatRequest {
     /// The scenario's id.
     pub scenario: String,
     /// The values of its axes.
@@ -73,7 +73,7 @@ pub struct Ask {
 
 /// What a child says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Say {
+pub(super) enum ChildMessage {
     /// It has started and speaks this version.
     Hello {
         version: u32,
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_greeting_from_before_builds_were_told_is_understood() {
-        let hello: Say = json::read(br#"{"Hello":{"version":2}}"#).unwrap();
-        assert_eq!(hello, Say::Hello { version: 2, debug: false });
+        let hello: ChildMessage = json::read(br#"{"Hello":{"version":2}}"#).unwrap();
+        assert_eq!(hello, ChildMessage::Hello { version: 2, debug: false });
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
 use super::panicked::{self, bounded};
-use super::protocol::{Answer, Ask};
+use super::protocol::{Answer, RepeatRequest};
 use super::{Failure, How};
 use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
 use crate::device::Clock;
@@ -14,7 +14,7 @@ use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
 /// A panic is caught and becomes an answer; what ends the process is the parent's to see.
 pub fn execute(
-    ask: &Ask,
+    ask: &RepeatRequest,
     resident: &mut Resident,
     tell: impl Fn(Phase) + 'static,
     pace: Option<Box<dyn Pace>>,
@@ -53,7 +53,7 @@ impl Resident {
 }
 
 fn attempt(
-    ask: &Ask,
+    ask: &RepeatRequest,
     resident: &mut Resident,
     on_phase: Box<dyn Fn(Phase)>,
     pace: Option<Box<dyn Pace>>,
@@ -175,7 +175,7 @@ mod tests {
 
     fn run(scenario: &str) -> Answer {
         execute(
-            &Ask {
+            &RepeatRequest {
                 scenario: scenario.to_owned(),
                 point: Point::default(),
                 adapter: None,

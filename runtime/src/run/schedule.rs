@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::event::{Ending, Event};
 use super::executor::{Executor, Turn};
-use super::protocol::Ask;
+use super::protocol::RepeatRequest;
 use super::reference::References;
 use super::remaining::{Remaining, Running};
 use super::stop::Seen;
@@ -113,14 +113,14 @@ pub(super) fn go<E>(
     Ok(ending)
 }
 
-fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> Ask {
+fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> RepeatRequest {
     let plan = task.plan;
     let purpose = match number {
         0 => Purpose::Verify,
         _ if plan.smoke => Purpose::Smoke,
         _ => Purpose::Measure,
     };
-    Ask {
+    RepeatRequest {
         scenario: case.id.scenario.clone(),
         point: case.id.point.clone(),
         adapter: case.id.adapter.clone(),

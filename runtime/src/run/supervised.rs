@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::sys::signal::Signal;
 
 use super::program::Program;
-use super::protocol::{Answer, Ask, CHILD_FLAG, LONGEST, Say, Tell, VERSION};
+use super::protocol::{Answer, CHILD_FLAG, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION};
 use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, Observation, TimedBy};
@@ -95,7 +95,7 @@ impl Supervised {
     /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the process is ended too, and its output collected.
     pub(super) fn run(
         &mut self,
-        ask: &Ask,
+        request: &RepeatRequest,
         watch: Watch<'_>,
         last: bool,
         tick: &mut dyn FnMut(Duration),
@@ -104,17 +104,22 @@ impl Supervised {
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
         let mut seen = Seen::since(begun);
-        self.ask(ask);
+        self.send(request);
         let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
     }
 
     /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end, if it
     /// has none.
-    pub(super) fn open(mut self, ask: &Ask, watch: Watch<'_>) -> Result<Opened, Box<Ended>> {
+    pub(super) fn open(
+        mut self,
+        request: &RepeatRequest,
+        watch: Watch<'_>,
+        tick: &mut dyn FnMut(Duration),
+    ) -> Result<Opened, Box<Ended>> {
         let mut seen = Seen::since(self.started);
-        self.ask(ask);
-        match self.answer(watch, &mut seen, &mut |_| {}) {
+        self.send(request);
+        match self.answer(watch, &mut seen, tick) {
             End::Ready(work) => Ok(Opened { process: self, seen, work }),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
@@ -129,9 +134,9 @@ impl Supervised {
         }
     }
 
-    fn ask(&mut self, ask: &Ask) {
+    fn send(&mut self, request: &RepeatRequest) {
         // A child that died before it was asked is noticed when it is listened to.
-        let _ = self.child.send(&Tell::Repeat(Box::new(ask.clone())));
+        let _ = self.child.send(&ParentMessage::Repeat(Box::new(request.clone())));
     }
 
     fn ended(&mut self, end: End, seen: &Seen, watch: Watch<'_>, last: bool) -> Ended {
@@ -171,27 +176,27 @@ impl Supervised {
         let mut next_tick = Instant::now() + TICK;
         loop {
             loop {
-                match self.child.next::<Say>() {
+                match self.child.next::<ChildMessage>() {
                     Err(error) => return End::Garbled(error.to_string()),
                     Ok(None) => break,
-                    Ok(Some(Say::Hello { version: VERSION, debug })) => {
+                    Ok(Some(ChildMessage::Hello { version: VERSION, debug })) => {
                         seen.greeted.get_or_insert_with(|| seen.begun.elapsed());
                         return End::Greeted { debug };
                     }
-                    Ok(Some(Say::Hello { version, .. })) => {
+                    Ok(Some(ChildMessage::Hello { version, .. })) => {
                         return End::Garbled(format!(
                             "the child speaks version {version}, the parent {VERSION}"
                         ));
                     }
-                    Ok(Some(Say::Phase(phase))) => {
+                    Ok(Some(ChildMessage::Phase(phase))) => {
                         seen.pass_into(phase);
                         if phase == Phase::WarmUp && seen.start.is_none() {
                             seen.start = Some(seen.begun.elapsed());
                         }
                     }
-                    Ok(Some(Say::Ready(work))) => return End::Ready(work),
-                    Ok(Some(Say::Block(block))) => return End::Block(block),
-                    Ok(Some(Say::Done(answer))) => return End::Answered(answer),
+                    Ok(Some(ChildMessage::Ready(work))) => return End::Ready(work),
+                    Ok(Some(ChildMessage::Block(block))) => return End::Block(block),
+                    Ok(Some(ChildMessage::Done(answer))) => return End::Answered(answer),
                 }
             }
             if seen.is_late(watch) {
@@ -321,7 +326,7 @@ impl Opened {
         watch: Watch<'_>,
     ) -> Result<(Block, Duration), Box<Ended>> {
         let begun = Instant::now();
-        let _ = self.process.child.send(&Tell::Block(iterations)); // a death is noticed right below
+        let _ = self.process.child.send(&ParentMessage::Block(iterations)); // a death is noticed right below
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             End::Block(block) => {
                 let passed = begun.elapsed();

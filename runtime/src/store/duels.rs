@@ -1,11 +1,10 @@
 //! Duels: what came of each, with its rounds.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::replace;
-use super::{Disk, Error, Files, Layout};
+use super::{Disk, Error, Files, Layout, Runs};
 use crate::compare::Comparison;
 use crate::record::RunId;
 
@@ -16,37 +15,15 @@ pub struct Duels {
     pub(super) files: Arc<dyn Files>,
 }
 
-/// The directory that a duel's children use; removed when this is dropped.
-#[derive(Debug)]
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 impl Duels {
     /// The duels of a data directory, which need not be there yet.
     pub fn new(layout: Layout) -> Self {
         Self { layout, files: Arc::new(Disk) }
     }
 
-    /// Makes the directory for a duel's children.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn scratch(&self, duel: &RunId) -> Result<Scratch, Error> {
-        let path = self.layout.duel_scratch(duel);
-        self.files.make_dirs(&path).map_err(Error::io("make", &path))?;
-        Ok(Scratch(path))
+    /// The journals of duels that have not ended.
+    pub fn journals(&self) -> Runs {
+        Runs::on(self.files.clone(), self.layout.clone().of_duels())
     }
 
     /// Writes what came of a duel, as JSON, and says where.

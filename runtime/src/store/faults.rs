@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::fixtures::{Failing, Fault, case, case_id, manifest, repeat, run};
 use super::*;
 use crate::compare::History;
+use crate::metric::Stationarity;
 use crate::record::{Baseline, Process, RunId, RunManifest, RunRecord, RunStatus, SCHEMA};
 
 fn home() -> tempfile::TempDir {
@@ -309,6 +310,34 @@ fn a_file_without_a_digest_belongs_to_a_run_without_digests_alone() {
     let lifted = runs.load_whole(id).expect("lifted");
     assert!(lifted.manifest.undigested && lifted.cases == run.cases);
     assert!(Baseline::promote("main", &lifted).undigested);
+}
+
+#[test]
+fn a_run_of_the_schema_before_is_read_as_the_same_run() {
+    const NAMES: [(&str, &str); 5] = [
+        ("budget", "limits"),
+        ("primary", "headline"),
+        ("stationarity", "course"),
+        ("observation", "seen"),
+        ("report", "ticket"),
+    ];
+    let (home, mut run) = (home(), run(1_000, 1));
+    run.cases[0].stationarity = Some(Stationarity::Drifting);
+    let runs = runs(&home);
+    write(&runs, &run).expect("a good disk");
+    let (layout, id) = (runs.layout(), &run.manifest.id);
+    let journal = (1..=3).map(|number| layout.repeat(id, &case_id(0), number));
+    for path in journal.chain([layout.manifest(id), layout.case(id, &case_id(0))]) {
+        let older = |text: String| {
+            let names = NAMES.map(|(newer, older)| (format!("\"{newer}\":"), format!("\"{older}\":")));
+            let words = names.iter().fold(text, |text, (newer, older)| text.replace(newer, older));
+            words.replace("\"drifting\"", "\"slowing\"").replace("\"schema\":5", "\"schema\":4")
+        };
+        let before = fs::read_to_string(&path).expect("written");
+        spoil(&path, fitting(older));
+        assert_ne!(fs::read_to_string(&path).expect("written"), before, "{}", path.display());
+    }
+    assert_eq!(runs.load_whole(id).expect("lifted"), run);
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         started: second,
         command: vec!["suite".into(), "--bench".into()],
         program: None,
+        versus: None,
         profile: "quick".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),

@@ -15,8 +15,13 @@ use crate::record::{MachineId, RunId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     data: PathBuf,
+    /// Where runs lie in it.
+    folder: &'static str,
     workspace: Option<PathBuf>,
 }
+
+const RUNS: &str = "runs";
+const DUELS: &str = "duels";
 
 /// What a child writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub enum Stream {
 impl Layout {
     /// The layout of a data directory.
     pub fn new(data: impl Into<PathBuf>) -> Self {
-        Self { data: data.into(), workspace: None }
+        Self { data: data.into(), folder: RUNS, workspace: None }
     }
 
     /// The data directory of a workspace when none is named, from cargo's target directory.
@@ -44,6 +49,12 @@ impl Layout {
         Self { workspace: Some(root.into()), ..self }
     }
 
+    /// The same, where duels that have not ended stand in the place of runs: they are journalled in the same way.
+    #[must_use]
+    pub fn of_duels(self) -> Self {
+        Self { folder: DUELS, ..self }
+    }
+
     /// The data directory itself.
     pub fn data(&self) -> &Path {
         &self.data
@@ -51,7 +62,7 @@ impl Layout {
 
     /// All runs.
     pub fn runs(&self) -> PathBuf {
-        self.data.join("runs")
+        self.data.join(self.folder)
     }
 
     /// The index of all runs, which can be removed at any time.
@@ -82,6 +93,17 @@ impl Layout {
     /// A run's journal.
     pub fn repeats(&self, run: &RunId) -> PathBuf {
         self.run(run).join("repeats")
+    }
+
+    /// A duel's journal.
+    pub(super) fn rounds(&self, duel: &RunId) -> PathBuf {
+        self.run(duel).join("rounds")
+    }
+
+    /// One round in the journal.
+    pub(super) fn round(&self, duel: &RunId, case: &CaseId, confirming: bool, number: u32) -> PathBuf {
+        let kind = if confirming { "confirming-" } else { "" };
+        self.rounds(duel).join(format!("{}.{kind}{number}.json", case.file_name()))
     }
 
     /// One repeat in the journal.
@@ -130,17 +152,12 @@ impl Layout {
 
     /// All duels.
     pub fn duels(&self) -> PathBuf {
-        self.data.join("duels")
+        self.data.join(DUELS)
     }
 
     /// What came of a duel.
     pub fn duel(&self, duel: &RunId) -> PathBuf {
         self.duels().join(format!("{duel}.json"))
-    }
-
-    /// The directory that a duel's children use.
-    pub fn duel_scratch(&self, duel: &RunId) -> PathBuf {
-        self.duels().join(format!(".scratch-{duel}"))
     }
 
     /// Earlier revisions, checked out and built to be measured in turns with.
@@ -210,7 +227,7 @@ pub(super) fn unborn_or_dying(name: &str) -> Option<RunId> {
     name.strip_prefix(".new-").or_else(|| name.strip_prefix(".old-"))?.parse().ok()
 }
 
-/// The duel whose children use a directory, by its name.
+/// The duel whose children used a directory in versions that kept no journal, by its name.
 pub(super) fn scratch_of(name: &str) -> Option<RunId> {
     name.strip_prefix(".scratch-")?.parse().ok()
 }

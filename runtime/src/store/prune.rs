@@ -156,6 +156,9 @@ impl Duels {
         let own = |name: &str| duel_of(name).is_some();
         let scratch = |name: &str| scratch_of(name).is_some();
         pruned.leftovers = sweep(files, &folder, now, MAY_STILL_RUN, own, scratch)?;
+        let unended = self.journals().prune(keep, now)?;
+        pruned.runs.extend(unended.runs);
+        pruned.leftovers += unended.leftovers;
         Ok(pruned)
     }
 }

@@ -1,6 +1,7 @@
 //! Runs: made, journalled, finished, listed and read.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,9 +13,10 @@ use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
 use crate::record::{
-    self, Baseline, CaseRecord, JournalEntry, RunId, RunManifest, RunRecord, RunStatus, SchemaError,
+    self, Baseline, CaseRecord, JournalEntry, RoundEntry, RunId, RunManifest, RunRecord, RunStatus,
+    SchemaError,
 };
-use crate::run::Repeat;
+use crate::run::{EndedRound, Repeat, RoundId};
 
 /// The runs of a data directory.
 ///
@@ -92,6 +94,52 @@ impl Runs {
     pub fn journal(&self, run: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), Error> {
         let entry = JournalEntry { case: Cow::Borrowed(case), repeat: Cow::Borrowed(repeat) };
         write_record(&*self.files, &self.layout.repeat(run, case, repeat.number), &entry)
+    }
+
+    /// Puts a round of a duel that ended into the journal. When this returns, the disk has it.
+    ///
+    /// # Errors
+    /// Those of the file system, and a round that holds what cannot be.
+    pub fn journal_round(
+        &self,
+        duel: &RunId,
+        case: &CaseId,
+        of: RoundId,
+        round: &EndedRound,
+    ) -> Result<(), Error> {
+        let RoundId { confirming, number, .. } = of;
+        let folder = self.layout.rounds(duel);
+        self.files.make_dirs(&folder).map_err(Error::io("make", &folder))?;
+        let entry = RoundEntry { case: Cow::Borrowed(case), confirming, number, round: Cow::Borrowed(round) };
+        write_record(&*self.files, &self.layout.round(duel, case, confirming, number), &entry)
+    }
+
+    /// The rounds of a duel that have ended, with the candidate's case. `pair` gives the index of a case among the pairs of the duel;
+    /// a round of another case is none of its.
+    ///
+    /// # Errors
+    /// What is the matter with a file.
+    pub fn finished_rounds(
+        &self,
+        duel: &RunId,
+        pair: &dyn Fn(&CaseId) -> Option<usize>,
+    ) -> Result<HashMap<RoundId, EndedRound>, Error> {
+        let folder = self.layout.rounds(duel);
+        let mut rounds = HashMap::new();
+        for name in names_or_none(&*self.files, &folder)? {
+            if on_its_way_to(&name).is_some() {
+                continue;
+            }
+            let path = folder.join(&name);
+            let (RoundEntry { case, confirming, number, round }, _) = read_record(&*self.files, &path)?;
+            let place = self.layout.round(duel, &case, confirming, number);
+            let Some(pair) = pair(&case).filter(|_| place == path) else {
+                let found = format!("round {number} of {case}");
+                return Err(Error::Misplaced { path, found, expected: format!("`{name}`") });
+            };
+            rounds.insert(RoundId { pair, confirming, number }, round.into_owned());
+        }
+        Ok(rounds)
     }
 
     /// Keeps what a child wrote to one of its streams, whatever it was. Nothing is kept of a silent one.

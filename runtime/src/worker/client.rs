@@ -13,7 +13,9 @@ use super::command::Command;
 use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
-use super::protocol::{Ask, Batch, CopiedBatch, Hello, Opened, Order, Run, Say, Unstopped, Usage, VERSION};
+use super::protocol::{
+    Batch, CopiedBatch, Hello, Opened, Order, Run, Unstopped, Usage, VERSION, WorkerRequest, WorkerResponse,
+};
 use crate::bencher::{
     Asked, Audit, Budget, CheckedBatch, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran, Remote,
     Result, Stopped, Used, Whole, skip,
@@ -49,12 +51,12 @@ impl Started {
     fn listen(self) -> Result<Worker> {
         let Self { mut process, place, name } = self;
         let hello = match process.listen()? {
-            Say::Hello(hello) if hello.protocol == VERSION => hello,
-            Say::Hello(hello) => {
+            WorkerResponse::Hello(hello) if hello.protocol == VERSION => hello,
+            WorkerResponse::Hello(hello) => {
                 let what = format!("the worker speaks version {} of the protocol", hello.protocol);
                 return Err(process.broke(format!("{what}, the harness {VERSION}")));
             }
-            Say::Failed(failed) => {
+            WorkerResponse::Failed(failed) => {
                 return Err(Error::new(format!("the worker could not start: {}", failed.detail.trim_end())));
             }
             say => return Err(process.unasked(&say)),
@@ -171,7 +173,7 @@ impl Worker {
         let (before, moved) = (self.process.tree().own_memory(), self.process.tree().moved());
         let clock = self.process.clock().clone();
         let begun = clock.now();
-        let answer = self.ask("opening a pipeline", &Ask::Open(message));
+        let answer = self.ask("opening a pipeline", &WorkerRequest::Open(message));
         let passed = clock.now() - begun;
         let tree = self.process.tree();
         let after = tree.own_memory();
@@ -182,7 +184,7 @@ impl Worker {
             ..FileUse::default()
         });
         let what = match answer {
-            Ok(Say::Opened(what)) => *what,
+            Ok(WorkerResponse::Opened(what)) => *what,
             Ok(other) => {
                 let _ = fs::remove_dir_all(&folder);
                 return Err(self.not(&other, "`opened`"));
@@ -229,8 +231,8 @@ impl Worker {
     /// # Errors
     /// What went wrong.
     pub fn begin(&mut self, epoch: u64) -> Result<()> {
-        match self.ask("beginning an epoch", &Ask::Begin { epoch })? {
-            Say::Begun(_) => Ok(()),
+        match self.ask("beginning an epoch", &WorkerRequest::Begin { epoch })? {
+            WorkerResponse::Begun(_) => Ok(()),
             other => Err(self.not(&other, "`begun`")),
         }
     }
@@ -240,9 +242,9 @@ impl Worker {
     /// # Errors
     /// What went wrong.
     pub fn advance(&mut self) -> Result<Option<Kept>> {
-        match self.ask("making a batch", &Ask::Advance {})? {
-            Say::Batch(batch) => self.read(&batch).map(Some),
-            Say::End(_) => Ok(None),
+        match self.ask("making a batch", &WorkerRequest::Advance {})? {
+            WorkerResponse::Batch(batch) => self.read(&batch).map(Some),
+            WorkerResponse::End(_) => Ok(None),
             other => Err(self.not(&other, "`batch` or `end`")),
         }
     }
@@ -253,9 +255,11 @@ impl Worker {
     /// # Errors
     /// What went wrong.
     pub fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>> {
-        match self.ask("making a batch in step", &Ask::Step { band: [index, of] })? {
-            Say::Stepped(stepped) => Ok(Some(Count { elements: stepped.elements, bytes: stepped.bytes })),
-            Say::End(_) => Ok(None),
+        match self.ask("making a batch in step", &WorkerRequest::Step { band: [index, of] })? {
+            WorkerResponse::Stepped(stepped) => {
+                Ok(Some(Count { elements: stepped.elements, bytes: stepped.bytes }))
+            }
+            WorkerResponse::End(_) => Ok(None),
             other => Err(self.not(&other, "`stepped` or `end`")),
         }
     }
@@ -265,8 +269,8 @@ impl Worker {
     /// # Errors
     /// What went wrong.
     pub fn fetch(&mut self) -> Result<Kept> {
-        match self.ask("handing a batch over", &Ask::Fetch {})? {
-            Say::Batch(batch) => self.read(&batch),
+        match self.ask("handing a batch over", &WorkerRequest::Fetch {})? {
+            WorkerResponse::Batch(batch) => self.read(&batch),
             other => Err(self.not(&other, "`batch`")),
         }
     }
@@ -277,8 +281,8 @@ impl Worker {
     /// # Errors
     /// What went wrong.
     pub fn used(&mut self) -> Result<Used> {
-        match self.ask("saying what it has used", &Ask::Usage {})? {
-            Say::Used(usage) => Ok(usage.into()),
+        match self.ask("saying what it has used", &WorkerRequest::Usage {})? {
+            WorkerResponse::Used(usage) => Ok(usage.into()),
             other => Err(self.not(&other, "`used`")),
         }
     }
@@ -293,8 +297,8 @@ impl Worker {
     /// # Errors
     /// A skip if the worker declines; else what went wrong.
     pub fn save(&mut self) -> Result<String> {
-        match self.ask("saving its place", &Ask::Save {})? {
-            Say::Saved(saved) => Ok(saved.state),
+        match self.ask("saving its place", &WorkerRequest::Save {})? {
+            WorkerResponse::Saved(saved) => Ok(saved.state),
             other => Err(self.not(&other, "`saved`")),
         }
     }
@@ -304,8 +308,8 @@ impl Worker {
     /// # Errors
     /// As [`Worker::save`].
     pub fn restore(&mut self, state: &str) -> Result<()> {
-        match self.ask("restoring a place", &Ask::Restore { state: state.to_owned() })? {
-            Say::Restored(_) => Ok(()),
+        match self.ask("restoring a place", &WorkerRequest::Restore { state: state.to_owned() })? {
+            WorkerResponse::Restored(_) => Ok(()),
             other => Err(self.not(&other, "`restored`")),
         }
     }
@@ -317,7 +321,7 @@ impl Worker {
     /// A skip if the worker declines; else what went wrong.
     pub fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<BTreeMap<String, Vec<u64>>> {
         match self.ask_to(name, parts)? {
-            Say::Answer(answer) => Ok(answer.times),
+            WorkerResponse::Answer(answer) => Ok(answer.times),
             other => Err(self.not(&other, "`answer`")),
         }
     }
@@ -328,15 +332,15 @@ impl Worker {
     /// As [`Worker::call`].
     pub fn call_for_batch(&mut self, name: &str, parts: &impl Serialize) -> Result<Kept> {
         match self.ask_to(name, parts)? {
-            Say::Batch(batch) => self.read(&batch),
+            WorkerResponse::Batch(batch) => self.read(&batch),
             other => Err(self.not(&other, "`batch`")),
         }
     }
 
-    fn ask_to(&mut self, name: &str, parts: &impl Serialize) -> Result<Say> {
+    fn ask_to(&mut self, name: &str, parts: &impl Serialize) -> Result<WorkerResponse> {
         let mut message = object("a call", parts)?;
         add(&mut message, "name", name);
-        self.ask(&format!("answering the call `{name}`"), &Ask::Call(message))
+        self.ask(&format!("answering the call `{name}`"), &WorkerRequest::Call(message))
     }
 
     /// The ids of its processes: itself and what it has started.
@@ -350,10 +354,10 @@ impl Worker {
     /// What went wrong. The worker is not to be used then.
     pub fn close(&mut self) -> Result<Option<Duration>> {
         let Some(open) = self.open.take() else { return Ok(None) };
-        let answer = self.ask_anything("closing a pipeline", &Ask::Close {});
+        let answer = self.ask_anything("closing a pipeline", &WorkerRequest::Close {});
         let _ = fs::remove_dir_all(&open.folder);
         match answer? {
-            Say::Closed(closed) => Ok(closed.tear_down.map(Duration::from_nanos)),
+            WorkerResponse::Closed(closed) => Ok(closed.tear_down.map(Duration::from_nanos)),
             other => {
                 // What is not let go would be in the way of the next case.
                 self.alive = false;
@@ -363,9 +367,9 @@ impl Worker {
     }
 
     /// Asks something of the open pipeline.
-    fn ask(&mut self, doing: &str, ask: &Ask) -> Result<Say> {
+    fn ask(&mut self, doing: &str, ask: &WorkerRequest) -> Result<WorkerResponse> {
         match &self.open {
-            None if !matches!(ask, Ask::Open(_)) => return Err(nothing_open()),
+            None if !matches!(ask, WorkerRequest::Open(_)) => return Err(nothing_open()),
             Some(open) if open.failed => {
                 return Err(Error::new("the worker has said that it failed: it can only be closed"));
             }
@@ -374,7 +378,7 @@ impl Worker {
         self.ask_anything(doing, ask)
     }
 
-    fn ask_anything(&mut self, doing: &str, ask: &Ask) -> Result<Say> {
+    fn ask_anything(&mut self, doing: &str, ask: &WorkerRequest) -> Result<WorkerResponse> {
         if !self.alive {
             return Err(Error::of(ErrorKind::Protocol, "the worker has ended: it can be asked nothing more"));
         }
@@ -385,10 +389,10 @@ impl Worker {
     }
 
     /// The error of an answer that is not the one that was waited for.
-    fn not(&mut self, say: &Say, wanted: &str) -> Error {
+    fn not(&mut self, say: &WorkerResponse, wanted: &str) -> Error {
         match say {
-            Say::Declined(declined) => skip(&declined.why),
-            Say::Failed(failed) => {
+            WorkerResponse::Declined(declined) => skip(&declined.why),
+            WorkerResponse::Failed(failed) => {
                 if let Some(open) = &mut self.open {
                     open.failed = true;
                 }
@@ -424,17 +428,17 @@ impl Worker {
 
 impl Remote for Worker {
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
-        let mut ask = Ask::Verify { epoch };
+        let mut ask = WorkerRequest::Verify { epoch };
         loop {
             match self.ask("going through an epoch to be verified", &ask)? {
-                Say::Batch(batch) => {
+                WorkerResponse::Batch(batch) => {
                     let kept = self.read(&batch)?;
                     each(kept)?;
                 }
-                Say::End(_) => return Ok(()),
+                WorkerResponse::End(_) => return Ok(()),
                 other => return Err(self.not(&other, "`batch` or `end`")),
             }
-            ask = Ask::Next {};
+            ask = WorkerRequest::Next {};
         }
     }
 
@@ -444,9 +448,9 @@ impl Remote for Worker {
         let moved = tree.moved();
         let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());
         let all = self.expected().map_or(0, |expected| expected.batches());
-        let ask = Ask::Run(Run { epoch, all, warmup, batches, min_time });
+        let ask = WorkerRequest::Run(Run { epoch, all, warmup, batches, min_time });
         let ran = match self.ask("running the measured loop", &ask)? {
-            Say::Ran(ran) => *ran,
+            WorkerResponse::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
         };
         let passed = self.process.answered().saturating_sub(begun);
@@ -511,11 +515,12 @@ impl Remote for Worker {
         let begun = clock.now();
         let Asked { batches, limit, least } = asked;
         let limit = limit.map(|limit| limit.as_nanos() as u64);
-        let timed =
-            match self.ask("timing an epoch", &Ask::Epoch(Unstopped { epoch, batches, limit, least }))? {
-                Say::Timed(timed) => *timed,
-                other => return Err(self.not(&other, "`timed`")),
-            };
+        let timed = match self
+            .ask("timing an epoch", &WorkerRequest::Epoch(Unstopped { epoch, batches, limit, least }))?
+        {
+            WorkerResponse::Timed(timed) => *timed,
+            other => return Err(self.not(&other, "`timed`")),
+        };
         let passed = clock.now() - begun;
         let wall = Duration::from_nanos(timed.wall);
         let parts = timed.begin.checked_add(timed.first);

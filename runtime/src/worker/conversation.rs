@@ -9,7 +9,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::command::{Command, HOST_ALONE};
-use super::protocol::{Ask, LONGEST, Say};
+use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
 use crate::process::{Output, Place, Received, Spawning, Subprocess};
@@ -90,7 +90,7 @@ impl Conversation {
     ///
     /// # Errors
     /// That it says something nobody asked for, or no frame; that it is silent for too long; that it ended.
-    pub(super) fn ask(&mut self, ask: &Ask) -> Result<Say> {
+    pub(super) fn ask(&mut self, ask: &WorkerRequest) -> Result<WorkerResponse> {
         // What lies there already answers nothing.
         if self.worker.receive_at_once()? == Received::End {
             return Err(self.ended());
@@ -107,7 +107,7 @@ impl Conversation {
     }
 
     /// Waits for what it says next, beats aside.
-    pub(super) fn listen(&mut self) -> Result<Say> {
+    pub(super) fn listen(&mut self) -> Result<WorkerResponse> {
         self.heard = self.clock.now();
         loop {
             if let Some(say) = self.next_answer()? {
@@ -140,11 +140,11 @@ impl Conversation {
     }
 
     /// The next whole answer that has arrived; beats are taken note of.
-    fn next_answer(&mut self) -> Result<Option<Say>> {
+    fn next_answer(&mut self) -> Result<Option<WorkerResponse>> {
         loop {
-            match self.worker.next::<Say>() {
+            match self.worker.next::<WorkerResponse>() {
                 Ok(None) => return Ok(None),
-                Ok(Some(Say::Beat(beat))) => {
+                Ok(Some(WorkerResponse::Beat(beat))) => {
                     (self.doing, self.heard) = (beat.doing, self.clock.now());
                 }
                 Ok(Some(say)) => return Ok(Some(say)),
@@ -192,7 +192,7 @@ impl Conversation {
     }
 
     /// That it says something that nobody has asked for.
-    pub(super) fn unasked(&mut self, say: &Say) -> Error {
+    pub(super) fn unasked(&mut self, say: &WorkerResponse) -> Error {
         self.broke(format!(
             "the worker said `{}` while {}, which nobody had asked for",
             say.name(),

@@ -18,7 +18,7 @@ pub(super) const LONGEST: u32 = 64 << 20;
 /// What the harness asks.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Ask {
+pub(super) enum WorkerRequest {
     Open(Map<String, Value>),
     Verify { epoch: u64 },
     Next {},
@@ -64,7 +64,7 @@ fn nanoseconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S:
 /// What a worker says.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Say {
+pub(super) enum WorkerResponse {
     Hello(Hello),
     Beat(Beat),
     Opened(Box<Opened>),
@@ -83,7 +83,7 @@ pub(super) enum Say {
     Closed(Closed),
 }
 
-impl Say {
+impl WorkerResponse {
     /// The name of the message.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -405,7 +405,8 @@ mod tests {
             if ASKS.iter().any(|ask| message.starts_with(&format!("{{\"{ask}\":"))) {
                 continue;
             }
-            let say: Say = read(message.as_bytes()).unwrap_or_else(|error| panic!("{error}: {message}"));
+            let say: WorkerResponse =
+                read(message.as_bytes()).unwrap_or_else(|error| panic!("{error}: {message}"));
             assert!(message.contains(say.name()), "{message}");
             answers += 1;
         }
@@ -413,27 +414,32 @@ mod tests {
     }
 
     #[test]
-    fn asks_are_written_as_on_the_page() {
+    fn requests_are_written_as_on_the_page() {
         let page = page();
         let run = Run { epoch: 0, all: 157, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
         let asks = [
-            Ask::Verify { epoch: 0 },
-            Ask::Next {},
-            Ask::Run(run),
-            Ask::Epoch(Unstopped { epoch: 0, batches: 157, limit: Some(10_000_000_000), least: 20 }),
-            Ask::Begin { epoch: 3 },
-            Ask::Advance {},
-            Ask::Step { band: [1, 2] },
-            Ask::Fetch {},
-            Ask::Usage {},
-            Ask::Save {},
-            Ask::Restore { state: "...".into() },
-            Ask::Call(Map::from_iter([
+            WorkerRequest::Verify { epoch: 0 },
+            WorkerRequest::Next {},
+            WorkerRequest::Run(run),
+            WorkerRequest::Epoch(Unstopped {
+                epoch: 0,
+                batches: 157,
+                limit: Some(10_000_000_000),
+                least: 20,
+            }),
+            WorkerRequest::Begin { epoch: 3 },
+            WorkerRequest::Advance {},
+            WorkerRequest::Step { band: [1, 2] },
+            WorkerRequest::Fetch {},
+            WorkerRequest::Usage {},
+            WorkerRequest::Save {},
+            WorkerRequest::Restore { state: "...".into() },
+            WorkerRequest::Call(Map::from_iter([
                 ("name".to_owned(), "save".into()),
                 ("directory".to_owned(), "/.../checkpoint-3".into()),
                 ("durable".to_owned(), false.into()),
             ])),
-            Ask::Close {},
+            WorkerRequest::Close {},
         ];
         for ask in asks {
             let written = serde_json::to_value(&ask).unwrap();
@@ -447,8 +453,8 @@ mod tests {
     #[test]
     fn unknown_keys_are_ignored_and_an_unknown_message_is_none() {
         let hello = br#"{"beat": {"doing": "importing", "since": [1, {"a": 2}]}}"#;
-        assert_eq!(read::<Say>(hello).unwrap().name(), "beat");
-        assert!(read::<Say>(br#"{"shout": {}}"#).is_err());
-        assert!(read::<Say>(br#"{"begun": {}, "end": {}}"#).is_err());
+        assert_eq!(read::<WorkerResponse>(hello).unwrap().name(), "beat");
+        assert!(read::<WorkerResponse>(br#"{"shout": {}}"#).is_err());
+        assert!(read::<WorkerResponse>(br#"{"begun": {}, "end": {}}"#).is_err());
     }
 }

@@ -3,6 +3,7 @@
 //! The unit of inference is the round, that is a fresh process of each side. What a round says is in `pairs.rs`, when
 //! and what the rounds decide in `sequence.rs`.
 
+mod decider;
 mod pairs;
 mod sequence;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::decider::Decider;
 use self::pairs::{Condensed, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
@@ -95,6 +97,7 @@ impl CaseDuel {
                 self.repeats[0].extend(old);
                 self.repeats[1].extend(new);
             }
+            Round::Verified { .. } => {}
         }
     }
 

@@ -85,6 +85,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         started: 1_795_249_812,
         command: vec!["suite".into()],
         program: None,
+        versus: None,
         profile: "ci_cpu".into(),
         requested_platform: "cpu".into(),
         active_backend: "cpu".into(),

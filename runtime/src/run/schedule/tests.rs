@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::bencher::{Budget, PartialBudget, Phase, Spot};
+use crate::bencher::{Phase, Spot};
 use crate::metric::Observation;
-use crate::plan::{Isolation, Order};
-use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
+use crate::plan::Order;
+use crate::plan::fixtures::{entry, plan};
+use crate::registry::{Contract, Equivalence, Location};
 use crate::run::{Failure, How};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -27,7 +28,7 @@ impl<'a> Mock<'a> {
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _turn: Turn, ask: &Ask, tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended {
         tick(Duration::from_secs(3));
         let number = match ask.purpose {
             Purpose::Verify => 0,
@@ -59,63 +60,6 @@ fn failed() -> Outcome {
     let failure =
         Failure { how: How::Panic, phase: Phase::Timed, detail: String::new(), stderr: String::new() };
     Outcome::Failed(failure)
-}
-
-fn entry(id: &'static str, equivalence: Equivalence) -> &'static ScenarioEntry {
-    Box::leak(Box::new(ScenarioEntry {
-        id,
-        category: "",
-        description: "",
-        sets: &[],
-        equivalence: Some(equivalence),
-        equivalence_by: None,
-        contract: None::<Contract>,
-        location: Location { file: "", line: 0, module: "" },
-        axes: Axes::NONE,
-        keep: |_| Keep::Yes,
-        needs: None,
-        describe: None,
-        group: None,
-        budget: PartialBudget::NONE,
-        run: |_, _, _| Ok(()),
-    }))
-}
-
-fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
-    let case = |id: &&'static str| PlannedCase {
-        id: CaseId { scenario: (*id).to_owned(), point: Point::default(), adapter: None },
-        scenario: entry(id, Equivalence::None),
-        adapter: None,
-        version: None,
-        memory: None,
-        budget: Budget::SMOKE,
-        repeats,
-        leads_group: false,
-        measured: true,
-    };
-    Plan {
-        profile: "test".into(),
-        cases: ids.iter().map(case).collect(),
-        skips: Vec::new(),
-        absent: Vec::new(),
-        dropped: Vec::new(),
-        left_out: Vec::new(),
-        notes: Vec::new(),
-        repeats,
-        target: None,
-        budget: Budget::SMOKE,
-        asked: PartialBudget::NONE,
-        timeout: Duration::from_secs(1),
-        memory: 1 << 30,
-        seed: 42,
-        order,
-        isolation: Isolation::Repeat,
-        platform: crate::device::Platform::Cpu,
-        mode: None,
-        smoke: false,
-        profiled: false,
-        verify: true,
-    }
 }
 
 fn run(

@@ -1,17 +1,17 @@
 //! Two sides measured in turns: a round is one fresh process of each, and one of them runs at a time.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::program::Program;
-use super::protocol::Ask;
-use super::reference::Known;
-use super::supervised::{Ended, Opened, Supervised, Watch};
-use super::{Failure, How, Outcome, Repeat};
-use crate::bencher::{BLOCK, Budget, Calibrator, Key, PerIteration, Phase, Purpose, Spot, Work};
+use super::schedule::Rounds;
+use super::{Broken, Duel, Round, RoundId, Side};
+use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, Spot};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan, PlannedCase};
+use crate::run::protocol::RepeatRequest;
+use crate::run::reference::Known;
+use crate::run::supervised::{Ended, Opened, Supervised, Watch};
+use crate::run::{Failure, How, Outcome, Repeat};
 use crate::stats::SplitMix64;
 
 /// About how long the blocks of a round take together.
@@ -33,139 +33,107 @@ const PADDING: &str = "WEIGHBRIDGE_PADDING";
 /// The longest padding, in bytes: a page.
 const LONGEST_PADDING: u64 = 4096;
 
-/// One side of a duel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// What is compared with.
-    Baseline,
-    /// What is judged.
-    Candidate,
-}
-
-/// Two programs that have the same cases, or one program twice.
-pub struct Duel<'a> {
-    /// The baseline's program and the candidate's.
-    pub programs: [Program; 2],
-    /// Limits, deadline and memory of each repeat.
-    pub plan: &'a Plan,
-    /// The scratch directory of a repeat.
-    pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
-    /// Hashes what both sides deliver: drawn for this duel, and kept nowhere.
-    pub key: Key,
-    /// The number of the epoch that streams go through: drawn for this duel.
-    pub epoch: u64,
-    /// The fewest iterations of a block: a planted slowdown repeats a share of them.
-    pub least: u64,
-    /// Draws the order within pairs, the order of starts, and the padding.
-    pub seed: u64,
-    /// Set when the user asks for an end.
-    pub interrupted: &'a AtomicBool,
-}
-
-/// What both sides delivered in an unmeasured repeat.
-#[derive(Default)]
-pub struct Verified {
-    /// The baseline's work, and the candidate's.
-    pub works: [Option<Work>; 2],
-    /// Whether the candidate's elements are the baseline's, by the duel's key; `None` where one handed in none.
-    pub same: Option<bool>,
-    /// The baseline's elements: measured repeats of both sides are held against them.
-    known: Option<Known>,
-}
-
-/// What one round gave.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Round {
-    /// A body, block by block.
-    Blocks {
-        /// What the authors state of one iteration: of the baseline's, of the candidate's.
-        work: [PerIteration; 2],
-        /// Pairs of blocks, the baseline's first, whichever ran first.
-        pairs: Vec<[Block; 2]>,
-    },
-    /// Whole repeats in the order baseline, candidate, candidate, baseline, or the other way round: of each side two.
-    Repeats([Vec<Repeat>; 2]),
-}
-
-/// Why a duel of a case cannot go on.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Broken {
-    /// The user asked for an end.
-    Interrupted,
-    /// A side failed.
-    Failed(Side, Failure),
-    /// A side said that it cannot run here.
-    Skipped(Side, String),
-}
-
 const SIDES: [Side; 2] = [Side::Baseline, Side::Candidate];
 
-impl Duel<'_> {
-    /// Whether a side's program was built with debug assertions, as it says itself.
-    ///
-    /// # Errors
-    /// What it ended with instead.
-    pub fn has_debug_assertions(&self, side: Side) -> Result<bool, Broken> {
-        let side = side as usize;
-        let greeting = self.start(side, 0)?.greeting(self.watch(false));
-        greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
+/// Rounds in processes.
+pub(super) struct InTurns<'a> {
+    duel: &'a Duel<'a>,
+    /// The pair whose rounds are run now, and whether they confirm.
+    of: Option<(usize, bool)>,
+    /// The elements that the baseline has delivered, where both sides were verified: all whole repeats are held against them.
+    known: Option<Known>,
+    /// Whether they were, in this part of the duel.
+    verified: bool,
+    /// What a block has: chosen in the first round, and the same for both sides ever after.
+    iterations: Option<u64>,
+}
+
+impl<'a> InTurns<'a> {
+    pub(super) fn new(duel: &'a Duel<'a>) -> Self {
+        Self { duel, of: None, known: None, verified: false, iterations: None }
     }
 
-    /// One unmeasured repeat of each side, that hashes every element: what each did.
-    ///
-    /// # Errors
-    /// What a side ended with.
-    pub fn verify(&self, cases: [&CaseId; 2]) -> Result<Verified, Broken> {
-        let mut verified = Verified::default();
-        for side in [0, 1] {
-            let ask = self.ask(cases[side], 0, Purpose::Verify);
-            let ended =
-                self.start(side, 0)?.run(&ask, self.watch(self.is_resident(cases[side])), true, &mut |_| {});
-            let (repeat, spots) = Self::repeat(side, ended, &ask)?;
-            let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
-            verified.works[side] = work;
-            match &verified.known {
-                None if side == 0 && !spots.is_empty() => verified.known = Some(Known::of(&spots, &evidence)),
-                Some(known) if side == 1 => {
-                    verified.same = known.compare(ask.purpose, &evidence, &spots).same;
-                }
-                _ => {}
+    fn turn_to(&mut self, of: RoundId) {
+        if self.of != Some((of.pair, of.confirming)) {
+            *self = Self { of: Some((of.pair, of.confirming)), ..Self::new(self.duel) };
+        }
+    }
+}
+
+impl Rounds for InTurns<'_> {
+    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken> {
+        self.turn_to(of);
+        let pair = &self.duel.pairs[of.pair];
+        let is_due = of.number == RoundId::VERIFYING;
+        // A duel that is taken up again has a new key: what its sides deliver is hashed once more.
+        if is_due || (pair.candidate.is_verified() && !self.verified) {
+            let (round, known) = self.duel.verify(of, tick)?;
+            (self.known, self.verified) = (known, true);
+            if is_due {
+                return Ok(round);
             }
         }
-        Ok(verified)
+        let one = OneRound {
+            duel: self.duel,
+            cases: [&pair.baseline, &pair.candidate.id],
+            number: self.duel.drawn(of),
+            known: self.known.as_ref(),
+        };
+        one.run(&mut self.iterations, tick)
     }
 
-    /// One round, the `number`-th. `iterations` is what a block of the case has: chosen in its first round, and the
-    /// same for both sides ever after.
-    ///
-    /// # Errors
-    /// What a side ended with.
-    pub fn round(
-        &self,
-        cases: [&CaseId; 2],
-        number: u32,
-        iterations: &mut Option<u64>,
-        verified: &Verified,
-    ) -> Result<Round, Broken> {
-        let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
+    fn recall(&mut self, of: RoundId, round: &Round) {
+        self.turn_to(of);
+        if let Round::Blocks { pairs, .. } = round {
+            self.iterations = pairs.first().map(|pair| pair[0].iterations).or(self.iterations);
+        }
+    }
+}
+
+/// A round that is being run.
+struct OneRound<'a> {
+    duel: &'a Duel<'a>,
+    cases: [&'a CaseId; 2],
+    /// Draws the order and the padding, and names the scratch directories.
+    number: u32,
+    known: Option<&'a Known>,
+}
+
+impl OneRound<'_> {
+    fn run(&self, iterations: &mut Option<u64>, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken> {
+        let mut random = SplitMix64::new(self.duel.seed ^ (u64::from(self.number) << 32));
         let first = random.below(2) as usize;
         let second = 1 - first;
-        let one = match self.open(first, cases[first], number, random.draw(), verified)? {
+        let one = match self.open(first, random.draw(), tick)? {
             Reached::Blocks(opened) => opened,
-            Reached::End(repeat) => {
-                return self.repeats(cases, number, first, repeat, &mut random, verified);
-            }
+            Reached::End(repeat) => return self.repeats(first, repeat, &mut random, tick),
         };
-        let Reached::Blocks(two) = self.open(second, cases[second], number, random.draw(), verified)? else {
+        let Reached::Blocks(two) = self.open(second, random.draw(), tick)? else {
             return Err(unlike(SIDES[first]));
         };
         let mut sides = [one, two];
         if first == 1 {
             sides.swap(0, 1);
         }
+        let round = self.blocks(&mut sides, first, iterations, &mut random);
+        drop(sides);
+        for side in [0, 1] {
+            let _ = std::fs::remove_dir_all(self.scratch(side)); // there only if the scenario asked for it
+        }
+        round
+    }
+
+    fn blocks(
+        &self,
+        sides: &mut [Opened; 2],
+        first: usize,
+        iterations: &mut Option<u64>,
+        random: &mut SplitMix64,
+    ) -> Result<Round, Broken> {
+        let (duel, second) = (self.duel, 1 - first);
         let work = [sides[0].work, sides[1].work];
         let mut turn = |side: usize, iterations: u64| {
-            let ended = match sides[side].block(iterations, self.watch(self.is_resident(cases[side]))) {
+            let ended = match sides[side].block(iterations, duel.watch(duel.is_resident(self.cases[side]))) {
                 Ok((block, passed)) => return Ok((block, time_of(&block, passed))),
                 Err(ended) => ended,
             };
@@ -173,7 +141,7 @@ impl Duel<'_> {
         };
         let iterations = match *iterations {
             Some(chosen) => chosen,
-            None => *iterations.insert(self.calibrate(&mut turn)?),
+            None => *iterations.insert(duel.calibrate(&mut turn)?),
         };
         for _ in 0..WARM_UP {
             turn(first, iterations)?;
@@ -197,22 +165,80 @@ impl Duel<'_> {
     /// The other three of four whole repeats, in an order that a drift falls on alike.
     fn repeats(
         &self,
-        cases: [&CaseId; 2],
-        number: u32,
         first: usize,
         repeat: Repeat,
         random: &mut SplitMix64,
-        verified: &Verified,
+        tick: &mut dyn FnMut(Duration),
     ) -> Result<Round, Broken> {
         let mut of = [Vec::new(), Vec::new()];
         of[first].push(repeat);
         for side in [1 - first, 1 - first, first] {
-            match self.open(side, cases[side], number, random.draw(), verified)? {
+            match self.open(side, random.draw(), tick)? {
                 Reached::End(repeat) => of[side].push(repeat),
                 Reached::Blocks(_) => return Err(unlike(SIDES[first])),
             }
         }
         Ok(Round::Repeats(of))
+    }
+
+    /// Starts a side and waits until it has come to its blocks, or to its end.
+    fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<Reached, Broken> {
+        let case = self.cases[side];
+        let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
+        let watch = self.duel.watch(self.duel.is_resident(case));
+        match self.duel.start(side, drawn)?.open(&ask, watch, tick) {
+            Ok(opened) => Ok(Reached::Blocks(opened)),
+            Err(ended) => {
+                let (mut repeat, spots) = whole(side, *ended, &ask)?;
+                if let (Outcome::Measured { evidence, .. }, Some(known)) = (&mut repeat.outcome, self.known) {
+                    known.note(ask.purpose, evidence, &spots);
+                }
+                Ok(Reached::End(repeat))
+            }
+        }
+    }
+
+    fn scratch(&self, side: usize) -> PathBuf {
+        (self.duel.scratch)(self.cases[side], 2 * self.number + side as u32)
+    }
+}
+
+impl Duel<'_> {
+    /// Whether a side's program was built with debug assertions, as it says itself.
+    ///
+    /// # Errors
+    /// What it ended with instead.
+    pub fn has_debug_assertions(&self, side: Side) -> Result<bool, Broken> {
+        let side = side as usize;
+        let greeting = self.start(side, 0)?.greeting(self.watch(false));
+        greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
+    }
+
+    /// A number that tells a round from all others of this duel: drawn from its seed, so that whatever follows from it is the
+    /// same when the duel is taken up again.
+    fn drawn(&self, of: RoundId) -> u32 {
+        let stream = if of.confirming { !self.seed } else { self.seed };
+        // Of 24 bits, so that the scratch directories of both sides have numbers of their own.
+        (SplitMix64::new(stream ^ of.pair as u64).draw() as u32 >> 8) + of.number + 1
+    }
+
+    /// One unmeasured repeat of each side, that hashes every element: what each did, and what the baseline delivered.
+    fn verify(&self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<(Round, Option<Known>), Broken> {
+        let pair = &self.pairs[of.pair];
+        let (mut works, mut same, mut known) = ([None, None], None, None);
+        for (side, case) in [&pair.baseline, &pair.candidate.id].into_iter().enumerate() {
+            let ask = self.ask(case, (self.scratch)(case, side as u32), Purpose::Verify);
+            let ended = self.start(side, 0)?.run(&ask, self.watch(self.is_resident(case)), true, tick);
+            let (repeat, spots) = whole(side, ended, &ask)?;
+            let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
+            works[side] = work;
+            match &known {
+                None if side == 0 && !spots.is_empty() => known = Some(Known::of(&spots, &evidence)),
+                Some(known) if side == 1 => same = known.compare(ask.purpose, &evidence, &spots).same,
+                _ => {}
+            }
+        }
+        Ok((Round::Verified { works, same }, known))
     }
 
     /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
@@ -230,8 +256,8 @@ impl Duel<'_> {
         }
     }
 
-    fn ask(&self, case: &CaseId, number: u32, purpose: Purpose) -> Ask {
-        Ask {
+    fn ask(&self, case: &CaseId, scratch: PathBuf, purpose: Purpose) -> RepeatRequest {
+        RepeatRequest {
             scenario: case.scenario.clone(),
             point: case.point.clone(),
             adapter: case.adapter.clone(),
@@ -242,7 +268,7 @@ impl Duel<'_> {
             seed: self.plan.seed,
             epoch: self.epoch,
             key: self.key,
-            scratch: (self.scratch)(case, number),
+            scratch,
             memory: (!self.is_resident(case)).then_some(self.plan.memory),
             paced: purpose == Purpose::Measure,
             profiled: false,
@@ -279,50 +305,26 @@ impl Duel<'_> {
             Broken::Failed(SIDES[side], failure)
         })
     }
+}
 
-    /// Starts a side and waits until it has come to its blocks, or to its end.
-    fn open(
-        &self,
-        side: usize,
-        case: &CaseId,
-        number: u32,
-        drawn: u64,
-        verified: &Verified,
-    ) -> Result<Reached, Broken> {
-        let ask = self.ask(case, number, Purpose::Measure);
-        match self.start(side, drawn)?.open(&ask, self.watch(self.is_resident(case))) {
-            Ok(opened) => Ok(Reached::Blocks(opened)),
-            Err(ended) => {
-                let (mut repeat, spots) = Self::repeat(side, *ended, &ask)?;
-                if let (Outcome::Measured { evidence, .. }, Some(known)) =
-                    (&mut repeat.outcome, &verified.known)
-                {
-                    known.note(ask.purpose, evidence, &spots);
-                }
-                Ok(Reached::End(repeat))
-            }
+/// What a repeat ended with, if it ended well.
+fn whole(side: usize, ended: Ended, ask: &RepeatRequest) -> Result<(Repeat, Vec<Spot>), Broken> {
+    let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
+    let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
+    let nanoseconds = |time: Duration| time.as_nanos() as u64;
+    match ended.outcome {
+        Some((outcome @ Outcome::Measured { .. }, spots)) => {
+            let repeat = Repeat {
+                number: 0,
+                purpose: ask.purpose,
+                slot: nanoseconds(slot),
+                start: start.map(nanoseconds),
+                tree,
+                outcome,
+            };
+            Ok((repeat, spots))
         }
-    }
-
-    /// What a repeat ended with, if it ended well.
-    fn repeat(side: usize, ended: Ended, ask: &Ask) -> Result<(Repeat, Vec<Spot>), Broken> {
-        let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
-        let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
-        let nanoseconds = |time: Duration| time.as_nanos() as u64;
-        match ended.outcome {
-            Some((outcome @ Outcome::Measured { .. }, spots)) => {
-                let repeat = Repeat {
-                    number: 0,
-                    purpose: ask.purpose,
-                    slot: nanoseconds(slot),
-                    start: start.map(nanoseconds),
-                    tree,
-                    outcome,
-                };
-                Ok((repeat, spots))
-            }
-            outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
-        }
+        outcome => Err(broken(side, outcome.map(|(outcome, _)| outcome))),
     }
 }
 

@@ -1,0 +1,260 @@
+//! A duel from its first round to its verdicts: pair by pair until a look decides, then what regressed once more on fresh rounds.
+
+use super::{Candidate, CaseDuel, confirm};
+use crate::bencher::Work;
+use crate::compare::{CaseFailure, Policy, Row, Verdict};
+use crate::plan::CaseId;
+use crate::registry::Equivalence;
+use crate::run::{Broken, EndedRound, How, Pair, Referee, Round, RoundId, Side};
+use crate::verify::{self, Agreement, Examined, Severity, agree};
+
+/// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did when they ran.
+pub struct Decider<'a> {
+    pairs: &'a [Pair<'a>],
+    policy: &'a Policy,
+    /// Hears of each case as it is decided, confirmation apart.
+    told: &'a mut dyn FnMut(usize, &Row),
+    current: Current,
+    /// What is said of each pair whose rounds have ended, in order.
+    rows: Vec<Row>,
+    failures: Vec<CaseFailure>,
+    /// The pairs that regressed.
+    regressed: Vec<usize>,
+    /// Their rounds with a new seed, as far as they have come.
+    fresh: Vec<Result<CaseDuel, Stop>>,
+}
+
+/// What came of a duel.
+#[derive(Debug)]
+pub struct Decided {
+    /// One for each pair.
+    pub rows: Vec<Row>,
+    /// The sides that failed.
+    pub failures: Vec<CaseFailure>,
+}
+
+/// The pair whose rounds run now.
+#[derive(Default)]
+struct Current {
+    duel: CaseDuel,
+    verified: bool,
+    /// The work of the baseline, which all rounds are held against.
+    reference: Option<Work>,
+    /// Nanoseconds that its rounds have taken.
+    spent: u64,
+}
+
+/// Why a case's duel ended without rounds to judge.
+#[derive(Debug, PartialEq)]
+enum Stop {
+    Failed(String),
+    Incomparable(String),
+}
+
+impl<'a> Decider<'a> {
+    /// A duel of these pairs without a round yet. `told` hears of each pair as soon as it is decided, by its index.
+    pub fn new(pairs: &'a [Pair<'a>], policy: &'a Policy, told: &'a mut dyn FnMut(usize, &Row)) -> Self {
+        let (rows, failures, regressed, fresh) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut all =
+            Self { pairs, policy, told, current: Current::default(), rows, failures, regressed, fresh };
+        all.turn();
+        all
+    }
+
+    /// What came of it. Where it was broken off before all was decided, `why` says so of what was not.
+    pub fn finish(mut self, why: &str) -> Decided {
+        for pair in &self.pairs[self.rows.len()..] {
+            let verdict = Verdict::Inconclusive(format!("{why} before it was decided"));
+            self.rows.push(Row::bare(&pair.candidate.id, "wall_time", verdict));
+        }
+        self.confirm(why);
+        Decided { rows: self.rows, failures: self.failures }
+    }
+
+    /// The pair whose rounds are next, and whether they confirm.
+    fn at(&self) -> Option<(usize, bool)> {
+        if self.rows.len() < self.pairs.len() {
+            return Some((self.rows.len(), false));
+        }
+        self.regressed.get(self.fresh.len()).map(|pair| (*pair, true))
+    }
+
+    /// Begins with the next pair.
+    fn turn(&mut self) {
+        let duel = self.at().map(|(pair, _)| CaseDuel::new(&self.pairs[pair].candidate.id, self.policy));
+        self.current = Current { duel: duel.unwrap_or_default(), ..Current::default() };
+    }
+
+    /// Takes in a round. Whether the pair needs no more.
+    fn add(&mut self, of: RoundId, ended: EndedRound) -> Result<bool, Stop> {
+        let pair = &self.pairs[of.pair];
+        let case = &pair.candidate.id;
+        self.current.spent += ended.slot;
+        match ended.outcome? {
+            Round::Verified { works, same } => {
+                self.current.verified = true;
+                same_work(pair, &works, same)?;
+                let [reference, _] = works;
+                self.current.reference = reference;
+                Ok(false)
+            }
+            round => {
+                examine(pair, self.current.reference.as_ref(), &round)?;
+                let duel = &mut self.current.duel;
+                let before = duel.rounds();
+                duel.add(round);
+                if duel.rounds() == before {
+                    return Err(Stop::Failed("a round showed no time at all".to_owned()));
+                }
+                // Fresh rounds are all run, whatever they say.
+                Ok(if of.confirming {
+                    duel.rounds() >= CaseDuel::MOST_ROUNDS
+                } else {
+                    duel.is_decided(case, self.policy)
+                })
+            }
+        }
+    }
+
+    fn settle(&mut self, of: RoundId, ended: Result<(), Stop>) {
+        let Current { duel, spent, .. } = std::mem::take(&mut self.current);
+        if of.confirming {
+            self.fresh.push(ended.map(|()| duel));
+        } else {
+            let case = &self.pairs[of.pair].candidate.id;
+            let row = match ended {
+                Ok(()) => {
+                    let mut row = duel.row(case, self.policy);
+                    if let Some(rounds) = &mut row.rounds {
+                        rounds.seconds = spent as f64 / 1e9;
+                    }
+                    row
+                }
+                Err(stop) => Row::bare(case, "wall_time", stop.verdict(case, &mut self.failures)),
+            };
+            (self.told)(of.pair, &row);
+            if row.verdict == Verdict::Regressed {
+                self.regressed.push(of.pair);
+            }
+            self.rows.push(row);
+        }
+        self.turn();
+    }
+
+    /// Lets fresh rounds decide on the regressed cases. One whose rounds ended otherwise is no regression that stands, and no
+    /// success either: it is what it ended with.
+    fn confirm(&mut self, why: &str) {
+        let mut fresh = std::mem::take(&mut self.fresh).into_iter();
+        let mut stopped = Vec::new();
+        let mut candidates = Vec::new();
+        let mut regressed = self.regressed.iter().peekable();
+        for (at, row) in self.rows.iter_mut().enumerate() {
+            if regressed.next_if(|of| **of == at).is_none() {
+                continue;
+            }
+            // One without rounds counts among those that Holm's procedure adjusts for: it was to be confirmed.
+            let fresh = fresh.next().map_or_else(|| Err(None), |fresh| fresh.map_err(Some));
+            let fresh = fresh.unwrap_or_else(|stop| {
+                stopped.push((at, stop));
+                CaseDuel::default()
+            });
+            candidates.push(Candidate { row, fresh });
+        }
+        confirm(&mut candidates, self.policy);
+        for (at, stop) in stopped {
+            let case = self.rows[at].case.clone();
+            self.rows[at].verdict = match stop {
+                Some(stop) => stop.verdict(&case, &mut self.failures),
+                None => Verdict::Inconclusive(format!("regressed at first, {why} before it was confirmed")),
+            };
+        }
+    }
+}
+
+impl Referee for Decider<'_> {
+    fn next(&mut self) -> Option<RoundId> {
+        let (pair, confirming) = self.at()?;
+        let is_due = self.pairs[pair].candidate.is_verified() && !self.current.verified;
+        let number = if is_due { RoundId::VERIFYING } else { self.current.duel.rounds() as u32 + 1 };
+        Some(RoundId { pair, confirming, number })
+    }
+
+    fn hear(&mut self, of: RoundId, ended: EndedRound) {
+        match self.add(of, ended) {
+            Ok(false) => {}
+            Ok(true) => self.settle(of, Ok(())),
+            Err(stop) => self.settle(of, Err(stop)),
+        }
+    }
+}
+
+/// Both sides must have done the same.
+fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), Stop> {
+    let [Some(old), Some(new)] = works else { return Ok(()) };
+    let equivalence = pair.candidate.equivalence();
+    let other = match agree(new, old, equivalence) {
+        Agreement::Differs(what) => what.join("; "),
+        Agreement::Agrees if equivalence == Equivalence::Exact && same == Some(false) => {
+            "their elements differ by the hashes of this duel's key".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(Stop::Incomparable(format!("the two do other work: {other}")))
+}
+
+/// Judges the whole repeats of a round by the same rules as those of a run.
+fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &Round) -> Result<(), Stop> {
+    let Round::Repeats(sides) = round else { return Ok(()) };
+    for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
+        let findings = verify::judge(&Examined {
+            equivalence: pair.candidate.equivalence(),
+            agreement: &Agreement::Agrees,
+            reference,
+            repeats,
+        });
+        if let Some(fault) = findings.iter().find(|finding| finding.severity == Severity::Fail) {
+            return Err(match side {
+                Side::Candidate => Stop::Failed(fault.to_string()),
+                Side::Baseline => Stop::Incomparable(format!("the baseline does not verify: {fault}")),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl Stop {
+    /// What is said of the case; a failure is noted as one besides.
+    fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
+        match self {
+            Self::Failed(why) => {
+                failures.push(CaseFailure { case: case.clone(), why: why.clone() });
+                Verdict::Incomparable(why)
+            }
+            Self::Incomparable(why) => Verdict::Incomparable(why),
+        }
+    }
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Interrupted => Self::Incomparable("it was interrupted".to_owned()),
+            Broken::Failed(Side::Candidate, failure) => Self::Failed(failure.to_string()),
+            Broken::Failed(Side::Baseline, failure) if failure.how == How::Protocol => {
+                Self::Incomparable(format!(
+                    "the baseline's program cannot be measured beside this one ({}): both must be built on the same \
+                     version of weighbridge. Compare with a stored baseline, or with a revision since the change",
+                    failure.detail
+                ))
+            }
+            Broken::Failed(Side::Baseline, failure) => Self::Incomparable(format!("the baseline {failure}")),
+            Broken::Skipped(Side::Candidate, why) => Self::Incomparable(format!("skipped now: {why}")),
+            Broken::Skipped(Side::Baseline, why) => {
+                Self::Incomparable(format!("the baseline skips it: {why}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! What a run and a duel share: all is as it must be, nobody else measures, and it is known where, on what and under which name.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::args::UsageError;
+use super::{Context, Error, resume};
+use crate::bencher::{INJECT, PartialBudget, draw_epoch};
+use crate::device::{DeviceInfo, add_libraries, find_device};
+use crate::plan::Plan;
+use crate::record::{Build, Environment, Planned, RunId, RunManifest, RunStatus};
+use crate::report;
+use crate::run::Program;
+use crate::store::{Layout, MachineLock, RunLock, Runs};
+
+/// A machine that is ready to measure, until this is dropped.
+pub(super) struct Session {
+    /// What serves the platform that was asked for.
+    pub(super) device: DeviceInfo,
+    pub(super) layout: Layout,
+    /// As it was before anything was measured: the load is the machine's and not ours, the commit the one that runs.
+    pub(super) environment: Environment,
+    /// What is left of the budget after waiting for others.
+    pub(super) budget: Option<Duration>,
+    _locks: Vec<MachineLock>,
+}
+
+impl Session {
+    /// Waits until no other run measures on this machine, and looks at that; `None` when the user asked for an end meanwhile.
+    ///
+    /// # Errors
+    /// That the budget was spent on waiting; those of the lock.
+    pub(super) fn begin(context: &Context<'_>, device: DeviceInfo) -> Result<Option<Self>, Error> {
+        let Context { suite, args, .. } = context;
+        let before = Instant::now();
+        let Some(locks) = lock(context)? else { return Ok(None) };
+        let budget = args.budget.map(|budget| budget.saturating_sub(before.elapsed()));
+        let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
+        let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
+        environment.add_device(&device);
+        Ok(Some(Self { device, layout, environment, budget, _locks: locks }))
+    }
+
+    /// Makes the directory and the manifest of a run or of a duel, or takes up those of one that was broken off. `versus` is
+    /// the hash of the other program, where it is measured in turns with one.
+    ///
+    /// # Errors
+    /// That another process goes on with it, or that it would go on as another one; those of the store.
+    pub(super) fn take_up(
+        &self,
+        context: &Context<'_>,
+        plan: &Plan,
+        runs: &Runs,
+        versus: Option<String>,
+    ) -> Result<(RunManifest, RunLock), Error> {
+        let going_on = |id: &RunId| {
+            let why = || "another process goes on with it".to_owned();
+            runs.lock(id)?.ok_or_else(|| Error::Resume { run: id.clone(), why: why() })
+        };
+        if let Some(run) = &context.args.resume {
+            let id: RunId = run.parse().map_err(|error| UsageError(format!("--resume: {error}")))?;
+            let lock = going_on(&id)?;
+            let mut manifest = runs.manifest(&id)?;
+            resume::check(context.suite, &manifest, plan)?;
+            let own = Program::own().and_then(|own| own.digest()).ok();
+            resume::same_place(&manifest, [own, versus], &self.environment)?;
+            manifest.resumed = true;
+            manifest.status = RunStatus::Running;
+            runs.write_manifest(&manifest)?;
+            return Ok((manifest, lock));
+        }
+        let now = now();
+        let manifest = RunManifest {
+            id: run_id(now),
+            suite: context.suite.name(),
+            started: now.as_secs(),
+            command: std::env::args().collect(),
+            program: Program::own().and_then(|own| own.digest()).ok(),
+            versus,
+            profile: plan.profile.clone(),
+            requested_platform: plan.platform.name().to_owned(),
+            active_backend: self.device.backend.platform().name().to_owned(),
+            seed: plan.seed,
+            epoch: draw_epoch(),
+            planned: Planned {
+                cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
+                repeats: plan.repeats,
+                stated: stated(plan),
+                target: plan.target,
+                budget: plan.budget,
+                timeout: plan.timeout.as_secs(),
+                isolation: plan.isolation.name().to_owned(),
+                order: plan.order.name().to_owned(),
+            },
+            status: RunStatus::Running,
+            resumed: false,
+            undigested: false,
+            imported: None,
+            environment: self.environment.clone(),
+            load_at_end: None,
+        };
+        runs.create(&manifest)?;
+        let lock = going_on(&manifest.id)?;
+        Ok((manifest, lock))
+    }
+}
+
+/// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
+pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Error> {
+    let args = &context.args;
+    let duel = args.versus.is_some() || args.versus_adapter.is_some();
+    // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
+    if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
+        return Err(UsageError(format!(
+            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain run is slowed \
+             down by the variable {INJECT}"
+        ))
+        .into());
+    }
+    if args.comparison.is_some() && !duel && args.baseline.is_none() && args.baseline_lenient.is_none() {
+        let why = "--comparison writes what is compared, and nothing is: add --baseline, --versus or --versus-adapter";
+        return Err(UsageError(why.to_owned()).into());
+    }
+    if cfg!(debug_assertions) && !context.args.allow_debug {
+        return Err(Error::DebugAssertions);
+    }
+    let requested = plan.platform;
+    let mut device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
+    add_libraries(&mut device);
+    let active = device.backend.platform();
+    if requested != active {
+        return Err(Error::Backend { requested, active });
+    }
+    if plan.measured() == 0 {
+        let skipped = report::skips(plan);
+        let why = if skipped.is_empty() {
+            "no case matches; `--list` shows what there is"
+        } else {
+            skipped.trim_end()
+        };
+        return Err(Error::NothingSelected(why.to_owned()));
+    }
+    Ok(device)
+}
+
+/// What this binary knows of its own build.
+fn build(context: &Context<'_>) -> Build {
+    let suite = context.suite;
+    let mut crates = BTreeMap::new();
+    crates.insert(suite.package.to_owned(), suite.version.to_owned());
+    crates.insert("weighbridge".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    Build {
+        rustc: None,
+        debug_assertions: cfg!(debug_assertions),
+        rust_flags: None,
+        features: Vec::new(),
+        crates,
+    }
+}
+
+/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is wanted.
+fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, Error> {
+    let mut taken = Vec::new();
+    if context.args.no_lock {
+        return Ok(Some(taken));
+    }
+    let begun = Instant::now();
+    let is_over = || context.args.budget.is_some_and(|budget| begun.elapsed() >= budget);
+    let mut told = false;
+    // Always in one order, so that no two runs wait for each other.
+    for path in Layout::machine_locks() {
+        let lock = MachineLock::wait(&path, &context.suite.name(), |holder| {
+            if !told {
+                context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
+                told = true;
+            }
+            !context.interrupted.load(Ordering::Relaxed) && !is_over()
+        })?;
+        match lock {
+            Some(lock) => taken.push(lock),
+            None if is_over() => {
+                return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
+            }
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(taken))
+}
+
+/// The budgets that scenarios state, by their ids.
+pub(super) fn stated(plan: &Plan) -> BTreeMap<String, PartialBudget> {
+    let stated = plan.cases.iter().map(|case| (case.scenario.id.to_owned(), case.scenario.budget));
+    stated.filter(|(_, budget)| *budget != PartialBudget::NONE).collect()
+}
+
+/// Time since the Unix epoch.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name that is
+/// taken is refused.
+fn run_id(now: Duration) -> RunId {
+    RunId::new(now.as_secs(), now.subsec_nanos() >> 6)
+}

@@ -1,0 +1,104 @@
+//! Going through the rounds of a duel: which one is next, the referee says; each is told as it ends.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::{Broken, Duel, EndedRound, Round, RoundId};
+use crate::run::{Ending, Event};
+use crate::stats;
+
+/// Decides from the rounds of a duel, and says which one is next.
+pub trait Referee {
+    /// The next round; `None` when all is decided.
+    fn next(&mut self) -> Option<RoundId>;
+
+    /// What came of the round that was asked for last.
+    fn hear(&mut self, of: RoundId, ended: EndedRound);
+}
+
+/// Runs rounds. The whole scheduling is tested with one that has no processes.
+pub(crate) trait Rounds {
+    /// Runs one round, and tells now and then for how long one of its processes has been running.
+    ///
+    /// # Errors
+    /// What a side ended with.
+    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken>;
+
+    /// Takes note of a round that an earlier part of the duel has finished.
+    fn recall(&mut self, of: RoundId, round: &Round);
+}
+
+/// Has every round run that the referee asks for and that is not finished, and tells `sink` of each. An error of the sink (a
+/// full disk) ends the duel.
+pub(crate) fn go<E>(
+    task: &Duel<'_>,
+    rounds: &mut dyn Rounds,
+    referee: &mut dyn Referee,
+    sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Ending, E> {
+    sink(Event::DuelStarted { pairs: task.pairs.len() })?;
+    let begun = Instant::now();
+    let mut pace = Pace::default();
+    let mut ending = Ending::Complete;
+    while let Some(of) = referee.next() {
+        if let Some(ended) = task.finished.get(&of) {
+            if let Ok(round) = &ended.outcome {
+                rounds.recall(of, round);
+            }
+            referee.hear(of, ended.clone());
+            continue;
+        }
+        if task.interrupted.load(Ordering::Relaxed) {
+            ending = Ending::Interrupted;
+            break;
+        }
+        if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
+            ending = Ending::OutOfBudget;
+            break;
+        }
+        let case = &task.pairs[of.pair].candidate.id;
+        let remaining = pace.remaining(task.pairs.len() - of.pair, of);
+        sink(Event::RoundStarted { case, of, remaining })?;
+        let started = Instant::now();
+        let mut told = Ok(());
+        let outcome = rounds.run(of, &mut |passed| {
+            if told.is_ok() {
+                told = sink(Event::RoundGoesOn { case, of, passed, remaining });
+            }
+        });
+        told?;
+        if outcome == Err(Broken::Interrupted) {
+            ending = Ending::Interrupted;
+            break;
+        }
+        let slot = started.elapsed();
+        pace.ended(slot);
+        let ended = EndedRound { slot: slot.as_nanos() as u64, outcome };
+        sink(Event::RoundEnded { case, of, round: &ended })?;
+        referee.hear(of, ended);
+    }
+    sink(Event::Ended(ending))?;
+    Ok(ending)
+}
+
+/// How long rounds take.
+#[derive(Debug, Default)]
+struct Pace {
+    rounds: u32,
+    spent: Duration,
+}
+
+impl Pace {
+    fn ended(&mut self, slot: Duration) {
+        (self.rounds, self.spent) = (self.rounds + 1, self.spent + slot);
+    }
+
+    /// About how long the rest takes, where so many pairs are left with this one and each is decided at the first look: there
+    /// may be more rounds, and some to confirm.
+    fn remaining(&self, left: usize, of: RoundId) -> Duration {
+        let first_look = stats::LOOKS[0].rounds;
+        let here = first_look.saturating_sub(of.number as usize).max(1);
+        let rounds = here + if of.confirming { 0 } else { (left - 1) * first_look };
+        self.spent / self.rounds.max(1) * rounds as u32
+    }
+}
