@@ -137,6 +137,15 @@ fn imports_point_up_the_flow() {
 }
 
 #[test]
+fn the_page_on_the_architecture_has_the_stages_in_their_order() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let lines = page
+        .lines()
+        .filter_map(|line| line.split_once("  ").filter(|(_, rest)| rest.contains(" runtime/src/")));
+    assert_eq!(lines.map(|(stage, _)| stage).collect::<Vec<_>>(), FLOW);
+}
+
+#[test]
 fn the_import_rule_sees_groups_paths_and_globs() {
     let seen = |text: &str| names(text).into_iter().collect::<Vec<_>>().join(" ");
     assert_eq!(seen("use crate::{plan::{Case}, run};"), "plan run");

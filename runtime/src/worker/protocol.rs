@@ -1,4 +1,4 @@
-//! What harness and worker say to each other: version 2 of `docs/worker-protocol.md`, which is written for whoever
+//! What harness and worker say to each other: version 3 of `docs/worker-protocol.md`, which is written for whoever
 //! writes a worker. Both are to be read side by side.
 
 use std::collections::BTreeMap;
