@@ -24,7 +24,7 @@ use crate::worker::Place;
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
-    let since = SystemTime::now();
+    let since = left_behind::now();
     match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {
@@ -42,8 +42,10 @@ pub fn serve() -> u8 {
 fn clean_up(since: SystemTime) {
     let place = Place::from_env();
     let own = || ProcessTree::below(std::process::id()).processes();
-    let held = left_behind::shared_memory_of(own, since);
+    let mut held = left_behind::shared_memory_of(own, since);
     place.end_survivors();
+    // The body runs until this process ends: it may have made more meanwhile.
+    held.extend(left_behind::shared_memory_of(own, since));
     left_behind::remove_unused(&held);
     place.remove_temporary();
 }

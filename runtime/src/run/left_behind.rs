@@ -20,6 +20,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long processes that a body has told to end may go on.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
+/// How far the clock that files are stamped with may be behind.
+const STEP: Duration = Duration::from_millis(10);
+
+/// What the time is by the clock that files are stamped with, at the earliest.
+pub(super) fn now() -> SystemTime {
+    SystemTime::now() - STEP
+}
+
 /// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
 /// its shared memory is in use until it has.
 pub(super) fn wait_for(killed: &[u32]) {

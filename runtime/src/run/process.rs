@@ -35,9 +35,6 @@ const REST: u32 = 50;
 /// How long memory may go without a look: what grows past its limit must be ended before it takes the machine's.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
-/// How far the clock that files are stamped with may be behind.
-const STEP: Duration = Duration::from_millis(10);
-
 /// How many times its timeout the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 
@@ -101,7 +98,7 @@ impl Process {
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
         let place = Place::new(silence);
-        let since = SystemTime::now() - STEP;
+        let since = left_behind::now();
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(LOOK))?;
         let started = Instant::now();

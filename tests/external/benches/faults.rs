@@ -147,7 +147,7 @@ fn named(bencher: &mut Bencher) {
 
 /// Leaves something in its process: how often one has been here.
 #[scenario(id = "STATE-1")]
-fn state(bencher: &mut Bencher, #[sweep(all, 1, 2)] which: usize) {
+fn state(bencher: &mut Bencher, #[sweep(all, one = 1, two = 2)] which: usize) {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     bencher.iter(|| which);
     let times = TIMES.fetch_add(1, Ordering::Relaxed) + 1;
