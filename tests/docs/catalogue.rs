@@ -105,14 +105,14 @@ fn pc_1_plans_seven_depths_for_each_adapter() {
 fn the_gate_set_and_the_canonical_set_can_be_named() {
     let gate = ["CV-1", "IO-1", "NLP-1", "PC-1", "PR-2", "TAB-1"];
     let more = ["CV-2", "DIST-1", "IO-2", "NLP-2", "PC-2", "PR-1", "TAB-2"];
-    for (set, expected) in [("gate", gate.to_vec()), ("canonical", [&gate[..], &more].concat())] {
-        // `--list` narrows to the set as a run does.
-        let listed = suite(&["--set", set, "--list", "--format", "json"]).stdout;
-        let listing: serde_json::Value = serde_json::from_str(&listed).expect("it is JSON");
-        let planned = listing["cases"].as_array().expect("there are cases").iter();
-        let found: std::collections::BTreeSet<&str> =
-            planned.filter_map(|case| case["scenario"].as_str()).collect();
-        assert_eq!(found, expected.into_iter().collect(), "{set}");
+    for (set, has_more) in [("gate", false), ("canonical", true)] {
+        let plan = suite(&["--set", set]).stdout;
+        for id in gate {
+            assert!(plan.contains(&format!("{id}/")), "{set}: {id}: {plan}");
+        }
+        for id in more {
+            assert_eq!(plan.contains(&format!("{id}/")), has_more, "{set}: {id}: {plan}");
+        }
     }
 }
 

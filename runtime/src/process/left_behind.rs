@@ -20,6 +20,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How long processes that a body has told to end may go on.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
+/// How far the clock that files are stamped with may be behind.
+const STEP: Duration = Duration::from_millis(10);
+
+/// What the time is by the clock that files are stamped with, at the earliest.
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now() - STEP
+}
+
 /// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
 /// its shared memory is in use until it has.
 pub(crate) fn wait_for(killed: &[u32]) {
@@ -40,7 +48,7 @@ pub(crate) fn end_children() -> usize {
     }
     left.retain(|process| is_there(*process));
     let ended =
-        end_tree(&|| left.iter().flat_map(|process| ProcessTree::below(*process).processes()).collect());
+        end_tree(&|| left.iter().flat_map(|process| ProcessTree::below(*process).processes()).collect(), &mut |_| {});
     wait_for(&ended);
     left.len()
 }

@@ -45,11 +45,15 @@ pub(crate) fn serve() -> bool {
     // Who has called and ended meanwhile is followed by another parent, which is none of its.
     let root = Some(getppid().as_raw() as u32).filter(|root| carries(*root, &place.entry()) == Some(true));
     let since = arguments.next().and_then(|since| since.parse().ok()).map(Duration::from_nanos);
-    let members = || place.members_anywhere(root);
-    // Of a child that does not say when it began, nothing is removed that may be another's.
-    let held = since.map(|since| left_behind::shared_memory_of(members, UNIX_EPOCH + since));
-    left_behind::wait_for(&end_tree(&members));
-    left_behind::remove_unused(&held.unwrap_or_default());
+    let mut held = Vec::new();
+    let ended = end_tree(&|| place.members_anywhere(root), &mut |stopped| {
+        // Of a child that does not say when it began, nothing is removed that may be another's.
+        if let Some(since) = since {
+            held = left_behind::shared_memory_of(|| stopped.to_vec(), UNIX_EPOCH + since);
+        }
+    });
+    left_behind::wait_for(&ended);
+    left_behind::remove_unused(&held);
     place.remove_temporary();
     true
 }

@@ -129,10 +129,11 @@ impl Subprocess {
     }
 
     /// Ends it and all that it has started, wherever that has gone, and waits until none of them has memory any more. How the
-    /// child itself has ended; `None` where the system does not say.
-    pub(crate) fn end(&mut self) -> Option<ExitStatus> {
+    /// child itself has ended; `None` where the system does not say. `stopped` hears of all of them while they can do nothing
+    /// any more and are still there.
+    pub(crate) fn end(&mut self, stopped: &mut dyn FnMut(&[u32])) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            let ended = end_tree(&|| self.place.members(self.child.id()));
+            let ended = end_tree(&|| self.place.members(self.child.id()), stopped);
             if self.leads {
                 let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL); // all that some systems show
             }
@@ -188,7 +189,7 @@ impl Subprocess {
 
 impl Drop for Subprocess {
     fn drop(&mut self) {
-        self.end();
+        self.end(&mut |_| {});
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
         let (mut child, [out, _]) = spawn(script);
         let strays = told(&out, 2);
         assert!(!strays.iter().any(|process| has_ended(*process)));
-        assert!(child.end().is_some());
+        assert!(child.end(&mut |_| {}).is_some());
         assert!(strays.iter().all(|process| has_ended(*process)), "{strays:?}");
     }
 
@@ -243,9 +244,9 @@ mod tests {
             spawn("(setsid sh -c 'echo $$; exec sleep 1000' &) ; exec sleep 1000");
         let stray = told(&told_by_one, 1)[0];
         let (mut other, _) = spawn("exec sleep 1000");
-        other.end();
+        other.end(&mut |_| {});
         assert!(!has_ended(stray));
-        one.end();
+        one.end(&mut |_| {});
         assert!(has_ended(stray));
     }
 
@@ -254,7 +255,7 @@ mod tests {
         let (mut child, [out, _]) = spawn("(setsid sh -c 'echo $$; exec sleep 1000' &) ; exit 7");
         let stray = told(&out, 1)[0];
         while child.receive() != Received::End {}
-        let status = child.end().unwrap();
+        let status = child.end(&mut |_| {}).unwrap();
         assert_eq!(status.code(), Some(7));
         assert!(has_ended(stray));
     }

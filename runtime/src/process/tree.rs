@@ -17,8 +17,9 @@ const SETTLE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Ends every process that `members` lists, and those that it lists when it is asked again: each is stopped, until two looks
-/// in a row find nobody new, and then all are killed. Gives their ids. They may still be ending when it returns.
-pub(crate) fn end_tree(members: &dyn Fn() -> Vec<u32>) -> Vec<u32> {
+/// in a row find nobody new, `on_stop` hears of them, and then all are killed. Gives their ids. They may still be ending when
+/// it returns.
+pub(crate) fn end_tree(members: &dyn Fn() -> Vec<u32>, on_stop: &mut dyn FnMut(&[u32])) -> Vec<u32> {
     let mut stopped: Vec<u32> = Vec::new();
     let mut empty = 0;
     for _ in 0..LOOKS {
@@ -36,6 +37,7 @@ pub(crate) fn end_tree(members: &dyn Fn() -> Vec<u32>) -> Vec<u32> {
         settle(&fresh);
         stopped.extend(fresh);
     }
+    on_stop(&stopped);
     signal(&stopped, Signal::SIGKILL);
     stopped
 }
@@ -72,7 +74,7 @@ mod tests {
         while tree.processes().len() < 20 {
             thread::yield_now();
         }
-        let ended = end_tree(&|| tree.processes());
+        let ended = end_tree(&|| tree.processes(), &mut |_| {});
         assert!(ended.len() >= 20 && ended.contains(&root.id()));
         root.wait().unwrap();
         super::super::left_behind::wait_for(&ended);

@@ -22,7 +22,7 @@ use crate::process::{Place, end_tree, left_behind, reaper};
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
-    let since = SystemTime::now();
+    let since = left_behind::now();
     match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {
@@ -40,8 +40,10 @@ pub fn serve() -> u8 {
 fn clean_up(since: SystemTime) {
     let place = Place::from_env();
     let members = || place.members(std::process::id());
-    let held = left_behind::shared_memory_of(members, since);
-    end_tree(&members);
+    let mut held = left_behind::shared_memory_of(members, since);
+    end_tree(&members, &mut |_| {});
+    // The body runs until this process ends: it may have made more meanwhile.
+    held.extend(left_behind::shared_memory_of(members, since));
     left_behind::remove_unused(&held);
     place.remove_temporary();
 }

@@ -21,8 +21,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often it is told that a child still runs.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How far the clock that files are stamped with may be behind.
-const STEP: Duration = Duration::from_millis(10);
 
 /// How many times its timeout the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
@@ -76,7 +74,7 @@ impl Supervised {
     /// # Errors
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
-        let since = SystemTime::now() - STEP;
+        let since = left_behind::now();
         let (stdout, stderr) = (Output::default(), Output::default());
         let spawning = Spawning {
             look: LOOK,
@@ -226,9 +224,10 @@ impl Supervised {
     fn end(&mut self) {
         if !self.cleaned {
             self.cleaned = true;
-            let members = || self.child.place().members(self.child.id());
-            let held = left_behind::shared_memory_of(members, self.since);
-            self.child.end();
+            let mut held = Vec::new();
+            self.child.end(&mut |stopped| {
+                held = left_behind::shared_memory_of(|| stopped.to_vec(), self.since);
+            });
             left_behind::remove_unused(&held);
             self.child.place().remove_temporary();
             if self.patient {
@@ -285,7 +284,7 @@ impl Supervised {
                 (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
             }
             End::Died => {
-                let how = self.child.end().map_or(How::Protocol, |status| died(status, stderr));
+                let how = self.child.end(&mut |_| {}).map_or(How::Protocol, |status| died(status, stderr));
                 let detail = match how {
                     How::Memory => format!("the limit is {} MiB", mebibytes(watch.memory)),
                     _ => String::new(),

@@ -168,7 +168,7 @@ impl Conversation {
 
     /// That it died. Its own words come with it.
     fn died(&mut self, status: ExitStatus) -> Error {
-        self.worker.end();
+        self.worker.end(&mut |_| {});
         let (kind, how) = match (status.code(), status.signal()) {
             (Some(code), _) => (ErrorKind::Exit(code), format!("exited with code {code}")),
             (None, signal) => {
@@ -182,7 +182,7 @@ impl Conversation {
     }
 
     fn silent(&mut self) -> Error {
-        self.worker.end();
+        self.worker.end(&mut |_| {});
         let (silence, doing) = (self.worker.place().silence(), &self.doing);
         let what = format!(
             "the worker said nothing for {silence:?} while {doing}: it was killed{}",
@@ -202,7 +202,7 @@ impl Conversation {
 
     /// That it broke the protocol: it is killed.
     pub(super) fn broke(&mut self, what: String) -> Error {
-        self.worker.end();
+        self.worker.end(&mut |_| {});
         Error::of(ErrorKind::Protocol, format!("{what}{}", last_words(&self.output)))
     }
 
@@ -216,7 +216,7 @@ impl Drop for Conversation {
     fn drop(&mut self) {
         self.worker.hang_up();
         self.worker.status_within(GRACE);
-        self.worker.end();
+        self.worker.end(&mut |_| {});
         self.worker.place().remove_if_own();
     }
 }

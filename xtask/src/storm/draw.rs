@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same in every storm of one seed.
 
-/// SplitMix64: every seed is as good as any other.
+/// `SplitMix64`: every seed is as good as any other.
 #[derive(Clone, Debug)]
 pub(super) struct Draw(u64);
 

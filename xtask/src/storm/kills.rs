@@ -92,7 +92,7 @@ fn strike(
         // A repeat that was killed has failed, and the run goes on.
         (Victim::Child, Some(0 | 6)) | (Victim::Run(_) | Victim::Resume, _) => {}
         (Victim::Child, code) => {
-            harm.lost.push(format!("the run ended with {code:?}: {}", last(&ended.said)))
+            harm.lost.push(format!("the run ended with {code:?}: {}", last(&ended.said)));
         }
     }
     if victim == Victim::Resume

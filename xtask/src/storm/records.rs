@@ -148,6 +148,7 @@ impl Sound {
     }
 
     /// A run is what it was, or it is refused.
+    #[expect(clippy::unused_self, reason = "as the other expectation is asked")]
     fn expect_not_believed(&self, trial: &Trial, run: &Run, damage: Damage, harm: &mut Harm) {
         let read = catch_unwind(AssertUnwindSafe(|| trial.store().load_whole(&run.id)));
         match read {

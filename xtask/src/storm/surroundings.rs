@@ -154,7 +154,10 @@ fn after(lab: &Lab, trial: &Trial, odd: Odd, harm: &mut Harm) -> Result<()> {
         trial.expect_whole_records(harm);
         let failed = trial.store().list().is_ok_and(|listing| {
             listing.runs.iter().any(|run| {
-                trial.store().load(&run.id).is_ok_and(|run| run.cases.iter().any(|case| case.has_failed()))
+                trial
+                    .store()
+                    .load(&run.id)
+                    .is_ok_and(|run| run.cases.iter().any(weighbridge::data::CaseRecord::has_failed))
             })
         });
         // A case that failed for want of something is not tried again; and a machine without its mounts is another one.
