@@ -1,5 +1,7 @@
 //! Text of an author as text and nothing more.
 
+use std::borrow::Cow;
+
 /// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it; it is one line, and
 /// what would turn the direction of writing is left out.
 pub(crate) fn markdown(text: &str) -> String {
@@ -19,9 +21,12 @@ pub(crate) fn markdown(text: &str) -> String {
 }
 
 /// For a terminal: one line, in which nothing moves the cursor, sets a colour or turns the direction of writing.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
     let shown = |letter: char| if matches!(letter, '\n' | '\r' | '\t') { ' ' } else { letter };
-    text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect()
+    Cow::Owned(text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect())
 }
 
 /// Whether a letter is a control character, or a mark that turns the direction of writing, or one that nobody sees.
@@ -32,7 +37,51 @@ pub(crate) fn is_unseen(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::data::CaseStatus;
+
     use super::*;
+    use crate::cli::{Explain, Runs, RunsAction, Summary};
+    use crate::fixtures::{around, case, home, run};
+    use crate::{explain, runs, summary};
+
+    /// Ends lines, moves the cursor, sets colours, turns the direction of writing, and gives orders to a build server.
+    const HOSTILE: &str = "x\r\n::error::y\u{1b}[31m\u{202e}\u{0}|</script>";
+
+    #[test]
+    fn what_authors_wrote_stays_in_its_line_in_every_text() {
+        let home = home();
+        let mut cases = vec![case("CV-1", HOSTILE, &around(1.0)), case("CV-2", "Reference", &around(1.0))];
+        for case in &mut cases {
+            case.description = HOSTILE.into();
+            case.id.point.0[0].text = HOSTILE.into();
+        }
+        cases[1].status = CaseStatus::Failed(HOSTILE.into());
+        let names: Vec<String> = cases.iter().map(|case| case.id.to_string()).collect();
+        let mut record = run(1_000, cases);
+        record.manifest.profile = HOSTILE.into();
+        record.manifest.command.push(HOSTILE.into());
+        record.manifest.environment.software.insert(HOSTILE.into(), HOSTILE.into());
+        home.store(&record);
+        let place = &home.place;
+        let show = |case: Option<&String>| Runs {
+            action: RunsAction::Show { run: "latest".into(), json: false, case: case.cloned() },
+        };
+        let explain = |case: &str| Explain { case: case.to_owned(), run: None, suite: None, ascii: true };
+        let mut said = vec![
+            summary::run(&Summary { run: None, suite: None }, place),
+            runs::run(&Runs { action: RunsAction::List { all: true } }, place),
+            runs::run(&show(None), place),
+            explain::run(&explain("CV-1"), place),
+        ];
+        for name in &names {
+            said.extend([runs::run(&show(Some(name)), place), explain::run(&explain(name), place)]);
+        }
+        for said in said {
+            let text = said.expect("shown").text;
+            assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{text}");
+            assert!(!text.chars().any(|letter| letter != '\n' && is_unseen(letter)), "{text:?}");
+        }
+    }
 
     #[test]
     fn nothing_comes_of_what_an_author_wrote() {

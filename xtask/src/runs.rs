@@ -11,6 +11,7 @@ use weighbridge::data::{
 };
 
 use crate::cli::{Runs, RunsAction};
+use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -110,8 +111,9 @@ fn whole(run: &RunRecord) -> String {
     let manifest = &run.manifest;
     let mut text = summary::of(run);
     let planned = &manifest.planned;
-    let mut say = |what: &str, value: &str| writeln!(text, "{what:12}{value}").expect(FITS);
-    say("\ncommand", &format!(" {}", manifest.command.join(" ")));
+    text.push('\n');
+    let mut say = |what: &str, value: &str| writeln!(text, "{:12}{}", plain(what), plain(value)).expect(FITS);
+    say("command", &manifest.command.join(" "));
     say("seed", &manifest.seed.to_string());
     say(
         "repeats",
@@ -140,13 +142,13 @@ fn whole(run: &RunRecord) -> String {
 
 /// The repeats of a case, the one that represents it marked.
 fn repeats(case: &CaseRecord) -> String {
-    let mut text = format!("{}: {}\n", case.id, case.description);
+    let mut text = format!("{}\n", plain(&format!("{}: {}", case.id, case.description)));
     let Some(primary_metric) = case.primary_metric() else {
         let trouble = show::trouble(case).unwrap_or_else(|| "it has no primary metric".to_owned());
-        writeln!(text, "{trouble}").expect(FITS);
+        writeln!(text, "{}", plain(&trouble)).expect(FITS);
         return text;
     };
-    writeln!(text, "median of {}: {}\n", primary_metric.name, show::median(Some(primary_metric)))
+    writeln!(text, "median of {}: {}\n", plain(&primary_metric.name), show::median(Some(primary_metric)))
         .expect(FITS);
     let mut table = Table::new([
         "",

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use weighbridge::data::Exit;
 
+use crate::inert::plain;
+
 /// What a command has to say, and how it ends.
 #[derive(Debug)]
 pub(crate) struct Said {
@@ -24,7 +26,9 @@ impl Said {
     /// Prints it. A reader that went away (`| head`) is no error of ours.
     pub(crate) fn print(&self) {
         for remark in &self.remarks {
-            drop(writeln!(io::stderr(), "{remark}"));
+            for line in remark.lines() {
+                drop(writeln!(io::stderr(), "{}", plain(line)));
+            }
         }
         drop(io::stdout().write_all(self.text.as_bytes()));
     }

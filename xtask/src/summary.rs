@@ -1,11 +1,10 @@
 //! `summary`: scenario, framework and metrics of the latest run, or of a named one.
 
-use std::fmt::Write;
-
 use anyhow::Result;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device};
 
 use crate::cli::Summary;
+use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -41,8 +40,8 @@ pub(crate) fn run(args: &Summary, place: &Place) -> Result<Said> {
 /// The summary of one run.
 pub(crate) fn of(run: &RunRecord) -> String {
     let manifest = &run.manifest;
-    let mut text = format!(
-        "run {} of {}: {}, profile {}, {} on {}\n\n",
+    let head = format!(
+        "run {} of {}: {}, profile {}, {} on {}",
         manifest.id,
         manifest.suite,
         show::status(manifest.status),
@@ -50,8 +49,9 @@ pub(crate) fn of(run: &RunRecord) -> String {
         manifest.active_backend,
         manifest.environment.machine_id(),
     );
+    let mut text = format!("{}\n\n", plain(&head));
     if let Some(fake) = fake_device(&manifest.environment) {
-        text.push_str(&format!("{fake}\n\n"));
+        text.push_str(&format!("{}\n\n", plain(&fake)));
     }
     let columns: Vec<(&str, &str)> = COLUMNS
         .into_iter()
@@ -80,7 +80,8 @@ pub(crate) fn of(run: &RunRecord) -> String {
     }
     for case in &run.cases {
         if let Some(trouble) = show::trouble(case) {
-            writeln!(text, "{}: {trouble}", case.id).expect("a String takes all that is written");
+            text.push_str(&plain(&format!("{}: {trouble}", case.id)));
+            text.push('\n');
         }
     }
     text

@@ -1,5 +1,7 @@
 //! Tables: plain aligned text, and Markdown.
 
+use crate::inert::plain;
+
 /// A table: its head and its rows, each of as many cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -27,11 +29,11 @@ impl Table {
         Self { head: titles.into_iter().map(column).collect(), cells: String::new(), ends: Vec::new() }
     }
 
-    /// Adds a row.
+    /// Adds a row. What an author wrote in a cell stays in it: see [`plain`].
     pub(crate) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let before = self.ends.len();
         for cell in cells {
-            self.cells.push_str(cell.as_ref());
+            self.cells.push_str(&plain(cell.as_ref()));
             self.ends.push(self.cells.len());
         }
         assert_eq!(self.ends.len() - before, self.head.len(), "a row has a cell for every column");

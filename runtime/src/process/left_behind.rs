@@ -47,8 +47,10 @@ pub(crate) fn end_children() -> usize {
         thread::sleep(PAUSE);
     }
     left.retain(|process| is_there(*process));
-    let ended =
-        end_tree(&|| left.iter().flat_map(|process| ProcessTree::below(*process).processes()).collect(), &mut |_| {});
+    let ended = end_tree(
+        &|| left.iter().flat_map(|process| ProcessTree::below(*process).processes()).collect(),
+        &mut |_| {},
+    );
     wait_for(&ended);
     left.len()
 }

@@ -21,7 +21,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often it is told that a child still runs.
 const TICK: Duration = Duration::from_secs(1);
 
-
 /// How many times its timeout the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 

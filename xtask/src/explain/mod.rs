@@ -9,6 +9,7 @@ use anyhow::Result;
 use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device};
 
 use crate::cli::Explain;
+use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
     let mut said = Said { remarks: picked.remarks, ..Said::fine(heading(manifest, &case)) };
     if let Some(trouble) = show::trouble(&case) {
-        said.text.push_str(&format!("{trouble}\n"));
+        said.text.push_str(&format!("{}\n", plain(&trouble)));
     }
     said.text.push('\n');
     said.text.push_str(&samples::story(&samples::processes(&case), args.ascii));
@@ -87,17 +88,17 @@ fn several(manifest: &RunManifest, typed: &str, cases: &[CaseRecord]) -> String 
 fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
     let commit = manifest.environment.software.get("commit");
     let commit = commit.map_or_else(String::new, |id| format!(" at {}", id.get(..12).unwrap_or(id)));
-    let mut text = format!(
-        "{}: {}\nrun {} of {}{commit}, profile {}, on {}\n",
-        case.id,
-        case.description,
+    let mut text = format!("{}\n", plain(&format!("{}: {}", case.id, case.description)));
+    let of_run = format!(
+        "run {} of {}{commit}, profile {}, on {}",
         manifest.id,
         manifest.suite,
         manifest.profile,
         manifest.environment.machine_id()
     );
+    text.push_str(&format!("{}\n", plain(&of_run)));
     if let Some(fake) = fake_device(&manifest.environment) {
-        text.push_str(&format!("{fake}\n"));
+        text.push_str(&format!("{}\n", plain(&fake)));
     }
     if let Some(leading) = case.leading() {
         let interval = leading.estimate.and_then(|estimate| estimate.interval).map_or_else(
@@ -117,7 +118,11 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
             ),
             None => String::new(),
         };
-        text.push_str(&format!("{} {}{interval}{clock}\n", leading.name, show::median(Some(leading))));
+        text.push_str(&format!(
+            "{} {}{interval}{clock}\n",
+            plain(&leading.name),
+            show::median(Some(leading))
+        ));
     }
     text
 }
