@@ -7,13 +7,17 @@ use crate::device::DeviceError;
 
 /// What a scenario or an adapter gives back when it cannot go on.
 ///
-/// Any `std::error::Error` becomes one through `?`. It does not implement `std::error::Error` itself,
-/// which is what makes that conversion possible.
+/// Whatever becomes a `Box<dyn std::error::Error>` becomes one through `?` or `.into()`: an error, a text. It does not implement
+/// `std::error::Error` itself, which is what makes that conversion possible.
 ///
 /// ```
 /// fn width(text: &str) -> weighbridge::Result<u32> {
+///     if text.is_empty() {
+///         return Err("no text".into());
+///     }
 ///     Ok(text.parse()?) // any error of the standard library becomes one
 /// }
+/// assert_eq!(width("").unwrap_err().to_string(), "no text");
 /// let error = width("wide").unwrap_err();
 /// assert_eq!(error.to_string(), "invalid digit found in string");
 /// assert!(!error.is_skip());
@@ -94,8 +98,7 @@ pub fn skip(why: impl fmt::Display) -> Error {
 /// assert_eq!(parse("x").unwrap_err().to_string(), "`x` is no number");
 /// ```
 ///
-/// A scenario may as well return any error that can be shown, such as `Box<dyn std::error::Error>`, which a text becomes by
-/// `"why".into()`.
+/// `Err("why".into())` is the same, and a scenario may as well return any error that can be shown.
 pub fn fail(why: impl fmt::Display) -> Error {
     Error::new(why)
 }
@@ -130,6 +133,20 @@ impl Error {
         self.kind == ErrorKind::Device
     }
 
+    /// What an error says, and the errors that it came from.
+    fn told(error: &dyn std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !message.ends_with(&cause_text) {
+                message = format!("{message}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        Self::new(message)
+    }
+
     /// The same error, of a process that has lost a device.
     pub(crate) fn lost(self) -> Self {
         Self { kind: ErrorKind::Device, ..self }
@@ -149,17 +166,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl<E: std::error::Error> From<E> for Error {
+impl<E: Into<Box<dyn std::error::Error>>> From<E> for Error {
     fn from(error: E) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !message.ends_with(&cause_text) {
-                message = format!("{message}: {cause_text}");
-            }
-            source = cause.source();
-        }
-        Self::new(message)
+        Self::told(&*error.into())
     }
 }
