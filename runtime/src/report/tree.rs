@@ -74,15 +74,45 @@ fn fastest(case: &CaseRecord) -> Option<f64> {
     case.repeats.iter().filter_map(|repeat| of(&repeat.outcome)).min_by(f64::total_cmp)
 }
 
-/// The rate of a case whose time leads, and the time of one whose rate does.
+/// The rate of a case whose time leads, and the time of one whose rate does, by the same clock.
 fn other(case: &CaseRecord, leading: &str) -> String {
-    let value = |name: &&str| {
-        let metric = case.metric(name).filter(|metric| metric.name != leading)?;
+    let value = |name: &str| {
+        let metric = case.metric(name)?;
         Some(quantity::show(metric.estimate?.median, &metric.unit))
     };
     let rates = ["throughput", "throughput_bytes", "throughput_flops"];
-    if rates.contains(&leading) {
-        return value(&"wall_time").unwrap_or_default();
+    match leading {
+        "throughput_cpu" => value("cpu_time"),
+        rate if rates.contains(&rate) => value("wall_time"),
+        _ => rates.into_iter().find_map(value),
     }
-    rates.iter().find_map(value).unwrap_or_default()
+    .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Unit;
+    use crate::record::Estimate;
+    use crate::store::fixtures;
+
+    #[test]
+    fn beside_a_rate_stands_the_time_by_the_same_clock_and_beside_a_time_the_rate() {
+        let mut case = fixtures::case(fixtures::case_id(0), &[1.0, 1.0], 1);
+        let of = |name: &str, value: f64, unit: Unit| {
+            let mut metric = case.metrics[0].clone();
+            (metric.name, metric.unit, metric.estimate) = (name.into(), unit, Estimate::of(&[value, value]));
+            metric
+        };
+        case.metrics = vec![
+            of("wall_time", 2.0, Unit::SECONDS),
+            of("cpu_time", 1.0, Unit::SECONDS),
+            of("throughput", 5.0, Unit::ELEMENTS_PER_SECOND),
+            of("throughput_cpu", 10.0, Unit::ELEMENTS_PER_SECOND),
+        ];
+        let time = |seconds: f64| quantity::show(seconds, &Unit::SECONDS);
+        assert_eq!(other(&case, "throughput_cpu"), time(1.0));
+        assert_eq!(other(&case, "throughput"), time(2.0));
+        assert_eq!(other(&case, "wall_time"), quantity::show(5.0, &Unit::ELEMENTS_PER_SECOND));
+    }
 }
