@@ -9,7 +9,7 @@ use weighbridge::data::{
     CaseRecord, Keep, Outcome, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
 };
 
-use crate::cli::{Runs, RunsAction};
+use crate::cli::{RunsAction, RunsArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -17,7 +17,7 @@ use crate::{judge, pick, prune, show, stop, summary};
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     match &args.action {
         RunsAction::List => list(place),
         RunsAction::Show { run, json, case } => {
@@ -180,11 +180,11 @@ mod tests {
     use crate::fixtures::{home, plain};
     use weighbridge::data::Exit;
 
-    fn with(action: RunsAction) -> Runs {
-        Runs { action }
+    fn with(action: RunsAction) -> RunsArgs {
+        RunsArgs { action }
     }
 
-    fn show(run: &str, json: bool, case: Option<&str>) -> Runs {
+    fn show(run: &str, json: bool, case: Option<&str>) -> RunsArgs {
         with(RunsAction::Show { run: run.to_owned(), json, case: case.map(str::to_owned) })
     }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_on_a_run_of_a_stand_in_for_a_device_says_so() {
+    fn every_page_on_a_run_of_a_fake_device_says_so() {
         let home = home();
         let mut fake = plain(1_000, 8.0e6, 12.0e6);
         fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::atomic::Ordering;
 
 use super::bench::{build, check, lock, now, policy, run_id};
-use super::request::{Mode, request};
+use super::request::{HarnessMode, request};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError};
 use crate::bencher::{INJECT, Key, draw_epoch};
@@ -398,7 +398,7 @@ fn programs<'a>(
     }
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
-    let all = plan::build(registry, &request(&context.args, Mode::List, settings)?)?;
+    let all = plan::build(registry, &request(&context.args, HarnessMode::List, settings)?)?;
     let ours: HashSet<_> = all.cases.iter().map(|case| case.id.to_string()).collect();
     for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
         rows.push(Row::bare(id, "wall_time", Verdict::Removed));
