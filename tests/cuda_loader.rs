@@ -65,7 +65,7 @@ fn batches_are_those_of_the_reference_bit_for_bit() {
     let chain = [Normalize, Scale, Clip, Add, Multiply];
     // CV-1, TAB-1, NLP-1, AUG-1, PC-1.
     check(&with(images(), &[Normalize, CastToFloat32]));
-    check(&with(PipelineSpec::table(&Table::new(100, 10, 16)), &[Normalize]));
+    check(&with(PipelineSpec::table(&VariantTable::new(100, 10, 16)), &[Normalize]));
     check(&PipelineSpec::new(DataSpec::tokens(30, 12), 8));
     check(&with(images(), &[Normalize, GaussianNoise, RandomBrightness]));
     for depth in [1, 2, 5, 20] {

@@ -267,3 +267,73 @@ fn no_adapter_names_a_scenario() {
         }
     }
 }
+
+/// Words that are not written any more, since the field has its own. A word counts in names as well: `a_ticket_says`.
+const PRIVATE_WORDS: &[&str] = &[
+    "ticket",
+    "tickets",
+    "doubt",
+    "doubts",
+    "doubted",
+    "knows_of",
+    "headline",
+    "headlines",
+    "lesson",
+    "lessons",
+    "crew",
+    "crews",
+    "lump",
+    "lumps",
+    "stand_in",
+    "stand-in",
+    "stand-ins",
+    "undecided",
+];
+
+/// Where older names must stand: what reads older files, its tests, the table of versions, this list.
+const OLDER_NAMES: &[&str] = &[
+    "runtime/src/record/schema.rs",
+    "runtime/src/store/faults.rs",
+    "docs/record-format.md",
+    "docs/changelog.md",
+    "tests/tidy.rs",
+];
+
+/// The first private word in a text, with its line.
+fn private_word(text: &str) -> Option<(usize, &'static str)> {
+    let lower = text.to_lowercase();
+    let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    lower.lines().enumerate().find_map(|(number, line)| {
+        let has = |word: &&&str| {
+            line.match_indices(**word).any(|(at, _)| {
+                !is_letter(line[..at].chars().next_back())
+                    && !is_letter(line[at + word.len()..].chars().next())
+            })
+        };
+        PRIVATE_WORDS.iter().find(has).map(|word| (number + 1, *word))
+    })
+}
+
+#[test]
+fn no_private_synonym_of_a_word_of_the_field_is_written() {
+    assert_eq!(private_word("fine\nthe_ticket_says"), Some((2, "ticket")));
+    assert_eq!(private_word("No doubt."), Some((1, "doubt")));
+    assert_eq!(private_word("a redoubtable screwdriver; standing in"), None);
+    let mut looked = 0;
+    for folder in ["benches", "docs", "macros", "runtime", "scenarios", "tests", "xtask"] {
+        for extension in ["rs", "py", "md", "toml", "js", "ptx"] {
+            for file in files(&root().join(folder), extension) {
+                let name = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+                if OLDER_NAMES.contains(&name.as_str()) || name.starts_with("docs/evidence") {
+                    continue;
+                }
+                let Ok(text) = fs::read_to_string(&file) else { continue };
+                looked += 1;
+                if let Some((line, word)) = private_word(&text) {
+                    panic!("{name}:{line}: `{word}` is a private word: docs/glossary.md has the field's");
+                }
+            }
+        }
+    }
+    assert!(looked > 300, "only {looked} files were looked at");
+}

@@ -5,25 +5,25 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ItemImpl, LitStr, Path, Type};
 
-use crate::attr::{self, Key, Options};
+use crate::attr::{self, AttrKey, AttrOptions};
 use crate::errors::Errors;
 use crate::expansion::{contract, first_line, location, some_or_none};
 
-const KEYS: &[Key] = &[
-    Key { name: "name", example: "name = \"Google Grain\"" },
-    Key { name: "tier", example: "tier = 1" },
-    Key { name: "new", example: "new = Grain::open" },
-    Key { name: "probe", example: "probe = installed" },
-    Key { name: "resident", example: "resident = true" },
-    Key { name: "unequal", example: "unequal = \"decodes to float16\"" },
-    Key { name: "crate", example: "crate = weighbridge" },
+const KEYS: &[AttrKey] = &[
+    AttrKey { name: "name", example: "name = \"Google Grain\"" },
+    AttrKey { name: "tier", example: "tier = 1" },
+    AttrKey { name: "new", example: "new = Grain::open" },
+    AttrKey { name: "probe", example: "probe = installed" },
+    AttrKey { name: "resident", example: "resident = true" },
+    AttrKey { name: "unequal", example: "unequal = \"decodes to float16\"" },
+    AttrKey { name: "crate", example: "crate = weighbridge" },
 ];
 
 /// The tier of an adapter that says none.
 const TIER: u8 = 1;
 
 /// An adapter that holds to all rules.
-struct Model {
+struct AdapterModel {
     runtime: Path,
     name: LitStr,
     tier: u8,
@@ -43,24 +43,24 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
         let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
         return quote!(#item #error);
     };
-    let beside = match Model::check(options, &block) {
+    let beside = match AdapterModel::check(options, &block) {
         Ok(model) => model.into_tokens(),
         Err(errors) => errors.into_compile_error(),
     };
     quote!(#item #beside)
 }
 
-impl Model {
+impl AdapterModel {
     fn check(options: TokenStream, block: &ItemImpl) -> syn::Result<Self> {
         let mut errors = Errors::default();
-        let options = Options::parse(options, KEYS, &mut errors);
+        let options = AttrOptions::parse(options, KEYS, &mut errors);
         attr::refuse_second("adapter", &block.attrs, &mut errors);
         let name = options.text("name", &mut errors);
         match &name {
             Some(name) => attr::refuse_unshowable("the name", name, &mut errors),
             None if !options.is_missing("name") => {}
             None => errors.at(
-                Head(block),
+                ImplHead(block),
                 "the adapter has no name: write `#[adapter(name = \"Google Grain\")]`, the name of the system in \
                  tables",
             ),
@@ -87,7 +87,7 @@ impl Model {
         let contract = block.trait_.as_ref().map(|(contract, _)| contract.clone());
         if contract.is_none() {
             errors.at(
-                Head(block),
+                ImplHead(block),
                 "`#[adapter]` goes on the implementation of a contract: `impl Contract for Type { ... }`",
             );
         }
@@ -148,7 +148,7 @@ impl Model {
     }
 }
 
-fn check_tier(options: &Options, errors: &mut Errors) -> u8 {
+fn check_tier(options: &AttrOptions, errors: &mut Errors) -> u8 {
     let Some(tier) = options.number("tier", errors) else { return TIER };
     tier.base10_parse().unwrap_or_else(|_| {
         errors.at(&tier, "a tier is a number from 0, the reference, to 255");
@@ -167,9 +167,9 @@ fn flat(tokens: impl ToTokens) -> Ident {
 }
 
 /// `impl Contract for Type`, to underline.
-struct Head<'a>(&'a ItemImpl);
+struct ImplHead<'a>(&'a ItemImpl);
 
-impl ToTokens for Head<'_> {
+impl ToTokens for ImplHead<'_> {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         self.0.impl_token.to_tokens(tokens);
         self.0.self_ty.to_tokens(tokens);

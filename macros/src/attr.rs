@@ -9,7 +9,7 @@ use syn::{Expr, ExprLit, Lit, LitInt, LitStr, Path, Token};
 use crate::errors::Errors;
 
 /// A key that an attribute knows, and how one writes it.
-pub(crate) struct Key {
+pub(crate) struct AttrKey {
     pub(crate) name: &'static str,
     pub(crate) example: &'static str,
 }
@@ -24,18 +24,18 @@ enum Given {
 }
 
 /// The options that were given, each once.
-pub(crate) struct Options {
+pub(crate) struct AttrOptions {
     given: Vec<(Ident, Expr)>,
     /// What stands between the brackets of `types = [...]`, which is no expression.
     types: Option<(Ident, TokenStream)>,
     /// Keys that were meant and told as mistakes: nobody is told a second time that they are missing.
     meant: Vec<&'static str>,
-    known: &'static [Key],
+    known: &'static [AttrKey],
 }
 
-impl Options {
+impl AttrOptions {
     /// Reads `key = value, ...`. A mistake in one option does not hide those in the next.
-    pub(crate) fn parse(tokens: TokenStream, known: &'static [Key], errors: &mut Errors) -> Self {
+    pub(crate) fn parse(tokens: TokenStream, known: &'static [AttrKey], errors: &mut Errors) -> Self {
         let mut options = Self { given: Vec::new(), types: None, meant: Vec::new(), known };
         let read = |input: ParseStream<'_>| {
             while !input.is_empty() {

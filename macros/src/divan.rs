@@ -12,7 +12,7 @@ use crate::attr;
 use crate::errors::Errors;
 use crate::expansion::{first_line, location};
 use crate::signature::Function;
-use options::{For, Options};
+use options::{DivanOptions, For};
 
 /// Expands `#[divan::bench(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
 pub(crate) fn bench(options: TokenStream, item: &TokenStream) -> TokenStream {
@@ -30,7 +30,7 @@ pub(crate) fn bench(options: TokenStream, item: &TokenStream) -> TokenStream {
 fn check_bench(options: TokenStream, function: &Function) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
     let signature = &function.signature;
-    let mut options = Options::parse(options, For::Bench, &mut errors);
+    let mut options = DivanOptions::parse(options, For::Bench, &mut errors);
     attr::refuse_second("bench", &function.attributes, &mut errors);
     if let Some(ignore) = function.attributes.iter().find(|attribute| attribute.path().is_ident("ignore")) {
         options.ignore_by(ignore);
@@ -82,7 +82,7 @@ fn check_bench(options: TokenStream, function: &Function) -> syn::Result<TokenSt
 }
 
 /// A bench takes a bencher, an argument, both in this order, or nothing.
-fn check_parameters(signature: &syn::Signature, options: &Options, errors: &mut Errors) {
+fn check_parameters(signature: &syn::Signature, options: &DivanOptions, errors: &mut Errors) {
     let (taken, most) = (signature.inputs.len(), if options.args.is_some() { 2 } else { 1 });
     if let (Some((key, _)), 0) = (&options.args, taken) {
         errors.at(key, "nothing takes the values of `args`: write `fn name(value: usize)`");
@@ -113,7 +113,7 @@ pub(crate) fn group(options: TokenStream, item: &TokenStream) -> TokenStream {
 
 fn check_group(options: TokenStream, module: &Module) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
-    let mut options = Options::parse(options, For::Group, &mut errors);
+    let mut options = DivanOptions::parse(options, For::Group, &mut errors);
     attr::refuse_second("bench_group", &module.attributes, &mut errors);
     if let Some(ignore) = module.attributes.iter().find(|attribute| attribute.path().is_ident("ignore")) {
         options.ignore_by(ignore);

@@ -6,19 +6,19 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, GenericParam, Generics, LitStr, Token, Type};
 
-use crate::attr::{Options, parse_each, refuse_unshowable};
+use crate::attr::{AttrOptions, parse_each, refuse_unshowable};
 use crate::errors::Errors;
-use crate::sweep::{Axis, Value};
+use crate::sweep::{AxisModel, AxisSource};
 
 /// A generic parameter that is an axis: what it is instantiated with, and how that is shown.
 pub(crate) struct Generic {
-    pub(crate) axis: Axis,
+    pub(crate) axis: AxisModel,
     /// What stands between the angle brackets, by the number of the value.
     pub(crate) arguments: Vec<TokenStream>,
 }
 
 /// The generic parameters of a scenario, in their order: at most one type and one constant, each with its values.
-pub(crate) fn check(generics: &Generics, options: &Options, errors: &mut Errors) -> Vec<Generic> {
+pub(crate) fn check(generics: &Generics, options: &AttrOptions, errors: &mut Errors) -> Vec<Generic> {
     let (mut types, mut consts) = (false, false);
     let mut found = Vec::new();
     for parameter in &generics.params {
@@ -88,9 +88,10 @@ fn of_types(parameter: &Ident, values: &TokenStream, errors: &mut Errors) -> Opt
     }
     let values = types.iter().map(|(label, ty)| {
         let text = shown(ty.to_token_stream());
-        Value { label: Some(label.clone()), expression: syn::parse_quote!(__wb::Written(#text)) }
+        AxisSource { label: Some(label.clone()), expression: syn::parse_quote!(__wb::Written(#text)) }
     });
-    let axis = Axis::of_values(parameter, &syn::parse_quote!(__wb::Written<&'static str>), values.collect());
+    let axis =
+        AxisModel::of_values(parameter, &syn::parse_quote!(__wb::Written<&'static str>), values.collect());
     Some(Generic { axis, arguments: types.iter().map(|(_, ty)| ty.to_token_stream()).collect() })
 }
 
@@ -125,8 +126,8 @@ fn of_consts(parameter: &Ident, ty: &Type, values: &[Expr], errors: &mut Errors)
     }
     let made = values
         .iter()
-        .map(|value| Value { label: None, expression: syn::parse_quote!(__wb::Written::<#ty>(#value)) });
-    let axis = Axis::of_values(parameter, &syn::parse_quote!(__wb::Written<#ty>), made.collect());
+        .map(|value| AxisSource { label: None, expression: syn::parse_quote!(__wb::Written::<#ty>(#value)) });
+    let axis = AxisModel::of_values(parameter, &syn::parse_quote!(__wb::Written<#ty>), made.collect());
     Some(Generic { axis, arguments: values.iter().map(|value| quote!({ #value })).collect() })
 }
 
@@ -147,7 +148,7 @@ pub(crate) fn call(generics: &[Generic], call: impl Fn(&TokenStream) -> TokenStr
         });
         choices = longer.collect();
     }
-    let numbers = (0..generics.len()).map(Axis::number);
+    let numbers = (0..generics.len()).map(AxisModel::number);
     let arms = choices.iter().map(|(numbers, arguments)| {
         let called = call(&quote!(::<#(#arguments),*>));
         quote!((#(#numbers,)*) => #called,)
@@ -219,7 +220,7 @@ mod tests {
         };
         check(quote!(Vec<u64>), "Vec<u64>", "Vec<u64>");
         check(
-            quote!(std::collections::BTreeMap<u64, my::Value>),
+            quote!(std::collections::BTreeMap<u64, my::AxisSource>),
             "std::collections::BTreeMap<u64, my::Value>",
             "BTreeMap<u64, Value>",
         );

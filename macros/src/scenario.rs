@@ -5,34 +5,34 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprCall, LitInt, LitStr, Path, ReturnType, Type};
 
-use crate::attr::{self, Key, Options};
+use crate::attr::{self, AttrKey, AttrOptions};
 use crate::errors::Errors;
 use crate::expansion::{self, first_line, location, some_or_none};
 use crate::generic::{self, Generic};
-use crate::signature::{Function, Parameter, Parameters};
+use crate::signature::{Function, FunctionParameter, FunctionParameters};
 use crate::sweep::Swept;
 
-const KEYS: &[Key] = &[
-    Key { name: "id", example: "id = \"CV-1\"" },
-    Key { name: "category", example: "category = \"Computer vision\"" },
-    Key { name: "sets", example: "sets = [\"gate\"]" },
-    Key { name: "equivalence", example: "equivalence = approx(1e-5)" },
-    Key { name: "filter", example: "filter = makes_sense" },
-    Key { name: "needs", example: "needs = memory_and_batch" },
-    Key { name: "describe", example: "describe = what_a_point_does" },
-    Key { name: "types", example: "types = [Vec<u64>, VecDeque<u64>]" },
-    Key { name: "consts", example: "consts = [1, 64]" },
-    Key { name: "group", example: "group = \"Sorting\"" },
-    Key { name: "samples", example: "samples = 100" },
-    Key { name: "min_time", example: "min_time = 0.5" },
-    Key { name: "max_time", example: "max_time = 10" },
-    Key { name: "repeats", example: "repeats = 9" },
-    Key { name: "worker_threads", example: "worker_threads = 2" },
-    Key { name: "crate", example: "crate = weighbridge" },
+const KEYS: &[AttrKey] = &[
+    AttrKey { name: "id", example: "id = \"CV-1\"" },
+    AttrKey { name: "category", example: "category = \"Computer vision\"" },
+    AttrKey { name: "sets", example: "sets = [\"gate\"]" },
+    AttrKey { name: "equivalence", example: "equivalence = approx(1e-5)" },
+    AttrKey { name: "filter", example: "filter = makes_sense" },
+    AttrKey { name: "needs", example: "needs = memory_and_batch" },
+    AttrKey { name: "describe", example: "describe = what_a_point_does" },
+    AttrKey { name: "types", example: "types = [Vec<u64>, VecDeque<u64>]" },
+    AttrKey { name: "consts", example: "consts = [1, 64]" },
+    AttrKey { name: "group", example: "group = \"Sorting\"" },
+    AttrKey { name: "samples", example: "samples = 100" },
+    AttrKey { name: "min_time", example: "min_time = 0.5" },
+    AttrKey { name: "max_time", example: "max_time = 10" },
+    AttrKey { name: "repeats", example: "repeats = 9" },
+    AttrKey { name: "worker_threads", example: "worker_threads = 2" },
+    AttrKey { name: "crate", example: "crate = weighbridge" },
 ];
 
 /// A scenario that holds to all rules.
-struct Model {
+struct ScenarioModel {
     runtime: Path,
     name: Ident,
     id: LitStr,
@@ -51,7 +51,7 @@ struct Model {
     is_async: bool,
     generics: Vec<Generic>,
     bencher: Type,
-    parameters: Vec<Parameter>,
+    parameters: Vec<FunctionParameter>,
     /// What it gives back, for mistakes about it.
     output: Span,
 }
@@ -63,7 +63,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
         let error = syn::Error::new_spanned(first_line(item), message).into_compile_error();
         return quote!(#item #error);
     };
-    let beside = match Model::check(options, &function) {
+    let beside = match ScenarioModel::check(options, &function) {
         Ok(model) => model.into_tokens(),
         Err(errors) => errors.into_compile_error(),
     };
@@ -72,11 +72,11 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     quote!(#[allow(clippy::needless_pass_by_ref_mut)] #function #beside)
 }
 
-impl Model {
+impl ScenarioModel {
     fn check(options: TokenStream, function: &Function) -> syn::Result<Self> {
         let mut errors = Errors::default();
         let signature = &function.signature;
-        let options = Options::parse(options, KEYS, &mut errors);
+        let options = AttrOptions::parse(options, KEYS, &mut errors);
         attr::refuse_second("scenario", &function.attributes, &mut errors);
         let id = check_id(&options, &signature.ident, &mut errors);
         let category = options.text("category", &mut errors);
@@ -97,12 +97,13 @@ impl Model {
         let generics = generic::check(&signature.generics, &options, &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
         let runtime = options.runtime(&mut errors);
-        let Parameters { bencher, rest: parameters } = Parameters::check(signature, &mut errors);
+        let FunctionParameters { bencher, rest: parameters } =
+            FunctionParameters::check(signature, &mut errors);
         refuse_group_with_contract(&options, &parameters, &mut errors);
         refuse_doubled_axis(&generics, &parameters, &mut errors);
         if let (Some(key), false) = (
             options.key("filter"),
-            parameters.iter().any(|parameter| matches!(parameter, Parameter::Swept(_))),
+            parameters.iter().any(|parameter| matches!(parameter, FunctionParameter::Swept(_))),
         ) {
             errors.at(key, "nothing to filter: the scenario has no axis");
         }
@@ -136,8 +137,8 @@ impl Model {
     fn into_tokens(self) -> TokenStream {
         let swept = || {
             self.parameters.iter().filter_map(|parameter| match parameter {
-                Parameter::Swept(swept) => Some(swept),
-                Parameter::Subject { .. } => None,
+                FunctionParameter::Swept(swept) => Some(swept),
+                FunctionParameter::Subject { .. } => None,
             })
         };
         // The axes of generic parameters come first: filters and the like take the others alone.
@@ -160,8 +161,8 @@ impl Model {
         let (by, by_function) =
             self.told(self.equivalence_by.as_ref(), "equivalence", &quote!(__wb::Equivalence), swept);
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
-            Parameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
-            Parameter::Swept(_) => None,
+            FunctionParameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
+            FunctionParameter::Swept(_) => None,
         });
         let contract = some_or_none(contract.as_ref());
         let equivalence = some_or_none(self.equivalence.as_ref());
@@ -215,8 +216,8 @@ impl Model {
             .parameters
             .iter()
             .map(|parameter| match parameter {
-                Parameter::Subject { ty, .. } => quote!(__wb::subject::<#ty>(__subject)?),
-                Parameter::Swept(swept) => {
+                FunctionParameter::Subject { ty, .. } => quote!(__wb::subject::<#ty>(__subject)?),
+                FunctionParameter::Swept(swept) => {
                     swept.argument(axis.next().expect("there are more numbers than axes"))
                 }
             })
@@ -304,7 +305,7 @@ struct BudgetKeys {
 }
 
 impl BudgetKeys {
-    fn check(options: &Options, errors: &mut Errors) -> Self {
+    fn check(options: &AttrOptions, errors: &mut Errors) -> Self {
         let budget = Self {
             samples: options.count("samples", errors),
             min_time: options.seconds("min_time", errors),
@@ -339,8 +340,9 @@ impl BudgetKeys {
 }
 
 /// Adapters of a contract stand side by side anyway.
-fn refuse_group_with_contract(options: &Options, parameters: &[Parameter], errors: &mut Errors) {
-    let has_contract = parameters.iter().any(|parameter| matches!(parameter, Parameter::Subject { .. }));
+fn refuse_group_with_contract(options: &AttrOptions, parameters: &[FunctionParameter], errors: &mut Errors) {
+    let has_contract =
+        parameters.iter().any(|parameter| matches!(parameter, FunctionParameter::Subject { .. }));
     if let (Some(key), true) = (options.key("group"), has_contract) {
         errors.at(
             key,
@@ -350,9 +352,9 @@ fn refuse_group_with_contract(options: &Options, parameters: &[Parameter], error
 }
 
 /// A generic parameter and another one may differ in case only for the compiler.
-fn refuse_doubled_axis(generics: &[Generic], parameters: &[Parameter], errors: &mut Errors) {
+fn refuse_doubled_axis(generics: &[Generic], parameters: &[FunctionParameter], errors: &mut Errors) {
     for parameter in parameters {
-        let Parameter::Swept(Swept::Axis(axis)) = parameter else { continue };
+        let FunctionParameter::Swept(Swept::Axis(axis)) = parameter else { continue };
         if generics.iter().any(|generic| generic.axis.name.eq_ignore_ascii_case(&axis.name)) {
             errors.at(
                 &axis.ty,
@@ -362,7 +364,7 @@ fn refuse_doubled_axis(generics: &[Generic], parameters: &[Parameter], errors: &
     }
 }
 
-fn check_id(options: &Options, function: &Ident, errors: &mut Errors) -> Option<LitStr> {
+fn check_id(options: &AttrOptions, function: &Ident, errors: &mut Errors) -> Option<LitStr> {
     if options.is_missing("id") {
         let example = function.to_string().to_uppercase().replace('_', "-");
         errors.at(function, format!("the scenario has no id: write `#[scenario(id = \"{example}-1\")]`"));
@@ -391,7 +393,7 @@ fn check_sets(sets: &[LitStr], errors: &mut Errors) {
 }
 
 /// What must agree, and the function that says it point by point.
-fn check_equivalence(options: &Options, errors: &mut Errors) -> (Option<TokenStream>, Option<Expr>) {
+fn check_equivalence(options: &AttrOptions, errors: &mut Errors) -> (Option<TokenStream>, Option<Expr>) {
     let Some(value) = options.expression("equivalence") else { return (None, None) };
     match value {
         Expr::Call(call) if is_called(call, "by") => match call.args.first() {
@@ -472,7 +474,7 @@ fn check_tolerance(value: &Expr, errors: &mut Errors) -> Option<f64> {
     number
 }
 
-fn check_worker_threads(options: &Options, is_async: bool, errors: &mut Errors) -> Option<LitInt> {
+fn check_worker_threads(options: &AttrOptions, is_async: bool, errors: &mut Errors) -> Option<LitInt> {
     let key = options.key("worker_threads")?;
     if !is_async {
         errors.at(

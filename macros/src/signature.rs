@@ -11,7 +11,7 @@ use syn::{
 
 use crate::attr::{nearest, tight};
 use crate::errors::Errors;
-use crate::sweep::{Axis, Swept, axis_name, sweeps};
+use crate::sweep::{AxisModel, Swept, axis_name, sweeps};
 
 /// A function whose body is nobody's business.
 pub(crate) struct Function {
@@ -52,7 +52,7 @@ impl ToTokens for Function {
 }
 
 /// The parameters behind the bencher.
-pub(crate) enum Parameter {
+pub(crate) enum FunctionParameter {
     /// `&mut dyn Contract`: the type behind the reference, and the trait.
     Subject { ty: Type, contract: Path },
     /// An axis, or several in an options struct.
@@ -61,14 +61,14 @@ pub(crate) enum Parameter {
 
 /// What the parameters ask for.
 #[derive(Default)]
-pub(crate) struct Parameters {
+pub(crate) struct FunctionParameters {
     /// The type of the first parameter.
     pub(crate) bencher: Option<Type>,
     /// All others, in order.
-    pub(crate) rest: Vec<Parameter>,
+    pub(crate) rest: Vec<FunctionParameter>,
 }
 
-impl Parameters {
+impl FunctionParameters {
     /// Reads the signature and gathers what is wrong with it.
     pub(crate) fn check(signature: &Signature, errors: &mut Errors) -> Self {
         check_qualifiers(signature, errors);
@@ -152,14 +152,14 @@ impl Parameters {
             match ty {
                 // Told by `contract_object`.
                 _ if mentioned_trait(ty).is_some() => {}
-                Type::Path(_) => self.rest.push(Parameter::Swept(Swept::Options(ty.clone(), false))),
+                Type::Path(_) => self.rest.push(FunctionParameter::Swept(Swept::Options(ty.clone(), false))),
                 _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
                 }
                 Type::Reference(reference)
                     if reference.mutability.is_none() && matches!(*reference.elem, Type::Path(_)) =>
                 {
-                    self.rest.push(Parameter::Swept(Swept::Options((*reference.elem).clone(), true)));
+                    self.rest.push(FunctionParameter::Swept(Swept::Options((*reference.elem).clone(), true)));
                 }
                 _ => errors.at(
                     parameter,
@@ -176,15 +176,15 @@ impl Parameters {
             errors.at(&parameter.pat, "an axis is called like its parameter: give it a name");
             return;
         };
-        let axis = Axis::parse(&pattern.ident, ty, first, errors);
-        let is_same = |other: &Parameter| matches!(other, Parameter::Swept(Swept::Axis(other)) if other.name == axis.name);
+        let axis = AxisModel::parse(&pattern.ident, ty, first, errors);
+        let is_same = |other: &FunctionParameter| matches!(other, FunctionParameter::Swept(Swept::Axis(other)) if other.name == axis.name);
         if self.rest.iter().any(is_same) {
             errors.at(
                 &pattern.ident,
                 format!("a second axis called `{}`: rename one", axis_name(&pattern.ident)),
             );
         }
-        self.rest.push(Parameter::Swept(Swept::Axis(axis)));
+        self.rest.push(FunctionParameter::Swept(Swept::Axis(axis)));
     }
 
     fn subject(&mut self, parameter: &Type, object: Type, errors: &mut Errors) {
@@ -198,7 +198,7 @@ impl Parameters {
             );
             return;
         };
-        if self.rest.iter().any(|other| matches!(other, Parameter::Subject { .. })) {
+        if self.rest.iter().any(|other| matches!(other, FunctionParameter::Subject { .. })) {
             errors.at(
                 parameter,
                 "a second contract: a scenario tests one system; to test two together write one contract for both",
@@ -206,7 +206,7 @@ impl Parameters {
             return;
         }
         let contract = contract.path.clone();
-        self.rest.push(Parameter::Subject { ty: object, contract });
+        self.rest.push(FunctionParameter::Subject { ty: object, contract });
     }
 }
 

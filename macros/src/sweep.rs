@@ -6,33 +6,33 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Lifetime, LitStr, Meta, Path, Token, Type};
 
-use crate::attr::{Key, Options, parse_each, refuse_unshowable};
+use crate::attr::{AttrKey, AttrOptions, parse_each, refuse_unshowable};
 use crate::errors::Errors;
 use crate::expansion::some_or_none;
 
 /// One axis: a parameter or a field with its values.
-pub(crate) struct Axis {
+pub(crate) struct AxisModel {
     pub(crate) name: String,
     pub(crate) ty: Type,
     all: bool,
     implied: bool,
-    values: Vec<Value>,
+    values: Vec<AxisSource>,
 }
 
 /// One value of an axis, as the author wrote it.
-pub(crate) struct Value {
+pub(crate) struct AxisSource {
     pub(crate) label: Option<LitStr>,
     pub(crate) expression: Expr,
 }
 
 /// What stands between two commas of `#[sweep(...)]`.
-enum Item {
+enum SweepItem {
     All(Ident),
     Implied(Ident),
-    Value(Value),
+    Value(AxisSource),
 }
 
-impl Axis {
+impl AxisModel {
     /// Reads the attribute of a parameter or field of this name and type.
     pub(crate) fn parse(name: &Ident, ty: &Type, attribute: &Attribute, errors: &mut Errors) -> Self {
         let (name, ty) = (axis_name(name), owned(ty));
@@ -50,16 +50,16 @@ impl Axis {
         let mut values = Vec::new();
         for item in items {
             match item {
-                Item::All(word) if values.is_empty() && all.is_none() => all = Some(word),
-                Item::Implied(word) if values.is_empty() && implied.is_none() => implied = Some(word),
-                Item::All(word) => {
+                SweepItem::All(word) if values.is_empty() && all.is_none() => all = Some(word),
+                SweepItem::Implied(word) if values.is_empty() && implied.is_none() => implied = Some(word),
+                SweepItem::All(word) => {
                     errors.at(word, "`all` comes first, once: `#[sweep(all, small = 1, large = 2)]`");
                 }
-                Item::Implied(word) => {
+                SweepItem::Implied(word) => {
                     errors
                         .at(word, "`implied` comes first, once: `#[sweep(implied, plain = 0, doubled = 1)]`");
                 }
-                Item::Value(value) => values.push(value),
+                SweepItem::Value(value) => values.push(value),
             }
         }
         check(all.as_ref(), implied.as_ref(), &values, errors);
@@ -67,7 +67,7 @@ impl Axis {
     }
 
     /// An axis whose values are there already, all of which a plain run takes.
-    pub(crate) fn of_values(name: &Ident, ty: &Type, values: Vec<Value>) -> Self {
+    pub(crate) fn of_values(name: &Ident, ty: &Type, values: Vec<AxisSource>) -> Self {
         Self { name: axis_name(name), ty: ty.clone(), all: true, implied: false, values }
     }
 
@@ -118,7 +118,7 @@ impl Axis {
 
 /// What a scenario or a struct is swept over: axes of its own, and whole options structs.
 pub(crate) enum Swept {
-    Axis(Axis),
+    Axis(AxisModel),
     /// The type of an options struct, and whether the scenario borrows it.
     Options(Type, bool),
 }
@@ -126,7 +126,7 @@ pub(crate) enum Swept {
 impl Swept {
     /// The body of a function that lists the axes in order: first those that stand for themselves.
     pub(crate) fn listing<'a>(
-        first: impl ExactSizeIterator<Item = &'a Axis>,
+        first: impl ExactSizeIterator<Item = &'a AxisModel>,
         swept: impl Iterator<Item = &'a Self>,
     ) -> TokenStream {
         let push = |index: usize| {
@@ -157,7 +157,7 @@ impl Swept {
     /// Its value at a point, inside a function that may fail.
     pub(crate) fn take(&self, index: usize) -> TokenStream {
         match self {
-            Self::Axis(_) => Axis::take(index),
+            Self::Axis(_) => AxisModel::take(index),
             Self::Options(ty, _) => quote!(<#ty as __wb::Sweep>::take(__point)?),
         }
     }
@@ -169,14 +169,14 @@ impl Swept {
     }
 }
 
-fn parse_item(input: ParseStream<'_>) -> syn::Result<Item> {
+fn parse_item(input: ParseStream<'_>) -> syn::Result<SweepItem> {
     if input.peek(Ident::peek_any) {
         let ahead = input.fork();
         let word = ahead.call(Ident::parse_any)?;
         if ahead.is_empty() || ahead.peek(Token![,]) {
-            let item: Option<fn(Ident) -> Item> = match word.to_string().as_str() {
-                "all" => Some(Item::All),
-                "implied" => Some(Item::Implied),
+            let item: Option<fn(Ident) -> SweepItem> = match word.to_string().as_str() {
+                "all" => Some(SweepItem::All),
+                "implied" => Some(SweepItem::Implied),
                 _ => None, // a constant
             };
             if let Some(item) = item {
@@ -204,21 +204,21 @@ fn parse_item(input: ParseStream<'_>) -> syn::Result<Item> {
             format!("a label is a name or a text in quotes: write `\"{label}\" = ...`"),
         ));
     }
-    Ok(Item::Value(Value { label: None, expression }))
+    Ok(SweepItem::Value(AxisSource { label: None, expression }))
 }
 
 fn is_assignment(input: ParseStream<'_>) -> bool {
     input.peek(Token![=]) && !input.peek(Token![==]) && !input.peek(Token![=>])
 }
 
-fn parse_labelled(input: ParseStream<'_>, label: LitStr) -> syn::Result<Item> {
+fn parse_labelled(input: ParseStream<'_>, label: LitStr) -> syn::Result<SweepItem> {
     input.parse::<Token![=]>()?;
     if input.is_empty() || input.peek(Token![,]) {
         let text = label.value();
         return Err(syn::Error::new_spanned(label, format!("the value of `{text}` is missing")));
     }
     let expression = parse_value(input)?;
-    Ok(Item::Value(Value { label: Some(label), expression }))
+    Ok(SweepItem::Value(AxisSource { label: Some(label), expression }))
 }
 
 fn parse_value(input: ParseStream<'_>) -> syn::Result<Expr> {
@@ -228,7 +228,7 @@ fn parse_value(input: ParseStream<'_>) -> syn::Result<Expr> {
     input.parse()
 }
 
-fn check(all: Option<&Ident>, implied: Option<&Ident>, values: &[Value], errors: &mut Errors) {
+fn check(all: Option<&Ident>, implied: Option<&Ident>, values: &[AxisSource], errors: &mut Errors) {
     let labels: Vec<&LitStr> = values.iter().filter_map(|value| value.label.as_ref()).collect();
     for (index, label) in labels.iter().enumerate() {
         refuse_unshowable("the label", label, errors);
@@ -242,7 +242,7 @@ fn check(all: Option<&Ident>, implied: Option<&Ident>, values: &[Value], errors:
     }
     for (index, value) in values.iter().enumerate() {
         let text = value.expression.to_token_stream().to_string();
-        let is_same = |earlier: &Value| {
+        let is_same = |earlier: &AxisSource| {
             earlier.label.is_none() && earlier.expression.to_token_stream().to_string() == text
         };
         if value.label.is_none() && values[..index].iter().any(is_same) {
@@ -295,13 +295,13 @@ fn owned(ty: &Type) -> Type {
     ty
 }
 
-const KEYS: &[Key] = &[
-    Key { name: "filter", example: "filter = Options::fits" },
-    Key { name: "crate", example: "crate = weighbridge" },
+const KEYS: &[AttrKey] = &[
+    AttrKey { name: "filter", example: "filter = Options::fits" },
+    AttrKey { name: "crate", example: "crate = weighbridge" },
 ];
 
 /// A struct whose fields are axes.
-struct Model {
+struct SweepModel {
     runtime: Path,
     name: Ident,
     filter: Option<Expr>,
@@ -310,11 +310,11 @@ struct Model {
 
 /// Expands `#[derive(Sweep)]`.
 pub(crate) fn derive(item: TokenStream) -> syn::Result<TokenStream> {
-    let model = Model::check(&syn::parse2(item)?)?;
+    let model = SweepModel::check(&syn::parse2(item)?)?;
     Ok(model.into_tokens())
 }
 
-impl Model {
+impl SweepModel {
     fn check(item: &DeriveInput) -> syn::Result<Self> {
         let mut errors = Errors::default();
         if !item.generics.params.is_empty() {
@@ -328,7 +328,7 @@ impl Model {
                 Err(_) => errors.at(attribute, "write `#[sweep(filter = path)]`"),
             }
         }
-        let options = Options::parse(tokens, KEYS, &mut errors);
+        let options = AttrOptions::parse(tokens, KEYS, &mut errors);
         let filter = options.path("filter", &mut errors);
         let runtime = options.runtime(&mut errors);
         let mut fields: Vec<(Ident, Swept)> = Vec::new();
@@ -350,7 +350,7 @@ impl Model {
                         for second in &attributes[1..] {
                             errors.at(second, "a second `#[sweep]`: write all values in one");
                         }
-                        let axis = Axis::parse(name, &field.ty, first, &mut errors);
+                        let axis = AxisModel::parse(name, &field.ty, first, &mut errors);
                         let same =
                             |swept: &Swept| matches!(swept, Swept::Axis(other) if other.name == axis.name);
                         if fields.iter().any(|(_, swept)| same(swept)) {

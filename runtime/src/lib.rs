@@ -191,7 +191,7 @@ pub mod gpu {
         throttle_reasons,
     };
     pub use crate::metric::{
-        Audit, Calibration, DEVICE_METRICS, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
+        Calibration, DEVICE_METRICS, DeviceAudit, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
         Replayed, Returns, Roofline,
     };
 }
@@ -205,9 +205,10 @@ pub mod data {
         Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport,
     };
     pub use crate::compare::{
-        Accepted, Basis, CaseFailure, Class, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
-        GateOutcome, History, Mark, Method, MetricChange, Place, Policy, Processes, Promoted, Ratio, Refusal,
-        Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge, rank,
+        Accepted, Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
+        GateOutcome, History, Mark, Method, MetricChange, Policy, Processes, Promoted, Ranking, Ratio,
+        RatioClass, Refusal, Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge,
+        rank,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
@@ -228,7 +229,7 @@ pub mod data {
     };
     pub use crate::store::{
         Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, FileMark, Files, Keep, Layout, Listing,
-        MachineLock, MarkOf, Pruned, RunLine, RunLines, Runs, SharedText, Stored, Stream, redigest,
+        MachineLock, MarkOf, OutputStream, Pruned, RunLine, RunLines, Runs, SharedText, Stored, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

@@ -43,7 +43,7 @@ pub mod prelude {
     };
     pub use crate::workload::{
         Access, Clicks, Destination, Form, Images, LearningTask, Merge, Mixing, Mode, Operators, Parameters,
-        PipelineSpec, Table, Tokens,
+        PipelineSpec, Tokens, VariantTable,
     };
 }
 
@@ -63,7 +63,7 @@ mod pages {
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
     #[doc = include_str!("../../docs/guide/peers.md")]
-    struct Peers;
+    struct PeerInfo;
     #[doc = include_str!("../../docs/guide/sweeps.md")]
     struct Sweeps;
     #[doc = include_str!("../../docs/training.md")]

@@ -29,7 +29,7 @@ fn pipelines(most: usize) -> Vec<(&'static str, PipelineSpec)> {
         ("CV-1 small, two workers", cv1.clone().workers(2)),
         ("CV-1 small", cv1),
         ("NLP-1 small", PipelineSpec::tokens(&Tokens::new(few(10_000), 128, 32))),
-        ("TAB-1 small", PipelineSpec::table(&Table::new(few(10_000), 100, 256)).map(Normalize)),
+        ("TAB-1 small", PipelineSpec::table(&VariantTable::new(few(10_000), 100, 256)).map(Normalize)),
         (
             "PC-1 depth_1",
             PipelineSpec::new(DataSpec::normal("data", few(50_000), vec![64, 64]), 64).map(Normalize),
@@ -108,7 +108,10 @@ fn runs_one_pipeline_for_its_parent() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
         let mut epochs = loader.open(&spec, &data).unwrap();
         bencher
-            .stream(&mut weighbridge_scenarios::contract::Stream::new(&mut *epochs, 0, &spec, &data).unwrap())
+            .stream(
+                &mut weighbridge_scenarios::contract::EpochStream::new(&mut *epochs, 0, &spec, &data)
+                    .unwrap(),
+            )
             .unwrap();
         bencher.finish().unwrap().seen.peak_memory.unwrap().value().unwrap()
     };

@@ -207,7 +207,7 @@ fn a_tiny_variant_needs_at_most_64_mib() {
 fn a_smoke_run_of_a_default_point_needs_little_memory() {
     let cut = [
         PipelineSpec::images(&Images::new(10_000, 32, 64)).map(Normalize),
-        PipelineSpec::table(&Table::new(10_000, 100, 256)).map(Normalize),
+        PipelineSpec::table(&VariantTable::new(10_000, 100, 256)).map(Normalize),
         PipelineSpec::new(DataSpec::normal("data", 50_000, vec![64, 64]), 64).map(Normalize),
         PipelineSpec::images(&Images::new(5_000, 64, 64)).map(RandomCrop),
     ];

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use weighbridge::data::{BaselineName, Stored, quantity};
 
-use crate::cli::{Baseline, BaselineAction};
+use crate::cli::{BaselineAction, BaselineArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -13,7 +13,7 @@ use crate::{pick, show, stop};
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &Baseline, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<Said> {
     match &args.action {
         BaselineAction::Set { name, run, suite, commit } => {
             set(place, &name.parse()?, run.as_deref(), suite.as_deref(), *commit)
@@ -163,7 +163,7 @@ mod tests {
     use weighbridge::data::Exit;
 
     fn act(home: &Home, action: BaselineAction) -> Result<Said> {
-        run(&Baseline { action }, &home.place)
+        run(&BaselineArgs { action }, &home.place)
     }
 
     fn set_main(run: Option<&str>, commit: bool) -> BaselineAction {

@@ -28,7 +28,7 @@ const NAME: &str = "ci";
 const WIDE: f64 = 0.5;
 
 /// One step.
-struct Step {
+struct CiStep {
     name: &'static str,
     does: Does,
 }
@@ -80,12 +80,12 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
         let taken = step.take(place, &skipped)?;
         eprintln!("{:10}took {} s", step.name, started.elapsed().as_secs());
         match taken {
-            Taken::Passed => {}
-            Taken::LeftOut(why) => {
+            CiOutcome::Passed => {}
+            CiOutcome::LeftOut(why) => {
                 writeln!(left_out, "left out: step `{}`: {why}", step.name)
                     .expect("a String takes all that is written");
             }
-            Taken::Failed(why) => return Ok(failed(format!("error: step `{}` {why}", step.name))),
+            CiOutcome::Failed(why) => return Ok(failed(format!("error: step `{}` {why}", step.name))),
         }
     }
     if args.dry_run {
@@ -113,10 +113,10 @@ fn failed(why: String) -> Said {
     Said { text: String::new(), remarks: vec![why], exit: Exit::Unexpected }
 }
 
-fn steps(place: &Place) -> Vec<Step> {
+fn steps(place: &Place) -> Vec<CiStep> {
     let cargo = |name, line: &str, variables: &[(&'static str, &'static str)]| {
         let words = line.split(' ').map(str::to_owned).collect();
-        Step { name, does: Does::Cargo(words, variables.to_vec()) }
+        CiStep { name, does: Does::Cargo(words, variables.to_vec()) }
     };
     let bench = |name, line: &str, variables: &[(&'static str, &'static str)]| {
         let mut step = cargo(name, line, variables);
@@ -126,11 +126,11 @@ fn steps(place: &Place) -> Vec<Step> {
         step
     };
     // Whatever the tests and the bench targets ask cargo for, and whatever they read, they do it here.
-    let fresh = |step: Step| match step.does {
-        Does::Cargo(words, _) => Step { does: Does::Fresh(words), ..step },
+    let fresh = |step: CiStep| match step.does {
+        Does::Cargo(words, _) => CiStep { does: Does::Fresh(words), ..step },
         _ => step,
     };
-    let judge = |name, end| Step { name, does: Does::Judge(end) };
+    let judge = |name, end| CiStep { name, does: Does::Judge(end) };
     let all = [
         fresh(cargo("test", "test --workspace", &[])),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
@@ -153,19 +153,19 @@ fn steps(place: &Place) -> Vec<Step> {
         cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
-        Step { name: "lock", does: Does::Lock },
+        CiStep { name: "lock", does: Does::Lock },
         fresh(bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[])),
         bench("bench", "bench -- --quick --repeats 6", &[]),
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
-        Step { name: "lies", does: Does::Lies },
-        Step { name: "storm", does: Does::Storm },
-        Step { name: "peers", does: Does::Peers },
+        CiStep { name: "lies", does: Does::Lies },
+        CiStep { name: "storm", does: Does::Storm },
+        CiStep { name: "peers", does: Does::Peers },
     ];
     let (has_lock, has_lies) = (lock::path(place).exists(), lies::folder(place).exists());
     let has_storm = storm::folder(place).exists();
-    let is_there = |step: &Step| match step.does {
+    let is_there = |step: &CiStep| match step.does {
         Does::Lock => has_lock,
         Does::Lies => has_lies,
         Does::Storm => has_storm,
@@ -174,7 +174,7 @@ fn steps(place: &Place) -> Vec<Step> {
     all.into_iter().filter(is_there).collect()
 }
 
-impl Step {
+impl CiStep {
     /// The command as one would type it.
     fn shown(&self, place: &Place) -> String {
         match &self.does {
@@ -205,11 +205,15 @@ impl Step {
     }
 
     /// Takes the step. Tests that are skipped are written into a file.
-    fn take(&self, place: &Place, skipped: &Path) -> Result<Taken> {
+    fn take(&self, place: &Place, skipped: &Path) -> Result<CiOutcome> {
         let cargo = || PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        let run = |mut command: Command| -> Result<Taken> {
+        let run = |mut command: Command| -> Result<CiOutcome> {
             let status = command.env(skipped::FILE, skipped).status().context("failed to start cargo")?;
-            Ok(if status.success() { Taken::Passed } else { Taken::Failed(format!("failed: {status}")) })
+            Ok(if status.success() {
+                CiOutcome::Passed
+            } else {
+                CiOutcome::Failed(format!("failed: {status}"))
+            })
         };
         Ok(match &self.does {
             Does::Cargo(words, variables) => {
@@ -246,7 +250,7 @@ impl Step {
 
 /// How a step ended.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum CiOutcome {
     Passed,
     /// What it needs of the machine is not there, and why that is no failure.
     LeftOut(String),
@@ -254,8 +258,8 @@ pub(crate) enum Taken {
     Failed(String),
 }
 
-pub(crate) fn passed_if(holds: bool, else_it: &str) -> Taken {
-    if holds { Taken::Passed } else { Taken::Failed(else_it.to_owned()) }
+pub(crate) fn passed_if(holds: bool, else_it: &str) -> CiOutcome {
+    if holds { CiOutcome::Passed } else { CiOutcome::Failed(else_it.to_owned()) }
 }
 
 fn judging() -> CompareBaseline {

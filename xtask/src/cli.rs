@@ -16,12 +16,12 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA", hide_env_values = true)]
     pub(crate) data: Option<PathBuf>,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: XtaskCommand,
 }
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum XtaskCommand {
     /// Judge every suite's latest run against its baseline of this name.
     CompareBaseline(CompareBaseline),
     /// Show scenario, framework and metrics of the latest run, or of a named one.
@@ -29,9 +29,9 @@ pub(crate) enum Command {
     /// Tell the story of one case: samples, processes, disturbances, what decided about it and what would.
     Explain(Explain),
     /// Promote runs to baselines, list, show and remove them.
-    Baseline(Baseline),
+    Baseline(BaselineArgs),
     /// List, show, follow and prune runs.
-    Runs(Runs),
+    Runs(RunsArgs),
     /// Work out the digest of stored files anew that were edited on purpose.
     Digest(Digest),
     /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
@@ -39,12 +39,12 @@ pub(crate) enum Command {
     /// Measure how often a duel is wrong on this machine, and what it finds.
     Calibrate(Calibrate),
     /// Write the page of all rules that can take a rank away, `docs/truth.md`, or check it.
-    Truth(Truth),
+    Truth(TruthArgs),
     /// Write the page of all scenarios, `docs/catalogue.md`, or check it.
     Catalogue(Catalogue),
     /// List, verify and find the real data sets.
     #[command(name = "data")]
-    RealData(Data),
+    RealData(DataArgs),
     /// Write a report on a run.
     Report(Report),
     /// Write a run in the format of another tool.
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.
-    Peers(Peers),
+    Peers(PeersArgs),
     /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
     Lies(Lies),
     /// Kill runs, fill disks, damage records, and see that nothing is lost or left behind and that nothing panics.
@@ -195,7 +195,7 @@ pub(crate) struct Explain {
 
 /// Arguments of `baseline`.
 #[derive(Debug, Args)]
-pub(crate) struct Baseline {
+pub(crate) struct BaselineArgs {
     #[command(subcommand)]
     pub(crate) action: BaselineAction,
 }
@@ -239,7 +239,7 @@ pub(crate) enum BaselineAction {
 
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
-pub(crate) struct Runs {
+pub(crate) struct RunsArgs {
     #[command(subcommand)]
     pub(crate) action: RunsAction,
 }
@@ -293,7 +293,7 @@ pub(crate) struct Lock {
 
 /// Arguments of `truth`.
 #[derive(Debug, Args)]
-pub(crate) struct Truth {
+pub(crate) struct TruthArgs {
     /// Write nothing; fail when the page is stale.
     #[arg(long)]
     pub(crate) check: bool,
@@ -312,7 +312,7 @@ pub(crate) struct Catalogue {
 
 /// Arguments of `data`.
 #[derive(Debug, Args)]
-pub(crate) struct Data {
+pub(crate) struct DataArgs {
     /// The directory of real data.
     #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA_ROOT", hide_env_values = true)]
     pub(crate) data_root: Option<PathBuf>,
@@ -413,7 +413,7 @@ pub(crate) struct Coverage {
 
 /// Arguments of `peers`.
 #[derive(Debug, Args)]
-pub(crate) struct Peers {
+pub(crate) struct PeersArgs {
     /// Where they are installed [default: `weighbridge/peers` among the user's data].
     #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_PEERS", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
@@ -429,7 +429,7 @@ pub(crate) enum PeersAction {
     /// Install each into a virtual environment of its own, with `uv`.
     Install {
         #[command(flatten)]
-        which: Which,
+        which: PeerChoice,
         /// The Python to take: 3.11, 3.12 or 3.13 [default: the first of them that is found].
         #[arg(long, value_name = "VERSION")]
         python: Option<String>,
@@ -452,7 +452,7 @@ pub(crate) enum PeersAction {
     /// 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script failed.
     Calibrate {
         #[command(flatten)]
-        which: Which,
+        which: PeerChoice,
         /// How often each side is measured, in turns.
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
         rounds: u32,
@@ -460,7 +460,7 @@ pub(crate) enum PeersAction {
     /// Remove the environments of these.
     Remove {
         #[command(flatten)]
-        which: Which,
+        which: PeerChoice,
     },
     /// Write the requirement files anew, every package with its version and hashes.
     Lock {
@@ -475,7 +475,7 @@ pub(crate) enum PeersAction {
 /// Which peers.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Which {
+pub(crate) struct PeerChoice {
     /// Their exact or short names.
     pub(crate) names: Vec<String>,
     /// All of them.

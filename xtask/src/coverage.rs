@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::Exit;
 
 use crate::cli;
-use crate::dry::{self, Asked, Coverage, Covered, Standing};
+use crate::dry::{self, Coverage, Covered, DryRun, Verification};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
     } else if args.last {
         dry::last(place)?
     } else {
-        let what = Asked { adapters: &adapters, scenarios: &args.scenario, set: "all", home: None };
+        let what = DryRun { adapters: &adapters, scenarios: &args.scenario, set: "all", home: None };
         dry::run(place, what)?
     };
     // The last check may have been one of a few scenarios.
@@ -77,9 +77,12 @@ pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
 pub(crate) fn supported(place: &Place) -> BTreeMap<String, String> {
     let known = read(place).unwrap_or_default(); // a list says what it can
     let words = |covered: &Covered| {
-        let of =
-            covered.variants.values().filter(|standing| !matches!(standing, Standing::Skipped(_))).count();
-        format!("{} of {of} variants", count(covered, |standing| *standing == Standing::Verified))
+        let of = covered
+            .variants
+            .values()
+            .filter(|standing| !matches!(standing, Verification::Skipped(_)))
+            .count();
+        format!("{} of {of} variants", count(covered, |standing| *standing == Verification::Verified))
     };
     known.iter().map(|(name, covered)| (name.clone(), words(covered))).collect()
 }
@@ -108,7 +111,7 @@ fn read(place: &Place) -> Result<Coverage> {
 fn merge(known: &Coverage, found: Coverage, whole: bool) -> (Coverage, String) {
     let mut new = known.clone();
     let mut away = String::new();
-    let is_tried = |standing: &Standing| !matches!(standing, Standing::Skipped(_));
+    let is_tried = |standing: &Verification| !matches!(standing, Verification::Skipped(_));
     for (name, mut covered) in found {
         if !covered.variants.values().any(is_tried) {
             let why = covered.variants.values().find_map(reason).unwrap_or("not installed");
@@ -194,28 +197,29 @@ fn page(coverage: &Coverage) -> String {
     page
 }
 
-fn count(covered: &Covered, takes: impl Fn(&Standing) -> bool) -> usize {
+fn count(covered: &Covered, takes: impl Fn(&Verification) -> bool) -> usize {
     covered.variants.values().filter(|standing| takes(standing)).count()
 }
 
 /// A cell of the matrix.
-pub(crate) fn sign(standing: &Standing) -> &'static str {
+pub(crate) fn sign(standing: &Verification) -> &'static str {
     match standing {
-        Standing::Verified => "yes",
-        Standing::Unequal(_) => "other",
-        Standing::Declined(_) => "no",
-        Standing::Failed(_) => "broke",
-        Standing::Skipped(_) => ".",
+        Verification::Verified => "yes",
+        Verification::Unequal(_) => "other",
+        Verification::Declined(_) => "no",
+        Verification::Failed(_) => "broke",
+        Verification::Skipped(_) => ".",
     }
 }
 
 /// Why it is not `yes`.
-pub(crate) fn reason(standing: &Standing) -> Option<&str> {
+pub(crate) fn reason(standing: &Verification) -> Option<&str> {
     match standing {
-        Standing::Verified => None,
-        Standing::Unequal(why) | Standing::Declined(why) | Standing::Failed(why) | Standing::Skipped(why) => {
-            Some(why)
-        }
+        Verification::Verified => None,
+        Verification::Unequal(why)
+        | Verification::Declined(why)
+        | Verification::Failed(why)
+        | Verification::Skipped(why) => Some(why),
     }
 }
 
@@ -224,18 +228,18 @@ mod tests {
     use super::*;
     use crate::fixtures::home;
 
-    fn covered(tier: u8, variants: &[(&str, Standing)]) -> Covered {
+    fn covered(tier: u8, variants: &[(&str, Verification)]) -> Covered {
         let variants = variants.iter().map(|(name, standing)| ((*name).to_owned(), standing.clone()));
         Covered { tier, version: Some("1.2".into()), variants: variants.collect() }
     }
 
     fn coverage() -> Coverage {
-        let declined = Standing::Declined("RandomCrop: no operator".into());
-        let unequal = Standing::Unequal("elements: 10048, the reference has 10000".into());
+        let declined = Verification::Declined("RandomCrop: no operator".into());
+        let unequal = Verification::Unequal("elements: 10048, the reference has 10000".into());
         Coverage::from([
             (
                 "Reference".into(),
-                covered(0, &[("CV-1/small", Standing::Verified), ("CV-2", Standing::Verified)]),
+                covered(0, &[("CV-1/small", Verification::Verified), ("CV-2", Verification::Verified)]),
             ),
             ("Alpha".into(), covered(3, &[("CV-1/small", unequal), ("CV-2", declined)])),
         ])
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_is_not_installed_keeps_what_was_known_of_it() {
-        let absent = covered(3, &[("CV-1/small", Standing::Skipped("not installed: x".into()))]);
+        let absent = covered(3, &[("CV-1/small", Verification::Skipped("not installed: x".into()))]);
         let (new, away) = merge(&coverage(), Coverage::from([("Alpha".into(), absent.clone())]), true);
         assert_eq!(new, coverage());
         assert_eq!(away, "not tried: Alpha: not installed: x (what was known of it is kept)\n");
@@ -277,16 +281,16 @@ mod tests {
 
     #[test]
     fn a_part_of_the_scenarios_changes_that_part_and_what_was_not_tried_keeps_what_was_known() {
-        let skipped = Standing::Skipped("it needs memory".into());
+        let skipped = Verification::Skipped("it needs memory".into());
         let found = |standing| {
             Coverage::from([(
                 "Alpha".into(),
-                covered(3, &[("CV-2", standing), ("CV-3", Standing::Verified)]),
+                covered(3, &[("CV-2", standing), ("CV-3", Verification::Verified)]),
             )])
         };
-        let (new, _) = merge(&coverage(), found(Standing::Verified), false);
+        let (new, _) = merge(&coverage(), found(Verification::Verified), false);
         assert_eq!(new["Alpha"].variants.len(), 3);
-        assert_eq!(new["Alpha"].variants["CV-2"], Standing::Verified);
+        assert_eq!(new["Alpha"].variants["CV-2"], Verification::Verified);
         let (new, _) = merge(&coverage(), found(skipped), true);
         assert_eq!(new["Alpha"].variants["CV-2"], coverage()["Alpha"].variants["CV-2"]);
         assert!(!new["Alpha"].variants.contains_key("CV-1/small"), "every scenario was run, and it is gone");
@@ -296,10 +300,10 @@ mod tests {
     fn a_cell_that_changed_is_told_and_a_reason_alone_is_not() {
         let mut other = coverage();
         let alpha = other.get_mut("Alpha").expect("it is there");
-        alpha.variants.insert("CV-2".into(), Standing::Declined("in other words".into()));
+        alpha.variants.insert("CV-2".into(), Verification::Declined("in other words".into()));
         assert_eq!(differences(&coverage(), &other), "");
         let alpha = other.get_mut("Alpha").expect("it is there");
-        alpha.variants.insert("CV-2".into(), Standing::Failed("panic".into()));
+        alpha.variants.insert("CV-2".into(), Verification::Failed("panic".into()));
         alpha.variants.remove("CV-1/small");
         assert_eq!(
             differences(&coverage(), &other),

@@ -7,13 +7,13 @@ use anyhow::Result;
 use weighbridge::data::Exit;
 use weighbridge_scenarios::data::{REAL_SETS, RealSet, Seen};
 
-use crate::cli::{Data, DataAction};
+use crate::cli::{DataAction, DataArgs};
 use crate::said::Said;
 use crate::stop;
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &Data) -> Result<Said> {
+pub(crate) fn run(args: &DataArgs) -> Result<Said> {
     let root = args.data_root.as_deref();
     match &args.action {
         DataAction::List => Ok(list(root)),

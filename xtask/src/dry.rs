@@ -11,7 +11,7 @@ use serde_json::Value;
 use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, Layout, RunRecord, Runs};
 
 use crate::place::Place;
-use crate::programs::{self, Program};
+use crate::programs::{self, BuiltProgram};
 use crate::stop;
 
 /// Batches that every data set is cut to.
@@ -20,7 +20,7 @@ pub(crate) const BATCHES: &str = "10";
 /// How an adapter stands to a variant of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
+pub(crate) enum Verification {
     /// It did the reference's work.
     Verified,
     /// It did other work: in what.
@@ -41,7 +41,7 @@ pub(crate) struct Covered {
     /// The version of the system behind it.
     pub(crate) version: Option<String>,
     /// By scenario and variant, as people call them: `CV-1/small`.
-    pub(crate) variants: BTreeMap<String, Standing>,
+    pub(crate) variants: BTreeMap<String, Verification>,
 }
 
 /// By adapter.
@@ -49,7 +49,7 @@ pub(crate) type Coverage = BTreeMap<String, Covered>;
 
 /// What is to be tried.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct DryRun<'a> {
     /// These adapters; all, if none is named.
     pub(crate) adapters: &'a [&'a str],
     /// These scenarios; all of the set, if none is named.
@@ -64,8 +64,8 @@ pub(crate) struct Asked<'a> {
 ///
 /// # Errors
 /// When a bench program does not build or does not come to its end. A case that fails is no error.
-pub(crate) fn run(place: &Place, what: Asked<'_>) -> Result<Coverage> {
-    let Asked { adapters, scenarios, set, home } = what;
+pub(crate) fn run(place: &Place, what: DryRun<'_>) -> Result<Coverage> {
+    let DryRun { adapters, scenarios, set, home } = what;
     // Made anew: nobody compares with these runs.
     let data = data(place);
     match fs::remove_dir_all(&data) {
@@ -137,12 +137,12 @@ fn data(place: &Place) -> PathBuf {
 ///
 /// # Errors
 /// When it does not list them.
-pub(crate) fn adapters(program: &Program) -> Result<BTreeMap<String, u8>> {
+pub(crate) fn adapters(program: &BuiltProgram) -> Result<BTreeMap<String, u8>> {
     Ok(tiers(&listed(program, "all")?))
 }
 
 /// What a bench program lists of a set.
-fn listed(program: &Program, set: &str) -> Result<Value> {
+fn listed(program: &BuiltProgram, set: &str) -> Result<Value> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.directory).args(["--list", "--format", "json", "--set", set]);
     command.stdin(Stdio::null());
@@ -198,22 +198,22 @@ pub(crate) fn variant(id: &CaseId) -> String {
     std::iter::once(id.scenario.as_str()).chain(labels).collect::<Vec<_>>().join("/")
 }
 
-fn standing(case: &CaseRecord) -> Standing {
+fn standing(case: &CaseRecord) -> Verification {
     match (&case.status, &case.agreement) {
         // The harness says so where the loader was not even asked.
         (CaseStatus::Skipped(why), _) if case.version.is_none() && why.starts_with("not installed") => {
-            Standing::Skipped(line(why))
+            Verification::Skipped(line(why))
         }
-        (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Standing::Skipped(line(why)),
-        (CaseStatus::Skipped(why), _) => Standing::Declined(line(why)),
-        (CaseStatus::Failed(why), _) => Standing::Failed(ends(why)),
-        (CaseStatus::Incomplete, _) => Standing::Skipped("the run ended before it was done".to_owned()),
-        (CaseStatus::Measured, Agreement::Differs(what)) => Standing::Unequal(line(&what.join("; "))),
-        (CaseStatus::Measured, Agreement::Declared(why)) => Standing::Unequal(line(why)),
+        (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Verification::Skipped(line(why)),
+        (CaseStatus::Skipped(why), _) => Verification::Declined(line(why)),
+        (CaseStatus::Failed(why), _) => Verification::Failed(ends(why)),
+        (CaseStatus::Incomplete, _) => Verification::Skipped("the run ended before it was done".to_owned()),
+        (CaseStatus::Measured, Agreement::Differs(what)) => Verification::Unequal(line(&what.join("; "))),
+        (CaseStatus::Measured, Agreement::Declared(why)) => Verification::Unequal(line(why)),
         (CaseStatus::Measured, Agreement::Unverified(why)) => {
-            Standing::Failed(line(&format!("not verified: {why}")))
+            Verification::Failed(line(&format!("not verified: {why}")))
         }
-        (CaseStatus::Measured, _) => Standing::Verified,
+        (CaseStatus::Measured, _) => Verification::Verified,
     }
 }
 
@@ -271,25 +271,28 @@ mod tests {
     #[test]
     fn each_end_of_a_case_is_a_standing() {
         let mut one = case("CV-1", "Reference", &around(1.0));
-        assert_eq!(standing(&one), Standing::Verified);
+        assert_eq!(standing(&one), Verification::Verified);
         one.agreement =
             Agreement::Differs(vec!["elements: 10048, the reference has 10000".into(), "x".into()]);
-        assert_eq!(standing(&one), Standing::Unequal("elements: 10048, the reference has 10000; x".into()));
+        assert_eq!(
+            standing(&one),
+            Verification::Unequal("elements: 10048, the reference has 10000; x".into())
+        );
         one.status = CaseStatus::Failed("panic: so\nand so".into());
-        assert_eq!(standing(&one), Standing::Failed("panic: so ... and so".into()));
+        assert_eq!(standing(&one), Verification::Failed("panic: so ... and so".into()));
         one.status = CaseStatus::Skipped("RandomCrop: no operator".into());
-        assert_eq!(standing(&one), Standing::Declined("RandomCrop: no operator".into()));
+        assert_eq!(standing(&one), Verification::Declined("RandomCrop: no operator".into()));
         one.status = CaseStatus::Skipped("not installed: pip; install it with `x`".into());
-        assert!(matches!(standing(&one), Standing::Skipped(_)));
+        assert!(matches!(standing(&one), Verification::Skipped(_)));
         one.status = CaseStatus::Skipped("cifar10 is absent: name its directory with --data-root".into());
-        assert!(matches!(standing(&one), Standing::Skipped(_)));
+        assert!(matches!(standing(&one), Verification::Skipped(_)));
         one.status = CaseStatus::Failed("é".repeat(500));
-        let Standing::Failed(why) = standing(&one) else { panic!("it failed") };
+        let Verification::Failed(why) = standing(&one) else { panic!("it failed") };
         assert_eq!(why.chars().count(), LONGEST + 4);
         one.status =
             CaseStatus::Failed(format!("{}\nTraceback\nOSError: the disk is full\n", "é".repeat(500)));
         let cause = format!("{} ... OSError: the disk is full", "é".repeat(LONGEST / 2));
-        assert_eq!(standing(&one), Standing::Failed(cause));
+        assert_eq!(standing(&one), Verification::Failed(cause));
     }
 
     #[test]
@@ -300,7 +303,7 @@ mod tests {
         let place = home.place.clone();
         home.place.layout = Layout::new(data(&place));
         home.store(&run(1, vec![case("CV-1", "Reference", &around(1.0))]));
-        assert_eq!(last(&place).expect("sound")["Reference"].variants["CV-1/small"], Standing::Verified);
+        assert_eq!(last(&place).expect("sound")["Reference"].variants["CV-1/small"], Verification::Verified);
     }
 
     #[test]

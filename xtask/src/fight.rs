@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use weighbridge::data::Comparison;
 
 use crate::place::Place;
-use crate::programs::Program;
+use crate::programs::BuiltProgram;
 use crate::stop;
 
 /// Lets one bench program measure another in turns with itself. Progress goes to stderr.
@@ -15,8 +15,8 @@ use crate::stop;
 /// # Errors
 /// When it ends without a comparison: with its own exit code where that is documented.
 pub(crate) fn fight(
-    candidate: &Program,
-    baseline: &Program,
+    candidate: &BuiltProgram,
+    baseline: &BuiltProgram,
     place: &Place,
     flags: &[String],
 ) -> Result<Comparison> {

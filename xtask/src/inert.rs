@@ -40,7 +40,7 @@ mod tests {
     use weighbridge::data::CaseStatus;
 
     use super::*;
-    use crate::cli::{Explain, Runs, RunsAction, Summary};
+    use crate::cli::{Explain, RunsAction, RunsArgs, Summary};
     use crate::fixtures::{around, case, home, run};
     use crate::{explain, runs, summary};
 
@@ -63,13 +63,13 @@ mod tests {
         record.manifest.environment.software.insert(HOSTILE.into(), HOSTILE.into());
         home.store(&record);
         let place = &home.place;
-        let show = |case: Option<&String>| Runs {
+        let show = |case: Option<&String>| RunsArgs {
             action: RunsAction::Show { run: "latest".into(), json: false, case: case.cloned() },
         };
         let explain = |case: &str| Explain { case: case.to_owned(), run: None, suite: None, ascii: true };
         let mut said = vec![
             summary::run(&Summary { run: None, suite: None }, place),
-            runs::run(&Runs { action: RunsAction::List { all: true } }, place),
+            runs::run(&RunsArgs { action: RunsAction::List { all: true } }, place),
             runs::run(&show(None), place),
             explain::run(&explain("CV-1"), place),
         ];

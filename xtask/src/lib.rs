@@ -66,7 +66,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use cli::{Cli, Command};
+use cli::{Cli, XtaskCommand};
 use place::Place;
 use said::Said;
 use weighbridge::data::Exit;
@@ -109,36 +109,36 @@ pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> Exit
 
 fn dispatch(cli: Cli) -> anyhow::Result<Said> {
     // Commands of the shell are of no workspace.
-    if let Command::Shell(args) = &cli.command {
+    if let XtaskCommand::Shell(args) = &cli.command {
         return command::run(args, cli.data);
     }
     let place = Place::find(cli.data.as_deref())?;
     match cli.command {
-        Command::CompareBaseline(args) => compare_baseline::run(&args, &place),
-        Command::Summary(args) => summary::run(&args, &place),
-        Command::Baseline(args) => baseline::run(&args, &place),
-        Command::Explain(args) => explain::run(&args, &place),
-        Command::Runs(args) => runs::run(&args, &place),
-        Command::Digest(args) => digest::run(&args),
-        Command::Lock(args) => lock::run(&args, &place),
-        Command::Calibrate(args) => calibrate::run(&args, &place),
-        Command::Truth(args) => truth::run(&args, &place),
-        Command::Catalogue(args) => catalogue::run(&args, &place),
-        Command::RealData(args) => data::run(&args),
-        Command::Report(args) => report::run(&args, &place),
-        Command::Export(args) => export::run(&args, &place),
-        Command::Import(args) => import::run(&args, &place),
-        Command::History(args) => history::run(&args, &place),
-        Command::Backfill(args) => history::backfill::run(&args, &place),
-        Command::Bisect(args) => history::bisect::run(&args, &place),
-        Command::Accept(args) => history::accept::run(&args, &place),
-        Command::Flops(args) => flops::run(&args),
-        Command::Coverage(args) => coverage::run(&args, &place),
-        Command::Peers(args) => peers::run(&args, &place),
-        Command::Lies(args) => lies::run(&args, &place),
-        Command::Storm(args) => storm::run(&args, &place),
-        Command::Originals(args) => originals::run(&args, &place),
-        Command::Ci(args) => ci::run(&args, &place),
-        Command::Shell(_) => unreachable!("answered above"),
+        XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args, &place),
+        XtaskCommand::Summary(args) => summary::run(&args, &place),
+        XtaskCommand::Baseline(args) => baseline::run(&args, &place),
+        XtaskCommand::Explain(args) => explain::run(&args, &place),
+        XtaskCommand::Runs(args) => runs::run(&args, &place),
+        XtaskCommand::Digest(args) => digest::run(&args),
+        XtaskCommand::Lock(args) => lock::run(&args, &place),
+        XtaskCommand::Calibrate(args) => calibrate::run(&args, &place),
+        XtaskCommand::Truth(args) => truth::run(&args, &place),
+        XtaskCommand::Catalogue(args) => catalogue::run(&args, &place),
+        XtaskCommand::RealData(args) => data::run(&args),
+        XtaskCommand::Report(args) => report::run(&args, &place),
+        XtaskCommand::Export(args) => export::run(&args, &place),
+        XtaskCommand::Import(args) => import::run(&args, &place),
+        XtaskCommand::History(args) => history::run(&args, &place),
+        XtaskCommand::Backfill(args) => history::backfill::run(&args, &place),
+        XtaskCommand::Bisect(args) => history::bisect::run(&args, &place),
+        XtaskCommand::Accept(args) => history::accept::run(&args, &place),
+        XtaskCommand::Flops(args) => flops::run(&args),
+        XtaskCommand::Coverage(args) => coverage::run(&args, &place),
+        XtaskCommand::Peers(args) => peers::run(&args, &place),
+        XtaskCommand::Lies(args) => lies::run(&args, &place),
+        XtaskCommand::Storm(args) => storm::run(&args, &place),
+        XtaskCommand::Originals(args) => originals::run(&args, &place),
+        XtaskCommand::Ci(args) => ci::run(&args, &place),
+        XtaskCommand::Shell(_) => unreachable!("answered above"),
     }
 }

@@ -17,12 +17,12 @@ pub(crate) struct Place {
     /// The data directory.
     pub(crate) layout: Layout,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
-    pub(crate) suites: Vec<Suite>,
+    pub(crate) suites: Vec<BenchSuite>,
 }
 
 /// A bench target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Suite {
+pub(crate) struct BenchSuite {
     /// Its package.
     pub(crate) package: String,
     /// Its target.
@@ -79,7 +79,7 @@ impl Place {
 }
 
 /// The bench targets that need no feature: those of `overhead` and the like are not built by `cargo bench`.
-fn suites(metadata: &Value) -> Vec<Suite> {
+fn suites(metadata: &Value) -> Vec<BenchSuite> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut suites = Vec::new();
     for package in list(&metadata["packages"]) {
@@ -90,14 +90,14 @@ fn suites(metadata: &Value) -> Vec<Suite> {
                 continue;
             };
             if is_bench && !needs_feature {
-                suites.push(Suite { package: package.to_owned(), target: target.to_owned() });
+                suites.push(BenchSuite { package: package.to_owned(), target: target.to_owned() });
             }
         }
     }
     suites
 }
 
-impl Suite {
+impl BenchSuite {
     /// What the bench target lists with these arguments. It is built first, if need be.
     pub(crate) fn list(&self, place: &Place, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -113,7 +113,7 @@ impl Suite {
     }
 }
 
-impl std::fmt::Display for Suite {
+impl std::fmt::Display for BenchSuite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.package, self.target)
     }
@@ -140,6 +140,6 @@ mod tests {
     #[test]
     fn suites_are_the_bench_targets_that_need_no_feature() {
         let place = Place::from_metadata(METADATA, None).expect("sound");
-        assert_eq!(place.suites.iter().map(Suite::to_string).collect::<Vec<_>>(), ["p/suite"]);
+        assert_eq!(place.suites.iter().map(BenchSuite::to_string).collect::<Vec<_>>(), ["p/suite"]);
     }
 }

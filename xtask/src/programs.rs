@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
+pub(crate) struct BuiltProgram {
     /// `<package>/<bench target>`.
     pub(crate) suite: String,
     /// The executable.
@@ -21,7 +21,7 @@ pub(crate) struct Program {
 ///
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
-pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
+pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
     let found = build_all(root, target, arguments)?;
     Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
 }
@@ -30,7 +30,7 @@ pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> R
 ///
 /// # Errors
 /// As [`build`].
-pub(crate) fn build_all(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<Program>> {
+pub(crate) fn build_all(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
     let mut command = cargo(root, target);
     command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -59,7 +59,7 @@ pub(crate) fn cargo(directory: &Path, target: Option<&Path>) -> Command {
 }
 
 /// The bench executables that cargo's messages name.
-fn executables(messages: &str) -> Vec<Program> {
+fn executables(messages: &str) -> Vec<BuiltProgram> {
     let mut found = Vec::new();
     for line in messages.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
@@ -76,7 +76,7 @@ fn executables(messages: &str) -> Vec<Program> {
         }
         let directory = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
         let package = message["package_id"].as_str().map(package).unwrap_or_default();
-        found.push(Program { suite: format!("{package}/{name}"), path: path.into(), directory });
+        found.push(BuiltProgram { suite: format!("{package}/{name}"), path: path.into(), directory });
     }
     found
 }
@@ -107,7 +107,7 @@ mod tests {
 no json
 {"reason":"build-finished","success":true}
 "#;
-        let expected = Program {
+        let expected = BuiltProgram {
             suite: "toy-suite/fast".into(),
             path: "/t/release/deps/fast-1".into(),
             directory: "/w/dir".into(),

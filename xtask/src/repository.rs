@@ -23,14 +23,14 @@ pub(crate) struct Repository {
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Commit {
+pub(crate) struct Revision {
     /// Its id, in full.
     pub(crate) id: String,
     /// The first line of its message.
     pub(crate) subject: String,
 }
 
-impl Commit {
+impl Revision {
     /// How people name it: twelve digits and the first line of the message.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", short(&self.id), inert::plain(&self.subject))
@@ -38,7 +38,7 @@ impl Commit {
 }
 
 /// An earlier revision, checked out.
-pub(crate) struct Tree {
+pub(crate) struct WorkTree {
     /// What belongs to it lies here, beside it.
     pub(crate) folder: PathBuf,
     /// The workspace in it.
@@ -76,14 +76,14 @@ impl Repository {
     ///
     /// # Errors
     /// Where git cannot list them.
-    pub(crate) fn between(&self, from: &str, to: &str) -> Result<Vec<Commit>> {
+    pub(crate) fn between(&self, from: &str, to: &str) -> Result<Vec<Revision>> {
         let listed = git(
             &self.top,
             &["log", "--first-parent", "--reverse", "--format=%H%x09%s", &format!("{from}..{to}"), "--"],
         )?;
         let commit = |line: &str| {
             let (id, subject) = line.split_once('\t').unwrap_or((line, ""));
-            Commit { id: id.to_owned(), subject: subject.to_owned() }
+            Revision { id: id.to_owned(), subject: subject.to_owned() }
         };
         Ok(listed.lines().filter(|line| !line.is_empty()).map(commit).collect())
     }
@@ -119,7 +119,7 @@ impl Repository {
 
     /// The revision in a worktree that is kept: one folder per commit and lock file, so that a second comparison
     /// builds nothing.
-    pub(crate) fn tree(&self, commit: &str, place: &Place) -> Result<Tree> {
+    pub(crate) fn tree(&self, commit: &str, place: &Place) -> Result<WorkTree> {
         let lock = place.root.join("Cargo.lock");
         let committed = self.file(commit, Path::new("Cargo.lock"));
         let mut hash = DefaultHasher::new();
@@ -154,7 +154,7 @@ impl Repository {
         }
         // Which ones are in use is what pruning goes by.
         fs::write(folder.join(USED), b"").context("failed to mark the baseline as used")?;
-        Ok(Tree { folder, root, target })
+        Ok(WorkTree { folder, root, target })
     }
 }
 

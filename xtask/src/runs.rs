@@ -10,7 +10,7 @@ use weighbridge::data::{
     CaseRecord, Keep, Outcome, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
 };
 
-use crate::cli::{Runs, RunsAction};
+use crate::cli::{RunsAction, RunsArgs};
 use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
@@ -22,7 +22,7 @@ const NEWEST: usize = 100;
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &Runs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     match &args.action {
         RunsAction::List { all } => list(place, if *all { usize::MAX } else { NEWEST }),
         RunsAction::Show { run, json, case } => {
@@ -197,11 +197,11 @@ mod tests {
 
     const LIST: RunsAction = RunsAction::List { all: false };
 
-    fn with(action: RunsAction) -> Runs {
-        Runs { action }
+    fn with(action: RunsAction) -> RunsArgs {
+        RunsArgs { action }
     }
 
-    fn show(run: &str, json: bool, case: Option<&str>) -> Runs {
+    fn show(run: &str, json: bool, case: Option<&str>) -> RunsArgs {
         with(RunsAction::Show { run: run.to_owned(), json, case: case.map(str::to_owned) })
     }
 
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_on_a_run_of_a_fake_for_a_device_says_so() {
+    fn every_page_on_a_run_of_a_fake_device_says_so() {
         let home = home();
         let mut fake = plain(1_000, 8.0e6, 12.0e6);
         fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());

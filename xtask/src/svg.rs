@@ -23,7 +23,7 @@ pub(crate) enum Anchor {
 
 /// From values to pixels along one axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct ChartAxis {
     low: f64,
     high: f64,
     from: f64,
@@ -152,7 +152,7 @@ impl Svg {
     }
 
     /// Grid lines with their values along y, and a frame.
-    pub(crate) fn grid_y(&mut self, axis: &Axis, left: f64, right: f64, show: impl Fn(f64) -> String) {
+    pub(crate) fn grid_y(&mut self, axis: &ChartAxis, left: f64, right: f64, show: impl Fn(f64) -> String) {
         for tick in axis.ticks() {
             let y = axis.at(tick);
             self.line((left, y), (right, y), "#e3e6ea", 1.0);
@@ -161,7 +161,7 @@ impl Svg {
     }
 
     /// The same along x.
-    pub(crate) fn grid_x(&mut self, axis: &Axis, top: f64, bottom: f64, show: impl Fn(f64) -> String) {
+    pub(crate) fn grid_x(&mut self, axis: &ChartAxis, top: f64, bottom: f64, show: impl Fn(f64) -> String) {
         for tick in axis.ticks() {
             let x = axis.at(tick);
             self.line((x, top), (x, bottom), "#e3e6ea", 1.0);
@@ -182,7 +182,7 @@ impl Svg {
     }
 }
 
-impl Axis {
+impl ChartAxis {
     /// An axis that begins at zero.
     pub(crate) fn from_zero(high: f64, from: f64, to: f64) -> Self {
         Self { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, from, to, log: false }
@@ -260,10 +260,13 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within_the_axis() {
-        assert_eq!(Axis::from_zero(9.0, 0.0, 100.0).ticks(), [0.0, 2.0, 4.0, 6.0, 8.0]);
-        assert_eq!(Axis::between(1.0, 100.0, 0.0, 100.0).ticks(), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
-        assert!(Axis::between(3.0, 3.0, 0.0, 1.0).ticks().len() > 1, "one value has an axis still");
-        assert!((Axis::between(1.0, 100.0, 0.0, 100.0).at(10.0) - 50.0).abs() < 1e-9);
+        assert_eq!(ChartAxis::from_zero(9.0, 0.0, 100.0).ticks(), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(
+            ChartAxis::between(1.0, 100.0, 0.0, 100.0).ticks(),
+            [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+        );
+        assert!(ChartAxis::between(3.0, 3.0, 0.0, 1.0).ticks().len() > 1, "one value has an axis still");
+        assert!((ChartAxis::between(1.0, 100.0, 0.0, 100.0).at(10.0) - 50.0).abs() < 1e-9);
     }
 
     #[test]

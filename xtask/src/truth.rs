@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
 use weighbridge::gpu::DeviceCaveat;
 
-use crate::cli::Truth;
+use crate::cli::TruthArgs;
 use crate::place::Place;
 use crate::said::Said;
 
@@ -41,7 +41,7 @@ const FOOT: &str = "
 - **A gain that is smaller than a bound.** Each rule says its bound, and a subject may stay below it.
 ";
 
-pub(crate) fn run(args: &Truth, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &TruthArgs, place: &Place) -> Result<Said> {
     let path = path(place);
     let shown = path.display();
     if !args.check {

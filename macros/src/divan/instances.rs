@@ -4,20 +4,20 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{Expr, GenericParam, Signature, Type};
 
-use super::options::Options;
+use super::options::DivanOptions;
 use crate::errors::Errors;
 
 /// A list of constants that is written elsewhere is gone through to so many: what it holds is not known here.
 const MOST_CONSTS: usize = 20;
 
 /// A constant: its value, and whether it exists.
-struct Constant {
+struct ConstantType {
     value: TokenStream,
     exists: TokenStream,
 }
 
 /// One entry for every choice of the generic parameters, and one where there are none.
-pub(super) fn check(signature: &Signature, options: &Options, errors: &mut Errors) -> Vec<TokenStream> {
+pub(super) fn check(signature: &Signature, options: &DivanOptions, errors: &mut Errors) -> Vec<TokenStream> {
     let (mut type_parameter, mut const_parameter) = (None, None);
     for parameter in &signature.generics.params {
         match parameter {
@@ -73,16 +73,16 @@ pub(super) fn check(signature: &Signature, options: &Options, errors: &mut Error
 }
 
 /// The constants of a list in brackets, or of one that is elsewhere.
-fn constants(key: &Ident, list: &Expr, errors: &mut Errors) -> Vec<Constant> {
+fn constants(key: &Ident, list: &Expr, errors: &mut Errors) -> Vec<ConstantType> {
     if let Expr::Array(list) = list {
         if list.elems.is_empty() {
             errors.at(key, "no value to run it with: write `consts = [1, 64]`");
         }
-        let of = |value: &Expr| Constant { value: quote!(#value), exists: quote!(true) };
+        let of = |value: &Expr| ConstantType { value: quote!(#value), exists: quote!(true) };
         return list.elems.iter().map(of).collect();
     }
     let message = format!("a list of constants that is written elsewhere has 1 to {MOST_CONSTS} of them");
-    let of = |at: usize| Constant {
+    let of = |at: usize| ConstantType {
         value: quote! {{
             const { ::core::assert!(!#list.is_empty() && #list.len() <= #MOST_CONSTS, #message) };
             if #at < #list.len() { #list[#at] } else { #list[0] }
@@ -94,9 +94,9 @@ fn constants(key: &Ident, list: &Expr, errors: &mut Errors) -> Vec<Constant> {
 
 fn instance(
     signature: &Signature,
-    options: &Options,
+    options: &DivanOptions,
     ty: Option<&Type>,
-    constant: Option<(&Constant, &Type)>,
+    constant: Option<(&ConstantType, &Type)>,
 ) -> TokenStream {
     // In the order of the parameters; lifetimes are found by the compiler.
     let arguments = signature.generics.params.iter().filter_map(|parameter| match parameter {
@@ -137,7 +137,7 @@ fn instance(
         None => quote!(__wb::Option::None),
     };
     let (text, exists) = match constant {
-        Some((Constant { value, exists }, const_type)) => (
+        Some((ConstantType { value, exists }, const_type)) => (
             quote! {
                 __wb::Option::Some(|| {
                     const __VALUE: #const_type = #value;

@@ -59,7 +59,7 @@ const OF_BENCHES: [&str; 3] = ["args", "types", "consts"];
 
 /// The options that were given, each once.
 #[derive(Default)]
-pub(super) struct Options {
+pub(super) struct DivanOptions {
     seen: Vec<String>,
     runtime: Option<Path>,
     name: Option<Expr>,
@@ -71,7 +71,7 @@ pub(super) struct Options {
     counters: Vec<TokenStream>,
 }
 
-impl Options {
+impl DivanOptions {
     /// Reads `key = value, key, ...`. A mistake in one option does not hide those in the next.
     pub(super) fn parse(tokens: TokenStream, place: For, errors: &mut Errors) -> Self {
         let mut options = Self::default();

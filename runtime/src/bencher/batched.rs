@@ -29,12 +29,12 @@ pub struct Batched<'a, I, S> {
     bencher: &'a Bencher,
     setup: S,
     most: u64,
-    elements: Option<CountOf<'a, I>>,
-    bytes: Option<CountOf<'a, I>>,
+    elements: Option<BatchCount<'a, I>>,
+    bytes: Option<BatchCount<'a, I>>,
 }
 
 /// Counts what an input holds, on whichever thread made it.
-type CountOf<'a, I> = Box<dyn Fn(&I) -> usize + Sync + 'a>;
+type BatchCount<'a, I> = Box<dyn Fn(&I) -> usize + Sync + 'a>;
 
 impl<I, S> fmt::Debug for Batched<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,14 +4,14 @@ use super::{Count, Expected, Item, Miscounted};
 
 /// Follows a cursor through an epoch.
 #[derive(Debug)]
-pub(super) struct Counter {
+pub(super) struct ItemCounter {
     expected: Option<Expected>,
     /// Items since the epoch was begun.
     at: u64,
     miscounted: Option<Miscounted>,
 }
 
-impl Counter {
+impl ItemCounter {
     pub(super) fn new(expected: Option<Expected>) -> Self {
         Self { expected, at: 0, miscounted: None }
     }
@@ -69,7 +69,7 @@ mod tests {
         in_memory: true,
     };
 
-    fn see(counter: &mut Counter, said: u64, rows: usize) -> Count {
+    fn see(counter: &mut ItemCounter, said: u64, rows: usize) -> Count {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::F32, shape: vec![] };
         let bytes = vec![0; 4 * rows];
         counter.see(&Item { elements: said, bytes: ItemBytes::Here(&[Field { kind: &kind, bytes: &bytes }]) })
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn elements_are_counted_by_the_specification() {
-        let mut counter = Counter::new(Some(EPOCH));
+        let mut counter = ItemCounter::new(Some(EPOCH));
         for rows in [4, 4, 2] {
             assert_eq!(see(&mut counter, rows, rows as usize).elements, rows);
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn where_the_order_is_lost_the_short_batch_may_be_anywhere() {
-        let mut counter = Counter::new(Some(Expected { in_order: false, ..EPOCH }));
+        let mut counter = ItemCounter::new(Some(Expected { in_order: false, ..EPOCH }));
         for rows in [2, 4, 4] {
             see(&mut counter, rows, rows as usize);
         }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn without_a_specification_an_item_holds_what_its_bytes_say() {
-        let mut counter = Counter::new(None);
+        let mut counter = ItemCounter::new(None);
         assert_eq!(see(&mut counter, 7, 7).elements, 7);
         assert_eq!(see(&mut counter, 1 << 62, 7).elements, 0);
         assert_eq!(counter.miscounted().unwrap().batches, 1);

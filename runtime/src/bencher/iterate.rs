@@ -159,7 +159,7 @@ impl Bencher {
     ) {
         let mut plan = self.begin(most);
         while let Some(iterations) = plan.next(self) {
-            let is_measured = plan.step == Step::Measure;
+            let is_measured = plan.step == SamplingStep::Measure;
             let (took, handled) = sample(&mut plan.windows, &plan.clock, iterations);
             plan.took(took);
             if is_measured {
@@ -187,7 +187,7 @@ impl Bencher {
         (end - start).saturating_sub(self.collecting.get() - collecting)
     }
 
-    fn begin(&self, most: u64) -> Sampling {
+    fn begin(&self, most: u64) -> HostSampling {
         let first = self.begin_body();
         self.enter(Phase::WarmUp);
         self.mute_regions(true);
@@ -200,9 +200,9 @@ impl Bencher {
             Some(stated) => (stated.min(most), stated.min(most)),
             None => (inject.least().min(most), most),
         };
-        Sampling {
+        HostSampling {
             budget: self.budget(),
-            step: if first { Step::First } else { Step::Done },
+            step: if first { SamplingStep::First } else { SamplingStep::Done },
             once,
             pace,
             ready: false,
@@ -234,7 +234,7 @@ impl Bencher {
         }
     }
 
-    fn end(&self, mut plan: Sampling) {
+    fn end(&self, mut plan: HostSampling) {
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
@@ -275,9 +275,9 @@ impl Bencher {
 }
 
 /// Decides what the next sample is for: the first iteration, calibration, warm-up, measuring.
-struct Sampling {
+struct HostSampling {
     budget: Budget,
-    step: Step,
+    step: SamplingStep,
     /// Verifying repeats run the body once and measure nothing.
     once: bool,
     pace: Option<Paced>,
@@ -323,7 +323,7 @@ struct Sampling {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Step {
+enum SamplingStep {
     First,
     Calibrate,
     WarmUp,
@@ -333,18 +333,18 @@ enum Step {
     Done,
 }
 
-impl Sampling {
+impl HostSampling {
     /// The number of iterations of the next sample; `None` when enough has been measured.
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
-        if let (Step::Measure, Some(_)) = (self.step, self.asked) {
+        if let (SamplingStep::Measure, Some(_)) = (self.step, self.asked) {
             self.reconsider(bencher);
         }
-        if self.step == Step::First && self.first.is_some() {
+        if self.step == SamplingStep::First && self.first.is_some() {
             let passed = self.clock.now() - bencher.begun;
             self.after_first(passed, bencher.settings.timeout);
         }
-        if self.step == Step::WarmUp && self.warmup >= self.budget.warmup && self.is_calibrated() {
-            self.step = Step::Measure;
+        if self.step == SamplingStep::WarmUp && self.warmup >= self.budget.warmup && self.is_calibrated() {
+            self.step = SamplingStep::Measure;
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
@@ -352,30 +352,30 @@ impl Sampling {
             self.watch = Some(Watch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.budget.batches.max(1));
-        if self.step == Step::Measure
+        if self.step == SamplingStep::Measure
             && !self.samples.is_empty()
             && whole_passes
             && (self.spent >= self.budget.min_time || self.lived >= time(self.budget))
         {
-            self.step = Step::Done;
+            self.step = SamplingStep::Done;
         }
-        if let (Step::Measure, Some(yard)) = (self.step, &mut self.yard) {
+        if let (SamplingStep::Measure, Some(yard)) = (self.step, &mut self.yard) {
             yard.between(self.spent, self.watch.as_mut());
         }
-        if let (Step::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
+        if let (SamplingStep::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
             if !std::mem::replace(&mut self.ready, true) {
                 bencher.enter(Phase::Timed);
                 pace.ready(bencher.per_iteration.get());
             }
             match pace.next() {
                 Some(iterations) => self.iterations = iterations.clamp(1, self.most),
-                None => self.step = Step::Done,
+                None => self.step = SamplingStep::Done,
             }
         }
         self.asked_at = self.clock.now();
         match self.step {
-            Step::Done => None,
-            Step::First => Some(1),
+            SamplingStep::Done => None,
+            SamplingStep::First => Some(1),
             _ => {
                 let more = self.inject.more(self.iterations);
                 self.repeated = (self.repeated.0 + more, self.repeated.1 + self.iterations);
@@ -390,15 +390,15 @@ impl Sampling {
         let spent = time.max(Duration::from_nanos(self.windows.last.wall));
         self.whole = spent.max(self.clock.now() - self.asked_at);
         match self.step {
-            Step::First => {
+            SamplingStep::First => {
                 self.first = Some(time);
             }
-            Step::Calibrate => self.calibrate(spent),
-            Step::WarmUp => {
+            SamplingStep::Calibrate => self.calibrate(spent),
+            SamplingStep::WarmUp => {
                 self.warmup += 1;
                 self.least = self.least.min(spent);
             }
-            Step::Measure => {
+            SamplingStep::Measure => {
                 self.samples.push(time.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
                 self.delayed.extend(self.windows.last.delayed);
@@ -409,14 +409,14 @@ impl Sampling {
                 self.spent += spent;
                 self.lived += self.whole;
             }
-            Step::Paced => {
+            SamplingStep::Paced => {
                 let block =
                     Block { iterations: self.iterations, wall: time.as_nanos() as u64, ..self.windows.last };
                 if let Some(Paced(pace)) = &mut self.pace {
                     pace.took(block);
                 }
             }
-            Step::Done => {}
+            SamplingStep::Done => {}
         }
     }
 
@@ -425,12 +425,12 @@ impl Sampling {
         // A smoke run asks for no time: it needs no blocks either.
         let blocks = self.budget.min_time > Duration::ZERO;
         self.step = match (self.once, blocks) {
-            (true, _) => Step::Done,
-            _ if self.pace.is_some() => Step::Paced,
-            (false, true) => Step::Calibrate,
-            (false, false) => Step::WarmUp,
+            (true, _) => SamplingStep::Done,
+            _ if self.pace.is_some() => SamplingStep::Paced,
+            (false, true) => SamplingStep::Calibrate,
+            (false, false) => SamplingStep::WarmUp,
         };
-        if matches!(self.step, Step::Calibrate | Step::WarmUp) {
+        if matches!(self.step, SamplingStep::Calibrate | SamplingStep::WarmUp) {
             self.fit(passed, deadline);
         }
     }
@@ -442,7 +442,7 @@ impl Sampling {
         if !has_blocks || least == Duration::MAX || self.calibration.holds(least) {
             return true;
         }
-        (self.step, self.warmup) = (Step::Calibrate, 0);
+        (self.step, self.warmup) = (SamplingStep::Calibrate, 0);
         self.iterations = self.calibration.iterations();
         false
     }
@@ -450,7 +450,7 @@ impl Sampling {
     /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
     /// has no loop.
     fn run_empty(&mut self) {
-        let due = self.step == Step::Measure && self.samples.len() % EMPTY_EVERY == 1;
+        let due = self.step == SamplingStep::Measure && self.samples.len() % EMPTY_EVERY == 1;
         if due && self.iterations > 1 {
             let before = thread_time();
             self.empty.push(empty_block(&self.clock, self.iterations).as_nanos() as u64);
@@ -463,7 +463,7 @@ impl Sampling {
             self.calibration.at_most(most);
         }
         if self.calibration.took(time) {
-            self.step = Step::WarmUp;
+            self.step = SamplingStep::WarmUp;
         }
         self.iterations = self.calibration.iterations();
     }
@@ -475,7 +475,7 @@ impl Sampling {
             Fit::Less(budget, why) => {
                 self.asked = Some(std::mem::replace(&mut self.budget, budget));
                 self.note = Some(why);
-                self.step = Step::WarmUp;
+                self.step = SamplingStep::WarmUp;
             }
             Fit::First(why) => {
                 self.note = Some(why);
@@ -483,7 +483,7 @@ impl Sampling {
                 self.samples.push(first.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
                 self.delayed.extend(self.windows.last.delayed);
-                (self.measured, self.step) = (first, Step::Done);
+                (self.measured, self.step) = (first, SamplingStep::Done);
             }
         }
     }
@@ -496,7 +496,7 @@ impl Sampling {
         let whole = self.whole;
         let misjudged = |asked: &mut Budget| is_misjudged(*asked, whole);
         if let Some(asked) = self.asked.take_if(misjudged) {
-            (self.budget, self.note, self.step) = (asked, None, Step::Calibrate);
+            (self.budget, self.note, self.step) = (asked, None, SamplingStep::Calibrate);
             (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             self.warmup = 0;
             self.samples.clear();

@@ -144,10 +144,10 @@ impl Bencher {
     }
 }
 
-type InUse = Result<Option<DeviceMemory>, DeviceError>;
+type RegionInUse = Result<Option<DeviceMemory>, DeviceError>;
 
 /// How the device's memory changed between two looks, and the most that its pool had in use.
-fn device_memory(before: InUse, after: InUse, outermost: bool) -> (Reading, Reading) {
+fn device_memory(before: RegionInUse, after: RegionInUse, outermost: bool) -> (Reading, Reading) {
     match (before, after) {
         (Ok(Some(before)), Ok(Some(after))) => {
             let peak = match after.pool_peak {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::content::draw_secret;
-use super::count::Counter;
+use super::count::ItemCounter;
 use super::unstopped::unstopped;
 use super::watch::Watch;
 use super::window::Windows;
@@ -49,7 +49,7 @@ impl Bencher {
             self.count_files(|| self.go_through(source))?;
         } else {
             self.mute_regions(true);
-            let mut run = Run::new(self, source.expected());
+            let mut run = StreamRun::new(self, source.expected());
             let measured = self.count_files(|| run.measure(self, source));
             self.mute_regions(false);
             self.enter(Phase::TearDown);
@@ -75,7 +75,7 @@ impl Bencher {
     /// One whole epoch, every element hashed.
     fn go_through(&self, source: &mut dyn Source) -> Result<()> {
         let mut content = Content::default();
-        let mut counter = Counter::new(source.expected());
+        let mut counter = ItemCounter::new(source.expected());
         let mut spots = Vec::new();
         source.rewind()?;
         self.enter(Phase::Timed);
@@ -140,7 +140,7 @@ pub(super) fn unshown(said: u64, shown: u64) -> Error {
 }
 
 /// What was copied out of an item.
-pub(super) struct Copied {
+pub(super) struct CopiedItem {
     /// The item's place in its epoch.
     at: u64,
     /// Its first element that was copied.
@@ -148,7 +148,7 @@ pub(super) struct Copied {
     kept: Kept,
 }
 
-impl Copied {
+impl CopiedItem {
     /// A whole item, or a few elements of it from a drawn one on.
     pub(super) fn of(item: &Item<'_>, at: u64, random: &mut SplitMix64, whole: bool) -> Result<Self> {
         if whole {
@@ -160,7 +160,7 @@ impl Copied {
 }
 
 /// A measured stream in progress.
-struct Run {
+struct StreamRun {
     windows: Windows,
     watch: Option<Watch>,
     yard: Option<Yard>,
@@ -173,7 +173,7 @@ struct Run {
     /// Samples that the watch has been told of.
     watched: usize,
     counted: Count,
-    counter: Counter,
+    counter: ItemCounter,
     first: Option<Duration>,
     warmup: u64,
     /// Items that were left out since they may have been made while the clock stood.
@@ -188,7 +188,7 @@ struct Run {
     /// Draws what is copied; no subject can foresee it.
     secret: SplitMix64,
     /// What was copied since it was hashed last.
-    copied: Vec<Copied>,
+    copied: Vec<CopiedItem>,
     /// Where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
     view: Option<bool>,
@@ -196,7 +196,7 @@ struct Run {
     taken: Taken,
 }
 
-impl Run {
+impl StreamRun {
     fn new(bencher: &Bencher, expected: Option<Expected>) -> Self {
         Self {
             windows: Windows::measured(bencher.settings.clock.clone()),
@@ -208,7 +208,7 @@ impl Run {
             watched: 0,
             samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
             counted: Count::default(),
-            counter: Counter::new(expected),
+            counter: ItemCounter::new(expected),
             first: None,
             warmup: 0,
             caught_up: 0,
@@ -324,7 +324,7 @@ impl Run {
         }
         let state = &mut *bencher.state.borrow_mut();
         state.evidence.spots.passes += 1;
-        for Copied { at, first, kept } in self.copied.drain(..) {
+        for CopiedItem { at, first, kept } in self.copied.drain(..) {
             bencher.settings.take(&mut state.content, &kept)?;
             state.spots.push(Spot::of(&bencher.settings.key, Some(at), first, &kept)?);
         }
@@ -465,7 +465,7 @@ impl Run {
                     // Copied between two stamps and left out of every window alike.
                     windows.close_at(now);
                     *view = view.or(item.lies_in(input));
-                    copied = Some(Copied::of(item, at, secret, *passes == 0));
+                    copied = Some(CopiedItem::of(item, at, secret, *passes == 0));
                 }
             })?;
             if shown != 1 {
@@ -549,7 +549,7 @@ impl Run {
                     spots.pop();
                     windows.close();
                     *view = view.or(item.lies_in(input));
-                    match Copied::of(item, at, secret, *passes == 0) {
+                    match CopiedItem::of(item, at, secret, *passes == 0) {
                         Ok(copy) => copied.push(copy),
                         Err(error) => failed = Err(error),
                     }

@@ -13,7 +13,7 @@ const LOOKS: u32 = 1_000;
 /// Where threads meet before they start, and where they may meet again when they have ended. Who waits here looks again and
 /// again: a thread that sleeps would start late, each by another time.
 #[derive(Debug, Default)]
-struct Gate {
+struct StartGate {
     threads: usize,
     arrived: AtomicUsize,
     ended: AtomicUsize,
@@ -22,7 +22,7 @@ struct Gate {
     closed: AtomicBool,
 }
 
-impl Gate {
+impl StartGate {
     fn wait_for_all(&self, counted: &AtomicUsize) {
         Self::look(|| counted.load(Ordering::Acquire) >= self.threads);
     }
@@ -42,9 +42,9 @@ impl Gate {
 
 /// Counts a thread when it is dropped: one that panics does not keep the others waiting.
 #[derive(Debug)]
-struct Counted<'a>(&'a AtomicUsize);
+struct ThreadCount<'a>(&'a AtomicUsize);
 
-impl Drop for Counted<'_> {
+impl Drop for ThreadCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
@@ -53,23 +53,23 @@ impl Drop for Counted<'_> {
 /// One thread's way through a sample: what it prepares, what is timed of it, what it leaves behind.
 #[derive(Debug)]
 pub(super) struct Lane<'a> {
-    gate: &'a Gate,
+    gate: &'a StartGate,
     clock: &'a Clock,
-    arrival: Option<Counted<'a>>,
-    ending: Option<Counted<'a>>,
-    ran: Ran,
+    arrival: Option<ThreadCount<'a>>,
+    ending: Option<ThreadCount<'a>>,
+    ran: ThreadRun,
 }
 
 impl<'a> Lane<'a> {
-    fn new(gate: &'a Gate, clock: &'a Clock) -> Self {
-        let (arrival, ending) = (Some(Counted(&gate.arrived)), Some(Counted(&gate.ended)));
-        Self { gate, clock, arrival, ending, ran: Ran::default() }
+    fn new(gate: &'a StartGate, clock: &'a Clock) -> Self {
+        let (arrival, ending) = (Some(ThreadCount(&gate.arrived)), Some(ThreadCount(&gate.ended)));
+        Self { gate, clock, arrival, ending, ran: ThreadRun::default() }
     }
 
     /// Runs the block behind the gate, once all threads have come to it. What was done before it is in no figure.
     pub(super) fn timed(&mut self, block: impl FnOnce()) {
         self.arrival = None;
-        Gate::look(|| self.gate.open.load(Ordering::Acquire));
+        StartGate::look(|| self.gate.open.load(Ordering::Acquire));
         if self.gate.is_closed() {
             return;
         }
@@ -78,7 +78,7 @@ impl<'a> Lane<'a> {
         let (to, cpu) = (self.clock.now(), thread_time().saturating_sub(cpu));
         let grown = |before: (u64, u64), after: (u64, u64)| (after.0 - before.0, after.1 - before.1);
         let scheduled = scheduled.zip(own_schedule()).map(|(before, after)| grown(before, after));
-        self.ran = Ran { from, to, cpu, scheduled };
+        self.ran = ThreadRun { from, to, cpu, scheduled };
         self.ending = None;
     }
 
@@ -92,7 +92,7 @@ impl<'a> Lane<'a> {
 
 /// What one thread says of its iterations.
 #[derive(Debug, Default)]
-struct Ran {
+struct ThreadRun {
     from: Duration,
     to: Duration,
     cpu: Duration,
@@ -100,7 +100,7 @@ struct Ran {
     scheduled: Option<(u64, u64)>,
 }
 
-impl Ran {
+impl ThreadRun {
     /// How long it waited for a processor: no longer than it was on none.
     fn delayed(&self) -> Option<Duration> {
         let off = (self.to - self.from).saturating_sub(self.cpu);
@@ -120,14 +120,14 @@ pub(super) fn run<R: Send>(
     clock: &Clock,
     work: impl Fn(usize, &mut Lane<'_>) -> R + Sync,
 ) -> (Duration, Vec<R>) {
-    let gate = Gate { threads, ..Gate::default() };
+    let gate = StartGate { threads, ..StartGate::default() };
     let (gate, work) = (&gate, &work);
     let one = move |thread: usize| {
         let mut lane = Lane::new(gate, clock);
         let given = work(thread, &mut lane);
         (std::mem::take(&mut lane.ran), given)
     };
-    let (ran, given): (Vec<Ran>, Vec<R>) = thread::scope(|scope| {
+    let (ran, given): (Vec<ThreadRun>, Vec<R>) = thread::scope(|scope| {
         let start = |thread| thread::Builder::new().spawn_scoped(scope, move || one(thread));
         let started: Vec<_> = (0..threads).map(start).collect();
         if let Some(error) = started.iter().find_map(|started| started.as_ref().err()) {

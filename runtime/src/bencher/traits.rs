@@ -46,7 +46,7 @@ pub type Traits = BTreeMap<String, Moments>;
 /// Adds the traits of every element of an item. The bytes of its fields were checked.
 pub(super) fn add(traits: &mut Traits, item: &Kept) {
     for field in &item.fields {
-        let shape = Shape::of(&field.shape);
+        let shape = FieldShape::of(&field.shape);
         let numbers = numbers(field);
         let row = numbers.len() / item.elements.max(1);
         for element in numbers.chunks_exact(row.max(1)) {
@@ -60,14 +60,14 @@ pub(super) fn add(traits: &mut Traits, item: &Kept) {
 
 /// An element as rows, columns and channels.
 #[derive(Clone, Copy)]
-struct Shape {
+struct FieldShape {
     rows: usize,
     columns: usize,
     channels: usize,
     coloured: bool,
 }
 
-impl Shape {
+impl FieldShape {
     fn of(shape: &[usize]) -> Self {
         let (rows, columns, channels) = match *shape {
             [] => (1, 1, 1),

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use super::count::Counter;
-use super::stream::{Copied, draw, unshown};
+use super::count::ItemCounter;
+use super::stream::{CopiedItem, draw, unshown};
 use super::window::Windows;
 use super::{Bencher, Budget, Result, Source, Unstopped};
 use crate::device::NoiseReader;
@@ -29,20 +29,20 @@ pub(super) fn limit(budget: Budget) -> Duration {
 }
 
 /// What was seen of it.
-pub(super) struct Epoch {
+pub(super) struct WholeEpoch {
     pub(super) seen: Unstopped,
     /// The first item of the process; none of a source with whole passes.
     pub(super) first_item: Option<Duration>,
-    pub(super) copied: Vec<Copied>,
+    pub(super) copied: Vec<CopiedItem>,
 }
 
 /// Goes through an epoch, or its first part.
 pub(super) fn unstopped(
     bencher: &Bencher,
     source: &mut dyn Source,
-    counter: &mut Counter,
+    counter: &mut ItemCounter,
     secret: &mut SplitMix64,
-) -> Result<Epoch> {
+) -> Result<WholeEpoch> {
     let (clock, budget) = (&bencher.settings.clock, bencher.budget());
     let (least, longest) = (budget.warmup + budget.batches, limit(budget));
     let all = source.expected().map_or(least, |expected| expected.batches());
@@ -91,7 +91,7 @@ pub(super) fn unstopped(
         end = clock.now();
         first.get_or_insert(end);
         if spots.contains(&at) {
-            match Copied::of(item, at, secret, false) {
+            match CopiedItem::of(item, at, secret, false) {
                 Ok(copy) => copied.push(copy),
                 Err(error) => failed = Err(error),
             }
@@ -147,5 +147,5 @@ pub(super) fn unstopped(
         seen.wait = seen.wait.zip(used.wait).map(|(own, more)| own + more);
         seen.faults += used.minor_faults;
     }
-    Ok(Epoch { seen, first_item, copied })
+    Ok(WholeEpoch { seen, first_item, copied })
 }

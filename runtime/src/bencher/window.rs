@@ -12,7 +12,7 @@ pub(super) struct Windows {
     /// Only of windows that are measured.
     hardware: Option<HardwareCounters>,
     delays: Delays,
-    opened: Option<Opened>,
+    opened: Option<OpenWindow>,
     /// Since when no window is open.
     stands: Stands,
     pub(super) wall: Duration,
@@ -46,7 +46,7 @@ const IDLE: u32 = 100;
 
 /// What was read when a window was opened.
 #[derive(Debug)]
-struct Opened {
+struct OpenWindow {
     usage: Usage,
     waits: u64,
     delayed: Option<u64>,
@@ -155,7 +155,7 @@ impl Windows {
         let waits = thread_waits();
         let thread = thread_time();
         let start = self.clock.now();
-        self.opened = Some(Opened { usage, waits, delayed, thread, start });
+        self.opened = Some(OpenWindow { usage, waits, delayed, thread, start });
         start
     }
 
@@ -173,7 +173,7 @@ impl Windows {
         let waits_now = thread_waits();
         let usage = Usage::closing();
         let delayed_now = self.delays.read();
-        if let Some(Opened { usage: before, waits, delayed, thread, start }) = self.opened.take() {
+        if let Some(OpenWindow { usage: before, waits, delayed, thread, start }) = self.opened.take() {
             let used = usage - before;
             // What passed beside the window, between a reading of one clock and of another, is none of it: a thread often loses
             // its processor there, and it did not wait while it ran.

@@ -35,7 +35,7 @@ pub struct Accepted {
 /// The file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct AcceptedFile {
     #[serde(default)]
     accepted: Vec<Accepted>,
 }
@@ -46,7 +46,7 @@ impl Accepted {
     /// # Errors
     /// What is wrong in its text: unknown keys are named, and values that cannot be.
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
-        let File { accepted } = json::from_toml(text)?;
+        let AcceptedFile { accepted } = json::from_toml(text)?;
         for one in &accepted {
             let Self { case, slowdown, .. } = one;
             if !(*slowdown > -1.0 && slowdown.is_finite()) {
@@ -67,7 +67,7 @@ impl Accepted {
     /// # Errors
     /// When one cannot be written as TOML.
     pub fn write(accepted: &[Self]) -> Result<String, String> {
-        let file = File { accepted: accepted.to_vec() };
+        let file = AcceptedFile { accepted: accepted.to_vec() };
         basic_toml::to_string(&file).map_err(|error| error.to_string())
     }
 

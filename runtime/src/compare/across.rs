@@ -25,7 +25,7 @@ pub struct Ratio {
 /// How a system stands to the best of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Class {
+pub enum RatioClass {
     /// It leads by more than [`STRONGER`].
     Strength,
     /// Neither leads by much, or nobody can say who leads.
@@ -60,12 +60,12 @@ impl Ratio {
     }
 
     /// How we stand. A tie is parity, however far off the estimate.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> RatioClass {
         match self.estimate {
-            _ if self.is_tie() => Class::Parity,
-            ratio if ratio > STRONGER => Class::Strength,
-            ratio if ratio < WEAKER => Class::Gap,
-            _ => Class::Parity,
+            _ if self.is_tie() => RatioClass::Parity,
+            ratio if ratio > STRONGER => RatioClass::Strength,
+            ratio if ratio < WEAKER => RatioClass::Gap,
+            _ => RatioClass::Parity,
         }
     }
 
@@ -91,7 +91,7 @@ fn costs(metric: &MetricRecord) -> Option<Vec<f64>> {
 
 /// A system's place among those of one scenario and point.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Ranking<'a> {
     /// Its case.
     pub case: &'a CaseRecord,
     /// What it is ranked by.
@@ -104,7 +104,7 @@ pub struct Place<'a> {
 
 /// Ranks cases of one scenario and point by a metric, the best median first. Only cases that may be ranked
 /// ([`CaseRecord::ranked`]) and have the metric are in it; none where the metric has no better side.
-pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Place<'a>> {
+pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
     let mut found: Vec<(f64, &CaseRecord, &MetricRecord)> = Vec::new();
     for case in cases.iter().filter(|case| case.ranked()) {
         if let Some(metric) = case.metric(metric)
@@ -115,13 +115,13 @@ pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Place<'a>> {
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     let Some((_, _, best)) = found.first().copied() else { return Vec::new() };
-    let mut places: Vec<Place<'a>> = Vec::new();
+    let mut places: Vec<Ranking<'a>> = Vec::new();
     for (at, (_, case, metric)) in found.into_iter().enumerate() {
         let Some(ratio) = Ratio::between(metric, best) else { continue };
         let ratio = if at == 0 { Ratio { estimate: 1.0, interval: None } } else { ratio };
         // A place is shared with the best alone: "cannot be told from" does not carry over from one to the next.
         let rank = if at == 0 || ratio.is_tie() { 1 } else { at + 1 };
-        places.push(Place { case, metric, rank, ratio });
+        places.push(Ranking { case, metric, rank, ratio });
     }
     places
 }
@@ -156,7 +156,7 @@ mod tests {
             let ratio = ratio(direction, factor);
             let (low, high) = ratio.interval.expect("seven values");
             assert!((ratio.estimate - 2.0).abs() < 1e-9 && low > 1.9 && high < 2.1, "{ratio:?}");
-            assert!(ratio.class() == Class::Strength && ratio.is_certain() && !ratio.is_tie());
+            assert!(ratio.class() == RatioClass::Strength && ratio.is_certain() && !ratio.is_tie());
         }
     }
 
@@ -170,17 +170,20 @@ mod tests {
 
     #[test]
     fn the_bounds_are_a_fifth_and_a_tie_is_parity() {
-        for (factor, class) in
-            [(1.3, Class::Strength), (1.15, Class::Parity), (0.85, Class::Parity), (0.7, Class::Gap)]
-        {
+        for (factor, class) in [
+            (1.3, RatioClass::Strength),
+            (1.15, RatioClass::Parity),
+            (0.85, RatioClass::Parity),
+            (0.7, RatioClass::Gap),
+        ] {
             let ratio = ratio(Direction::Higher, factor);
             assert!(ratio.class() == class && ratio.is_certain(), "{factor}: {ratio:?}");
         }
         assert!(ratio(Direction::Higher, 1.0).is_tie());
         let wide = Ratio { estimate: 1.4, interval: Some((0.9, 2.1)) };
-        assert!(wide.is_tie() && wide.class() == Class::Parity && !wide.is_certain());
+        assert!(wide.is_tie() && wide.class() == RatioClass::Parity && !wide.is_certain());
         let near = Ratio { estimate: 1.22, interval: Some((1.18, 1.3)) };
-        assert!(near.class() == Class::Strength && !near.is_certain());
+        assert!(near.class() == RatioClass::Strength && !near.is_certain());
     }
 
     #[test]
@@ -188,7 +191,7 @@ mod tests {
         let (ours, theirs) = (metric(Direction::Higher, &[3.0; 3]), metric(Direction::Higher, &[2.0; 3]));
         let ratio = Ratio::between(&ours, &theirs).expect("both have values");
         assert!((ratio.estimate - 1.5).abs() < 1e-12 && ratio.interval.is_none());
-        assert!(ratio.class() == Class::Strength && !ratio.is_certain() && !ratio.is_tie());
+        assert!(ratio.class() == RatioClass::Strength && !ratio.is_certain() && !ratio.is_tie());
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod values;
 mod verdict;
 
 pub use accepted::Accepted;
-pub use across::{Class, Place, Ratio, STRONGER, WEAKER, rank};
+pub use across::{Ranking, Ratio, RatioClass, STRONGER, WEAKER, rank};
 pub use change::{MetricChange, Tendency};
 pub use comparison::{
     CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Processes, Promoted, Refusal, Row,

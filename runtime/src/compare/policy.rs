@@ -68,7 +68,7 @@ pub struct Gate {
 /// `[gate]` as it is written: what holds for every scenario, and `[gate.scenario.ID]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Written {
+struct PolicyFile {
     metrics: Option<Vec<String>>,
     duel_margin: Option<f64>,
     stored_margin: Option<f64>,
@@ -84,9 +84,9 @@ struct Written {
 /// The settings file, as far as it concerns the gate.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Settings {
+struct PolicySettings {
     #[serde(default)]
-    gate: Written,
+    gate: PolicyFile,
     #[serde(rename = "profile")]
     _profile: Option<IgnoredAny>,
 }
@@ -97,8 +97,8 @@ impl Policy {
     /// # Errors
     /// What is wrong in its text: unknown keys are named, and values that cannot be.
     pub fn read(text: &str) -> Result<Self, String> {
-        let Settings { gate, .. } = json::from_toml(text)?;
-        let Written {
+        let PolicySettings { gate, .. } = json::from_toml(text)?;
+        let PolicyFile {
             metrics,
             duel_margin,
             stored_margin,

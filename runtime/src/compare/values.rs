@@ -67,7 +67,7 @@ pub(super) struct Values {
 
 /// Values as they are found, each with the yardsticks beside it.
 #[derive(Default)]
-struct Found {
+struct FoundValues {
     sides: [Vec<(f64, [Option<f64>; 3])>; 2],
     past: Vec<(f64, [Option<f64>; 3])>,
 }
@@ -121,7 +121,7 @@ impl Values {
 }
 
 /// The CPU time of a unit of work, where both sides are bodies that the CPU clock can judge.
-fn cpu_of_blocks(sides: &Sides<'_>) -> Option<Found> {
+fn cpu_of_blocks(sides: &Sides<'_>) -> Option<FoundValues> {
     let both = [&sides.before.processes[..], &sides.after.processes[..]];
     let mut all: Vec<&Blocks> = Vec::new();
     for processes in both {
@@ -142,7 +142,7 @@ fn cpu_of_blocks(sides: &Sides<'_>) -> Option<Found> {
         _ if all.iter().all(|blocks| blocks.bytes > 0.0) => Some(1),
         _ => None,
     };
-    let mut found = Found::default();
+    let mut found = FoundValues::default();
     for (side, processes) in both.into_iter().enumerate() {
         for process in processes {
             let blocks = process.blocks.as_ref()?;
@@ -165,7 +165,7 @@ fn of_metric(
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
     direction: Direction,
-) -> Option<Found> {
+) -> Option<FoundValues> {
     let metric = after.or(before)?;
     let sign = match direction {
         Direction::Lower => 1.0,
@@ -184,7 +184,7 @@ fn of_metric(
         let logarithm = if from_zero && value >= 0.0 { Some(value.ln_1p()) } else { logarithm(value) };
         logarithm.map(|logarithm| sign * logarithm)
     };
-    let mut found = Found::default();
+    let mut found = FoundValues::default();
     for (side, metric) in [before, after].into_iter().enumerate() {
         for (at, reading) in metric.into_iter().flat_map(|metric| &metric.values).enumerate() {
             let Reading::Value(reading) = reading else { continue };
@@ -216,7 +216,7 @@ fn amount(processes: [&[Process]; 2]) -> Option<f64> {
     Some(amount)
 }
 
-impl Found {
+impl FoundValues {
     /// The values, divided by the yardstick that lowers the spread of stored runs most, if one lowers it enough.
     fn choose(self, is_time: bool) -> Option<Values> {
         let mut best: Option<(usize, f64)> = None;
@@ -269,14 +269,14 @@ mod tests {
     use super::*;
 
     /// Values that wander with the yardstick of one kind, and how the others stand.
-    fn found(kind: usize, runs: usize) -> Found {
+    fn found(kind: usize, runs: usize) -> FoundValues {
         let wander = |at: usize| (at * 7 % 11) as f64 * 0.02;
         let one = |at: usize| {
             let mut yardsticks = [Some(500.0 + (at * 5 % 7) as f64), Some(400.0), Some(300.0)];
             yardsticks[kind] = Some(1000.0 * wander(at).exp());
             (3.0 + wander(at) + (at % 3) as f64 * 0.001, yardsticks)
         };
-        Found {
+        FoundValues {
             sides: [(0..6).map(one).collect(), (6..12).map(one).collect()],
             past: (0..runs).map(one).collect(),
         }

@@ -57,7 +57,7 @@ use measurement::WallTime;
 /// What goes through the functions of a file is done for.
 enum Visit {
     /// To find out what there is.
-    Finding(Vec<Found>),
+    Finding(Vec<FoundBench>),
     /// To run this one, with this bencher; `None` while it runs.
     Running { id: String, bencher: Option<Box<bencher::Bencher>>, ran: bool },
 }
@@ -71,7 +71,7 @@ static GROUPS: OnceLock<Vec<fn()>> = OnceLock::new();
 
 /// A benchmark that was found.
 #[derive(Clone, Debug, PartialEq)]
-struct Found {
+struct FoundBench {
     scenario: String,
     /// What it is called within its group.
     label: Option<String>,
@@ -102,7 +102,7 @@ fn visit(name: &Name, config: &Config, throughput: Option<&Throughput>, body: im
                 Some(group) => (group.clone(), Some(name.own.clone())),
                 None => (name.own.clone(), None),
             };
-            found.push(Found { scenario, label, budget: config.budget });
+            found.push(FoundBench { scenario, label, budget: config.budget });
             None
         }
         Some(Visit::Running { id, bencher, .. }) if *id == name.to_string() => bencher.take(),
@@ -145,7 +145,7 @@ pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
 const HERE: Location = Location { module: "", file: "criterion_main!", line: 0 };
 
 /// One scenario for each group, with what is in it on one axis. What is there twice stays so, for the registry to refuse.
-fn entries(found: &[Found]) -> Vec<ScenarioEntry> {
+fn entries(found: &[FoundBench]) -> Vec<ScenarioEntry> {
     let mut names: Vec<&str> = Vec::new();
     for benchmark in found {
         let is_new = !names.contains(&&*benchmark.scenario);
@@ -156,7 +156,7 @@ fn entries(found: &[Found]) -> Vec<ScenarioEntry> {
     names.into_iter().map(|name| entry(name, found)).collect()
 }
 
-fn entry(name: &str, found: &[Found]) -> ScenarioEntry {
+fn entry(name: &str, found: &[FoundBench]) -> ScenarioEntry {
     let of = || found.iter().filter(|benchmark| benchmark.scenario == name);
     let labels: Vec<Option<&'static str>> =
         of().filter_map(|benchmark| benchmark.label.clone()).map(|label| Some(&*label.leak())).collect();
@@ -631,8 +631,12 @@ macro_rules! criterion_main {
 mod tests {
     use super::*;
 
-    fn found(scenario: &str, label: Option<&str>) -> Found {
-        Found { scenario: scenario.to_owned(), label: label.map(str::to_owned), budget: PartialBudget::NONE }
+    fn found(scenario: &str, label: Option<&str>) -> FoundBench {
+        FoundBench {
+            scenario: scenario.to_owned(),
+            label: label.map(str::to_owned),
+            budget: PartialBudget::NONE,
+        }
     }
 
     #[test]

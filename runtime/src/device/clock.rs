@@ -12,10 +12,10 @@ use super::usage::{processor_time, thread_time};
 
 /// A monotonic clock: time since an arbitrary fixed moment.
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock(ClockSource);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ClockSource {
     Monotonic(Instant),
     #[cfg(test)]
     Manual(ManualClock),
@@ -33,7 +33,7 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock that shows what this hand is set to.
     pub fn clock(&self) -> Clock {
-        Clock(Source::Manual(self.clone()))
+        Clock(ClockSource::Manual(self.clone()))
     }
 
     /// Moves the clock forward.
@@ -50,34 +50,34 @@ impl ManualClock {
 impl Clock {
     /// `CLOCK_MONOTONIC` through [`Instant`]: about 20 ns a reading, no system call on Linux.
     pub fn monotonic() -> Self {
-        Self(Source::Monotonic(Instant::now()))
+        Self(ClockSource::Monotonic(Instant::now()))
     }
 
     /// The time now.
     #[inline]
     pub fn now(&self) -> Duration {
         match &self.0 {
-            Source::Monotonic(base) => base.elapsed(),
+            ClockSource::Monotonic(base) => base.elapsed(),
             #[cfg(test)]
-            Source::Manual(hand) => Duration::from_nanos(hand.now.load(Ordering::Relaxed)),
+            ClockSource::Manual(hand) => Duration::from_nanos(hand.now.load(Ordering::Relaxed)),
         }
     }
 
     /// Time that all threads of this process but the calling one have been on a processor.
     pub fn others(&self) -> Duration {
         match &self.0 {
-            Source::Monotonic(_) => processor_time().saturating_sub(thread_time()),
+            ClockSource::Monotonic(_) => processor_time().saturating_sub(thread_time()),
             #[cfg(test)]
-            Source::Manual(hand) => Duration::from_nanos(hand.others.load(Ordering::Relaxed)),
+            ClockSource::Manual(hand) => Duration::from_nanos(hand.others.load(Ordering::Relaxed)),
         }
     }
 
     /// What the clock is called.
     pub fn name(&self) -> &'static str {
         match self.0 {
-            Source::Monotonic(_) => "CLOCK_MONOTONIC",
+            ClockSource::Monotonic(_) => "CLOCK_MONOTONIC",
             #[cfg(test)]
-            Source::Manual(_) => "by hand",
+            ClockSource::Manual(_) => "by hand",
         }
     }
 
@@ -102,7 +102,7 @@ impl Clock {
     /// A manual clock does not step by itself: its resolution is one nanosecond.
     pub fn resolution(&self) -> Duration {
         #[cfg(test)]
-        if matches!(self.0, Source::Manual(_)) {
+        if matches!(self.0, ClockSource::Manual(_)) {
             return Duration::from_nanos(1);
         }
         let step = || {

@@ -14,7 +14,7 @@ use crate::record::{
 use crate::registry::Registry;
 use crate::report::{self, Progress};
 use crate::run::{Ending, Event, Failure, How, Outcome, Repeat, Task, run};
-use crate::store::{self, BaselineName, Baselines, Duels, Layout, Runs, Stream};
+use crate::store::{self, BaselineName, Baselines, Duels, Layout, OutputStream, Runs};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
 pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
@@ -59,8 +59,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             if args.show_output {
                 terminal.output(&format!("{case}, repeat {}", repeat.number), stdout, stderr);
             }
-            runs.log(&id, case, repeat.number, Stream::Stdout, stdout)?;
-            runs.log(&id, case, repeat.number, Stream::Stderr, stderr)?;
+            runs.log(&id, case, repeat.number, OutputStream::Stdout, stdout)?;
+            runs.log(&id, case, repeat.number, OutputStream::Stderr, stderr)?;
             journal(&runs, &id, case, repeat)?;
         }
         Ok::<(), Error>(())
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::harness::Suite;
     use crate::harness::args::Args;
-    use crate::harness::request::{Mode, request};
+    use crate::harness::request::{HarnessMode, request};
     use crate::report::Terminal;
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
             settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
             interrupted: Arc::new(AtomicBool::new(false)),
         };
-        let asked = request(&Args::default(), Mode::Bench, None).unwrap();
+        let asked = request(&Args::default(), HarnessMode::Bench, None).unwrap();
         let plan = plan::build(&registry, &asked).unwrap();
         let refused = check(&context(false, ""), &plan).unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage, "{refused}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::bench::policy;
-use super::request::{Mode, SEED, request};
+use super::request::{HarnessMode, SEED, request};
 use super::session::{Session, check};
 use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError, resume};
@@ -202,7 +202,7 @@ fn programs<'a>(
     }
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
-    let all = plan::build(registry, &request(&context.args, Mode::List, settings)?)?;
+    let all = plan::build(registry, &request(&context.args, HarnessMode::List, settings)?)?;
     let ours: HashSet<_> = all.cases.iter().map(|case| case.id.to_string()).collect();
     for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
         rows.push(Row::bare(id, "wall_time", Verdict::Removed));

@@ -10,14 +10,14 @@ pub(super) struct Flag {
     /// What its value is called; `None` if it takes none.
     pub(super) value: Option<&'static str>,
     /// Where it stands in the help.
-    pub(super) group: Group,
+    pub(super) group: FlagGroup,
     /// One line of help.
     pub(super) help: &'static str,
 }
 
 /// The parts of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum FlagGroup {
     Select,
     Measure,
     Run,
@@ -27,7 +27,7 @@ pub(super) enum Group {
     Accepted,
 }
 
-impl Group {
+impl FlagGroup {
     pub(super) const ALL: &'static [(Self, &'static str)] = &[
         (Self::Select, "What runs"),
         (Self::Measure, "How it is measured"),
@@ -41,12 +41,13 @@ impl Group {
 impl Flag {
     /// The environment variable that stands for it: `WEIGHBRIDGE_SAVE_BASELINE`.
     pub(super) fn variable(&self) -> Option<String> {
-        let own = self.group != Group::Accepted && !["help", "version", "bench", "test"].contains(&self.name);
+        let own =
+            self.group != FlagGroup::Accepted && !["help", "version", "bench", "test"].contains(&self.name);
         own.then(|| format!("WEIGHBRIDGE_{}", self.name.to_uppercase().replace('-', "_")))
     }
 }
 
-const fn flag(name: &'static str, value: Option<&'static str>, group: Group, help: &'static str) -> Flag {
+const fn flag(name: &'static str, value: Option<&'static str>, group: FlagGroup, help: &'static str) -> Flag {
     Flag { name, short: None, value, group, help }
 }
 
@@ -54,13 +55,13 @@ const fn short(
     name: &'static str,
     short: char,
     value: Option<&'static str>,
-    group: Group,
+    group: FlagGroup,
     help: &'static str,
 ) -> Flag {
     Flag { name, short: Some(short), value, group, help }
 }
 
-use Group::{Accepted, Compare, Measure, Run, Select, Show};
+use FlagGroup::{Accepted, Compare, Measure, Run, Select, Show};
 
 /// Every flag.
 pub(super) const FLAGS: &[Flag] = &[
@@ -226,7 +227,7 @@ mod tests {
     fn what_is_shown_of_a_run_is_no_part_of_its_environment_and_how_it_is_measured_is() {
         for flag in FLAGS {
             let Some(variable) = flag.variable() else { continue };
-            let is_shown = flag.group == Group::Show;
+            let is_shown = flag.group == FlagGroup::Show;
             assert_eq!(crate::record::is_kept(&variable), !is_shown, "{variable}");
         }
     }

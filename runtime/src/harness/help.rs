@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::flags::{FLAGS, Group};
+use super::flags::{FLAGS, FlagGroup};
 
 /// The help text.
 pub(super) fn help() -> String {
@@ -10,7 +10,7 @@ pub(super) fn help() -> String {
         "Usage: cargo bench [-- [FILTER...] [FLAGS]]\n\n\
          A FILTER is part of a case's name, a scenario's id, or an expression between slashes: `CV-1`, `small`, `/^NLP/`.\n",
     );
-    for (group, title) in Group::ALL {
+    for (group, title) in FlagGroup::ALL {
         writeln!(text, "\n{title}:").expect("a String takes all that is written");
         for flag in FLAGS.iter().filter(|flag| flag.group == *group) {
             let short = flag.short.map_or_else(|| "    ".to_owned(), |short| format!("-{short}, "));

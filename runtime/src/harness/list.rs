@@ -105,7 +105,7 @@ fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
 
 /// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are quickly listed.
 #[derive(Serialize)]
-struct Listing<'a> {
+struct ListedCases<'a> {
     scenarios: Vec<Listed<'a>>,
     adapters: Vec<ListedAdapter>,
     cases: Vec<ListedCase<'a>>,
@@ -154,7 +154,7 @@ struct ListedCase<'a> {
     point: &'a Point,
 }
 
-fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
+fn listing<'a>(registry: &Registry, plan: &'a Plan) -> ListedCases<'a> {
     let adapter = |adapter: &&AdapterEntry| ListedAdapter {
         name: adapter.name,
         tier: adapter.tier,
@@ -169,7 +169,7 @@ fn listing<'a>(registry: &Registry, plan: &'a Plan) -> Listing<'a> {
         adapter: case.id.adapter.as_deref(),
         point: &case.id.point,
     };
-    Listing {
+    ListedCases {
         scenarios: selected(registry, plan).into_iter().map(listed).collect(),
         adapters: registry.adapters().iter().map(adapter).collect(),
         cases: plan.cases.iter().map(case).collect(),

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use args::Args;
 use error::Error;
-use request::{Mode, request};
+use request::{HarnessMode, request};
 
 use nix::sys::signal::{SigSet, Signal};
 
@@ -94,10 +94,10 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         return Ok(Exit::Fine); // nothing is ignored, so there is nothing to list and nothing to run
     }
     let mode = match &args {
-        Args { list: true, .. } => Mode::List,
-        Args { profile_time: Some(_), .. } => Mode::Profile,
-        Args { bench: true, test: false, .. } => Mode::Bench,
-        _ => Mode::Smoke,
+        Args { list: true, .. } => HarnessMode::List,
+        Args { profile_time: Some(_), .. } => HarnessMode::Profile,
+        Args { bench: true, test: false, .. } => HarnessMode::Bench,
+        _ => HarnessMode::Smoke,
     };
     let registry = Registry::collect()?;
     let args = match &args.resume {
@@ -119,7 +119,7 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
     let plan = plan::build(&registry, &request)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let context = Context { suite, args, terminal, settings, interrupted: interrupted.clone() };
-    if mode == Mode::List {
+    if mode == HarnessMode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
     }
@@ -137,15 +137,15 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         }
     })?;
     match mode {
-        Mode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
+        HarnessMode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
             let why = "note: --html shows a stored run, and a duel stores none: no page is written";
             context.terminal.remark(if context.args.html { why } else { "" });
             duel::duel(&context, &registry, &plan)
         }
-        Mode::Bench => bench::bench(&context, &registry, &plan),
-        Mode::Smoke => smoke::smoke(&context, &plan),
-        Mode::Profile => smoke::profile(&context, &plan),
-        Mode::List => unreachable!("answered above"),
+        HarnessMode::Bench => bench::bench(&context, &registry, &plan),
+        HarnessMode::Smoke => smoke::smoke(&context, &plan),
+        HarnessMode::Profile => smoke::profile(&context, &plan),
+        HarnessMode::List => unreachable!("answered above"),
     }
 }
 

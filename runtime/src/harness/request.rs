@@ -7,7 +7,7 @@ use crate::plan::{Error, Isolation, MemoryLimit, Order, Profile, Profiles, Reque
 
 /// What the command line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum HarnessMode {
     /// Measure and store.
     Bench,
     /// Run each case once on as little as possible, store nothing.
@@ -28,7 +28,11 @@ const PROFILE: &str = "ci_cpu";
 ///
 /// # Errors
 /// A wrong settings file; an unknown profile; a profile for another platform.
-pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -> Result<Request, Error> {
+pub(super) fn request(
+    args: &Args,
+    mode: HarnessMode,
+    settings: Option<(&str, &str)>,
+) -> Result<Request, Error> {
     let profiles = Profiles::load(settings)?;
     let default = if args.quick { "quick" } else { PROFILE };
     let profile = adjusted(profiles.get(args.profile.as_deref().unwrap_or(default))?, args);
@@ -42,7 +46,7 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         });
     }
     Ok(Request {
-        target: if mode == Mode::Bench { args.target } else { None },
+        target: if mode == HarnessMode::Bench { args.target } else { None },
         filters: args.filters.clone(),
         exact: args.exact,
         skip: args.skip.clone(),
@@ -50,12 +54,12 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         adapters: adapters(args),
         set: args.set.clone(),
         // A listing has all that there is, unless it is asked what a run under a profile would have.
-        profile_set: matches!(mode, Mode::Bench | Mode::Profile)
-            || (mode == Mode::List && args.profile.is_some()),
+        profile_set: matches!(mode, HarnessMode::Bench | HarnessMode::Profile)
+            || (mode == HarnessMode::List && args.profile.is_some()),
         params: args.params.clone(),
         seed: args.seed.unwrap_or(SEED),
         order: args.order.unwrap_or(Order::Shuffled),
-        isolation: if mode == Mode::Profile {
+        isolation: if mode == HarnessMode::Profile {
             Isolation::None
         } else {
             args.isolation.unwrap_or(Isolation::Repeat)
@@ -63,9 +67,9 @@ pub(super) fn request(args: &Args, mode: Mode, settings: Option<(&str, &str)>) -
         platform,
         mode: args.mode,
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
-        smoke: mode == Mode::Smoke,
-        profiled: mode == Mode::Profile,
-        verify: mode == Mode::Bench,
+        smoke: mode == HarnessMode::Smoke,
+        profiled: mode == HarnessMode::Profile,
+        verify: mode == HarnessMode::Bench,
         profile,
     })
 }

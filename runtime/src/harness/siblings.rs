@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::targets::{Libtest, Targets};
-use super::{Context, Mode};
+use super::{Context, HarnessMode};
 use crate::plan::{Plan, nearest};
 use crate::registry::Registry;
 
@@ -13,12 +13,12 @@ pub(super) fn passed_over(
     context: &Context<'_>,
     registry: &Registry,
     plan: &Plan,
-    mode: Mode,
+    mode: HarnessMode,
 ) -> Option<String> {
     let args = &context.args;
     let is_gate = args.baseline.is_some() || args.versus.is_some() || args.versus_adapter.is_some();
     let is_filtered_out = plan.measured() == 0 && plan.skips.is_empty() && !args.filters.is_empty();
-    if !matches!(mode, Mode::Bench | Mode::Profile) || is_gate || !is_filtered_out {
+    if !matches!(mode, HarnessMode::Bench | HarnessMode::Profile) || is_gate || !is_filtered_out {
         return None;
     }
     let package = Path::new(context.suite.directory);

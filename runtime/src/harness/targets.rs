@@ -11,11 +11,11 @@ use crate::json;
 /// What of a `Cargo.toml` says which targets there are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Manifest {
+struct CargoManifest {
     package: Package,
-    lib: Option<Target>,
-    bin: Vec<Target>,
-    bench: Vec<Target>,
+    lib: Option<BenchTarget>,
+    bin: Vec<BenchTarget>,
+    bench: Vec<BenchTarget>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -29,7 +29,7 @@ struct Package {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Target {
+struct BenchTarget {
     name: String,
     bench: Option<bool>,
 }
@@ -54,13 +54,15 @@ impl Targets {
     /// Those of the package in this folder; none where its manifest cannot be read.
     pub(super) fn of(package: &Path) -> Self {
         let text = fs::read_to_string(package.join("Cargo.toml"));
-        let manifest = text.ok().and_then(|text| json::from_toml::<Manifest>(&text).ok());
-        let Some(Manifest { package: about, lib, bin, bench }) = manifest else { return Self::default() };
+        let manifest = text.ok().and_then(|text| json::from_toml::<CargoManifest>(&text).ok());
+        let Some(CargoManifest { package: about, lib, bin, bench }) = manifest else {
+            return Self::default();
+        };
         let mut benches: BTreeSet<String> = bench.into_iter().map(|target| target.name).collect();
         if about.autobenches.unwrap_or(true) {
             benches.extend(found(&package.join("benches")));
         }
-        let is_benched = |target: &Target| target.bench.unwrap_or(true);
+        let is_benched = |target: &BenchTarget| target.bench.unwrap_or(true);
         let finds_library = about.autolib.unwrap_or(true) && package.join("src/lib.rs").is_file();
         let library = lib.as_ref().map_or(finds_library, is_benched);
         let mut binaries: BTreeMap<String, bool> = BTreeMap::new();

@@ -246,7 +246,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         let Some(entry) = self.rest.next() else { return Ok(None) };
         (self.key, self.value) = entry;
-        seed.deserialize(Key(&self.key)).map(Some)
+        seed.deserialize(KeyReader(&self.key)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
@@ -257,9 +257,9 @@ impl<'de> MapAccess<'de> for Entries<'_> {
 
 /// The key of an entry: the name of a field, or a text. It stays where it is, since most are looked at once and a file
 /// has many. No map of a record has keys of another kind.
-struct Key<'a>(&'a str);
+struct KeyReader<'a>(&'a str);
 
-impl<'de> Deserializer<'de> for Key<'_> {
+impl<'de> Deserializer<'de> for KeyReader<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

@@ -230,9 +230,9 @@ impl DeviceCaveat {
 }
 
 /// A time as people read it.
-struct Time(f64);
+struct ShownTime(f64);
 
-impl fmt::Display for Time {
+impl fmt::Display for ShownTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(ns) = *self;
         match ns.abs() {
@@ -250,32 +250,32 @@ impl fmt::Display for DeviceCaveat {
             Self::ForgotToSync { returned, complete } => write!(
                 f,
                 "forgot to synchronise: the body returned after {}, its work was done after {}",
-                Time(*returned),
-                Time(*complete)
+                ShownTime(*returned),
+                ShownTime(*complete)
             ),
             Self::HiddenStream { wall, device } => write!(
                 f,
                 "a hidden stream: the measured stream worked for {} of the {} until the device was done",
-                Time(*device),
-                Time(*wall)
+                ShownTime(*device),
+                ShownTime(*wall)
             ),
             Self::HostBound { enqueue, device } => write!(
                 f,
                 "bound by the host: {} to enqueue what the device did in {}",
-                Time(*enqueue),
-                Time(*device)
+                ShownTime(*enqueue),
+                ShownTime(*device)
             ),
             Self::LaunchBound { each, launch } => write!(
                 f,
                 "bound by launches: {} a body in a row, where a launch costs {}",
-                Time(*each),
-                Time(*launch)
+                ShownTime(*each),
+                ShownTime(*launch)
             ),
             Self::BelowResolution { device, quantum } => write!(
                 f,
                 "below resolution: {} is under {LEAST_QUANTA} steps of {} of the device's clock",
-                Time(*device),
-                Time(*quantum)
+                ShownTime(*device),
+                ShownTime(*quantum)
             ),
             Self::Throttled { reasons, share } => {
                 write!(f, "throttled in {:.0} % of the looks: {}", share * 100.0, reasons.join(", "))
@@ -294,7 +294,7 @@ impl fmt::Display for DeviceCaveat {
             }
             Self::Served => f.write_str("a device that a server (MPS) shares among processes"),
             Self::ZeroWork { device, floor } => {
-                write!(f, "no work: {} is what nothing takes ({})", Time(*device), Time(*floor))
+                write!(f, "no work: {} is what nothing takes ({})", ShownTime(*device), ShownTime(*floor))
             }
             Self::BeyondRoofline { roofline, share } => {
                 write!(
@@ -494,7 +494,7 @@ fn synchronises(seen: &OnDevice) -> Option<DeviceCaveat> {
 mod tests {
     use super::*;
     use crate::device::{DeviceInfo, DeviceMemory, Telemetry};
-    use crate::metric::{Audit, Calibration, DeviceSample, Reading, Replayed, Roofline};
+    use crate::metric::{Calibration, DeviceAudit, DeviceSample, Reading, Replayed, Roofline};
 
     /// A repeat without a caveat: 100 us by the device's clock, in mode event.
     fn plain() -> OnDevice {
@@ -514,7 +514,10 @@ mod tests {
                 round_trip: 8_000.0,
                 release: Some(6_000.0),
             },
-            audits: vec![Audit { returned: 5_000, complete: 112_000, idle: false, waited: Some(false) }; 5],
+            audits: vec![
+                DeviceAudit { returned: 5_000, complete: 112_000, idle: false, waited: Some(false) };
+                5
+            ],
             bodies: 1,
             samples: vec![sample; 20],
             ..OnDevice::default()
@@ -540,7 +543,7 @@ mod tests {
     #[test]
     fn a_body_that_says_it_is_complete_and_is_not_forgot_to_synchronise() {
         check(|seen| (seen.mode, seen.returns) = (Mode::Sync, Returns::Complete), &["forgot-to-sync"]);
-        let done = Audit { returned: 110_000, complete: 118_000, idle: true, waited: Some(true) };
+        let done = DeviceAudit { returned: 110_000, complete: 118_000, idle: true, waited: Some(true) };
         check(
             |seen| {
                 (seen.mode, seen.returns) = (Mode::Sync, Returns::Complete);
@@ -549,7 +552,7 @@ mod tests {
             &[],
         );
         // Its own stream is idle, and another one is not.
-        let elsewhere = Audit { returned: 5_000, complete: 112_000, idle: true, waited: Some(false) };
+        let elsewhere = DeviceAudit { returned: 5_000, complete: 112_000, idle: true, waited: Some(false) };
         check(
             |seen| {
                 (seen.mode, seen.returns) = (Mode::Sync, Returns::Complete);

@@ -35,7 +35,7 @@ pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, Region, Taken};
 pub use on_device::{
-    Audit, Calibration, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
+    Calibration, DeviceAudit, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
 };
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use stationarity::Stationarity;

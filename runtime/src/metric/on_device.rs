@@ -89,7 +89,7 @@ pub struct Calibration {
 
 /// One run of the body that was looked at for when its work was done. All in nanoseconds by the host's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Audit {
+pub struct DeviceAudit {
     /// When it returned.
     pub returned: u64,
     /// When the whole device was drained.
@@ -175,7 +175,7 @@ pub struct OnDevice {
     /// What the measuring itself costs.
     pub calibration: Calibration,
     /// Runs of the body that were looked at for when its work was done.
-    pub audits: Vec<Audit>,
+    pub audits: Vec<DeviceAudit>,
     /// Bodies in each sample.
     pub bodies: u64,
     /// Every sample that counts, in order.

@@ -78,7 +78,7 @@ impl MemoryLimit {
 /// A profile as it is written; everything that is left out is taken from the one it inherits.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ProfileFile {
     inherits: Option<String>,
     backend: Option<String>,
     warmup: Option<u64>,
@@ -104,7 +104,7 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct Workspace {
     #[serde(default)]
-    profile: BTreeMap<String, Written>,
+    profile: BTreeMap<String, ProfileFile>,
     /// What gates is for whoever judges.
     #[serde(rename = "gate")]
     _gate: Option<serde::de::IgnoredAny>,
@@ -112,7 +112,7 @@ struct Workspace {
 
 /// Every profile that can be named.
 #[derive(Clone, Debug)]
-pub struct Profiles(BTreeMap<String, Written>);
+pub struct Profiles(BTreeMap<String, ProfileFile>);
 
 impl Profiles {
     /// The built-in profiles, and those in the text of a workspace's `.config/weighbridge.toml` over them.
@@ -120,7 +120,7 @@ impl Profiles {
     /// # Errors
     /// When the text is no such file: unknown keys are named.
     pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
-        let mut all: BTreeMap<String, Written> =
+        let mut all: BTreeMap<String, ProfileFile> =
             json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
             let settings = |why: String| Error::Settings { file: file.to_owned(), why };
@@ -156,7 +156,7 @@ fn wrong(profile: &str, why: &str) -> Error {
     Error::Settings { file: format!("profile `{profile}`"), why: why.to_owned() }
 }
 
-impl Written {
+impl ProfileFile {
     fn is_partial(&self) -> bool {
         self.inherits.is_some()
             || self.backend.is_none()

@@ -126,7 +126,7 @@ mod metrics {
     use crate::record::{Estimate, MetricRecord};
 
     #[derive(Serialize, Deserialize)]
-    struct Kept {
+    struct KeptMetric {
         name: String,
         unit: Unit,
         direction: Direction,
@@ -140,7 +140,7 @@ mod metrics {
     pub(super) fn serialize<S: Serializer>(metrics: &[MetricRecord], to: S) -> Result<S::Ok, S::Error> {
         let mut kept = Vec::with_capacity(metrics.len());
         for metric in metrics {
-            kept.push(Kept {
+            kept.push(KeptMetric {
                 name: metric.name.clone(),
                 unit: metric.unit.clone(),
                 direction: metric.direction,
@@ -153,7 +153,7 @@ mod metrics {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<MetricRecord>, D::Error> {
         let mut metrics = Vec::new();
-        for kept in Vec::<Kept>::deserialize(from)? {
+        for kept in Vec::<KeptMetric>::deserialize(from)? {
             let mut values = Vec::with_capacity(kept.values.len());
             for value in kept.values {
                 let absent = || Reading::absent("a baseline does not keep why");
@@ -161,7 +161,7 @@ mod metrics {
                 values.push(value.map_or_else(without, Reading::Value));
             }
             let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
-            let Kept { name, unit, direction, .. } = kept;
+            let KeptMetric { name, unit, direction, .. } = kept;
             metrics.push(MetricRecord { name, unit, direction, values, estimate });
         }
         Ok(metrics)

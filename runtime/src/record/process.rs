@@ -48,7 +48,7 @@ pub struct Blocks {
 /// blocks have 0.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Columns {
+struct ProcessColumns {
     iterations: Vec<u64>,
     blocks: Vec<u64>,
     block_iterations: Vec<u64>,
@@ -64,7 +64,7 @@ struct Columns {
 
 /// Writes processes as columns: for `#[serde(with)]`.
 pub(super) fn serialize<S: serde::Serializer>(processes: &[Process], to: S) -> Result<S::Ok, S::Error> {
-    let mut columns = Columns::default();
+    let mut columns = ProcessColumns::default();
     for process in processes {
         let blocks = process.blocks.unwrap_or_default();
         columns.iterations.push(process.iterations);
@@ -84,7 +84,7 @@ pub(super) fn serialize<S: serde::Serializer>(processes: &[Process], to: S) -> R
 
 /// Reads what [`serialize`] wrote.
 pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Process>, D::Error> {
-    let Columns {
+    let ProcessColumns {
         iterations,
         blocks,
         block_iterations,
@@ -96,7 +96,7 @@ pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<V
         elements,
         bytes,
         yardsticks,
-    } = Columns::deserialize(from)?;
+    } = ProcessColumns::deserialize(from)?;
     let rows = iterations.len();
     for (name, length) in [
         ("blocks", blocks.len()),
@@ -251,20 +251,22 @@ mod tests {
     #[test]
     fn columns_hold_what_processes_are_and_have_one_length() {
         #[derive(Serialize, Deserialize)]
-        struct File(#[serde(with = "super")] Vec<Process>);
+        struct ProcessFile(#[serde(with = "super")] Vec<Process>);
         let processes = vec![Process::of(&seen()), Process { iterations: 3, ..Process::default() }];
-        let text = serde_json::to_string(&File(processes.clone())).unwrap();
+        let text = serde_json::to_string(&ProcessFile(processes.clone())).unwrap();
         assert!(text.starts_with(r#"{"iterations":[50,3],"blocks":[5,0],"#), "{text}");
-        assert_eq!(serde_json::from_str::<File>(&text).unwrap().0, processes);
+        assert_eq!(serde_json::from_str::<ProcessFile>(&text).unwrap().0, processes);
         for (column, shorter) in [("[50,3]", "[50]"), ("\"blocks\":[5,0]", "\"blocks\":[5]")] {
-            let said =
-                serde_json::from_str::<File>(&text.replace(column, shorter)).err().unwrap().to_string();
+            let said = serde_json::from_str::<ProcessFile>(&text.replace(column, shorter))
+                .err()
+                .unwrap()
+                .to_string();
             assert!(
                 said.contains("the column `blocks` has") && said.contains("rows and `iterations`"),
                 "{said}"
             );
         }
-        assert!(serde_json::from_str::<File>("{}").unwrap().0.is_empty());
+        assert!(serde_json::from_str::<ProcessFile>("{}").unwrap().0.is_empty());
     }
 
     #[test]

@@ -30,11 +30,11 @@ pub const SCHEMA: u64 = 5;
 const DIGESTED: u64 = 4;
 
 /// What lifts older files, oldest first.
-const STEPS: &[Step] = &[
-    Step { from: 1, lift: findings },
-    Step { from: 2, lift: caveats },
-    Step { from: 3, lift: digests },
-    Step { from: 4, lift: words },
+const STEPS: &[Migration] = &[
+    Migration { from: 1, lift: findings },
+    Migration { from: 2, lift: caveats },
+    Migration { from: 3, lift: digests },
+    Migration { from: 4, lift: words },
 ];
 
 /// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
@@ -191,7 +191,7 @@ fn renamed(object: &mut Value, names: &[(&str, &str)]) {
 }
 
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
-struct Step {
+struct Migration {
     from: u64,
     lift: fn(Kind, Value) -> Result<Value, String>,
 }
@@ -374,7 +374,10 @@ pub(crate) fn read_and_tell<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<
     read_with(STEPS, file)
 }
 
-fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result<(R, bool), SchemaError> {
+fn read_with<R: Filed + DeserializeOwned>(
+    steps: &[Migration],
+    file: &[u8],
+) -> Result<(R, bool), SchemaError> {
     let (tree, lifted) = open(steps, file, R::KIND)?;
     let record = R::deserialize(Reader(tree))?;
     record.check().map_err(SchemaError::Impossible)?;
@@ -382,7 +385,7 @@ fn read_with<R: Filed + DeserializeOwned>(steps: &[Step], file: &[u8]) -> Result
 }
 
 /// What lies in the envelope, as a record of today's schema, and whether it was lifted from one without digests.
-fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>, bool), SchemaError> {
+fn open<'a>(steps: &[Migration], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>, bool), SchemaError> {
     let envelope: Envelope<'a> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
     let kind = envelope.kind.ok_or_else(|| missing("kind"))?;
@@ -406,7 +409,7 @@ fn open<'a>(steps: &[Step], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>,
     Ok((Tree::deserialize(lifted)?, !is_digested))
 }
 
-fn lift(steps: &[Step], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
+fn lift(steps: &[Migration], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
     (found..SCHEMA).try_fold(record, |record, at| {
         let older = |why| SchemaError::Older { found, why };
         let step = steps.iter().find(|step| step.from == at);
@@ -610,7 +613,7 @@ mod tests {
     #[test]
     fn an_older_schema_is_lifted_step_by_step() {
         // A schema 0 that never was: it called the weight `mass` and gave it in grams.
-        let weight = Step {
+        let weight = Migration {
             from: 0,
             lift: |kind, mut record| {
                 assert_eq!(kind, Kind::Case);
@@ -622,10 +625,10 @@ mod tests {
         let as_it_is = |_, record| Ok(record);
         let steps = [
             weight,
-            Step { from: 1, lift: as_it_is },
-            Step { from: 2, lift: as_it_is },
-            Step { from: 3, lift: as_it_is },
-            Step { from: 4, lift: as_it_is },
+            Migration { from: 1, lift: as_it_is },
+            Migration { from: 2, lift: as_it_is },
+            Migration { from: 3, lift: as_it_is },
+            Migration { from: 4, lift: as_it_is },
         ];
         let old = br#"{"schema": 0, "kind": "case", "record": {"mass": 2500}}"#;
         assert_eq!(read_with::<Toy>(&steps, old).expect("lifted"), (Toy { weight: 2.5 }, true));

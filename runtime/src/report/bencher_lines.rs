@@ -27,7 +27,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
             }
         }
         told.extend(case.failed_rules().map(|finding| format!("not verified: {}: {finding}", case.id)));
-        let Some(Time { nanoseconds, spread }) = Time::of(case) else {
+        let Some(LineTime { nanoseconds, spread }) = LineTime::of(case) else {
             told.push(format!("no line: {}: its {} is no time", case.id, case.primary_metric));
             continue;
         };
@@ -45,12 +45,12 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
 
 /// The time of a case, and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Time {
+struct LineTime {
     nanoseconds: f64,
     spread: f64,
 }
 
-impl Time {
+impl LineTime {
     /// What the table leads with, as a time: of a rate, the time of an iteration by the same clock, or of an element.
     fn of(case: &CaseRecord) -> Option<Self> {
         let leading = case.leading()?;

@@ -12,11 +12,11 @@ pub(super) struct Columns {
     figures: &'static [usize],
     /// Columns that are left out where the table is too wide, the first one first.
     spare: &'static [usize],
-    lines: Vec<Line>,
+    lines: Vec<ColumnLine>,
 }
 
 #[derive(Debug)]
-enum Line {
+enum ColumnLine {
     /// Across all columns: cut where it is too long.
     Title {
         text: String,
@@ -45,13 +45,13 @@ impl Columns {
 
     /// A line across all columns; `plain` is the same without paint, for where it must be cut.
     pub(super) fn title(&mut self, text: String, plain: String) {
-        self.lines.push(Line::Title { text, plain });
+        self.lines.push(ColumnLine::Title { text, plain });
     }
 
     /// A row with a cell for each column. A cell is one line, whoever named what is in it.
     pub(super) fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.heads.len());
-        self.lines.push(Line::Cells(cells.iter().map(|cell| visible_in_line(cell)).collect()));
+        self.lines.push(ColumnLine::Cells(cells.iter().map(|cell| visible_in_line(cell)).collect()));
     }
 
     /// The text, in lines of so many characters at most where there is a limit; nothing of no rows.
@@ -67,8 +67,10 @@ impl Columns {
         }
         for line in &self.lines {
             match line {
-                Line::Cells(cells) => writeln!(text, "{}", self.set(cells, &shown, &widths)).expect(FITS),
-                Line::Title { text: title, plain } => match width {
+                ColumnLine::Cells(cells) => {
+                    writeln!(text, "{}", self.set(cells, &shown, &widths)).expect(FITS)
+                }
+                ColumnLine::Title { text: title, plain } => match width {
                     Some(width) if plain.chars().count() > width => {
                         let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
                         writeln!(text, "{cut}…").expect(FITS);
@@ -82,8 +84,8 @@ impl Columns {
 
     fn rows(&self) -> impl Iterator<Item = &Vec<String>> {
         self.lines.iter().filter_map(|line| match line {
-            Line::Cells(cells) => Some(cells),
-            Line::Title { .. } => None,
+            ColumnLine::Cells(cells) => Some(cells),
+            ColumnLine::Title { .. } => None,
         })
     }
 

@@ -25,7 +25,7 @@ const DUELS: &str = "duels";
 
 /// What a child writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Its standard output.
     Stdout,
     /// Its standard error.
@@ -127,10 +127,10 @@ impl Layout {
     }
 
     /// What the child of one repeat wrote.
-    pub fn log(&self, run: &RunId, case: &CaseId, number: u32, stream: Stream) -> PathBuf {
+    pub fn log(&self, run: &RunId, case: &CaseId, number: u32, stream: OutputStream) -> PathBuf {
         let stream = match stream {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
         };
         self.logs(run).join(format!("{}.{number}.{stream}", case.file_name()))
     }

@@ -18,7 +18,7 @@ pub use duels::Duels;
 pub use error::Error;
 pub use files::{Disk, FileMark, Files, MarkOf, redigest};
 pub use index::{RunLine, RunLines, SharedText};
-pub use layout::{Layout, Stream};
+pub use layout::{Layout, OutputStream};
 pub use lock::{Attempt, MachineLock, RunLock};
 pub use prune::{Keep, Pruned};
 pub use runs::{Broken, Listing, Runs};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout, RunLine, RunLock, Stream};
+use super::{Disk, Error, Files, Layout, OutputStream, RunLine, RunLock};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -151,7 +151,7 @@ impl Runs {
         run: &RunId,
         case: &CaseId,
         number: u32,
-        stream: Stream,
+        stream: OutputStream,
         said: &[u8],
     ) -> Result<(), Error> {
         if said.is_empty() {
@@ -162,7 +162,8 @@ impl Runs {
 
     /// The file with what a repeat printed: to stderr, where it did, else to stdout; `None` where it printed nothing.
     pub fn log_of(&self, run: &RunId, case: &CaseId, number: u32) -> Option<PathBuf> {
-        let logs = [Stream::Stderr, Stream::Stdout].map(|stream| self.layout.log(run, case, number, stream));
+        let logs = [OutputStream::Stderr, OutputStream::Stdout]
+            .map(|stream| self.layout.log(run, case, number, stream));
         logs.into_iter().find(|log| log.exists())
     }
 

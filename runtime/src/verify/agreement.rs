@@ -32,7 +32,7 @@ pub enum Agreement {
 /// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
 /// Work that differs in spite of that differs in words, or as its work report declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
-    let mut found = Differences::default();
+    let mut found = WorkDifferences::default();
     let (report, expected) = (&work.report, &reference.report);
     found.check("input", &or_none(report.input.as_ref()), &or_none(expected.input.as_ref()));
     found.check("delivered to", &report.delivery.place(), &expected.delivery.place());
@@ -65,9 +65,9 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
 
 /// What was found to differ, in words, each with the value of the work and the reference's.
 #[derive(Default)]
-struct Differences(Vec<String>);
+struct WorkDifferences(Vec<String>);
 
-impl Differences {
+impl WorkDifferences {
     fn check<T: PartialEq + std::fmt::Display>(&mut self, what: &str, here: &T, there: &T) {
         if here != there {
             self.0.push(format!("{what}: {here}, the reference has {there}"));

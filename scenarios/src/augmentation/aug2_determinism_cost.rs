@@ -21,46 +21,47 @@ use crate::prelude::*;
 fn determinism_cost(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(all, deterministic = Chain::Deterministic, stochastic = Chain::Stochastic)] variant: Chain,
+    #[sweep(all, deterministic = ChainForm::Deterministic, stochastic = ChainForm::Stochastic)]
+    variant: ChainForm,
     #[sweep(default = Images::new(10_000, 64, 64), tiny = Images::new(1_000, 64, 64))] data: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
     bencher.load(loader, &variant.pipeline(&data).workers(workers).operators(operators))?;
-    let mut seconds = |chain: Chain| {
+    let mut seconds = |chain: ChainForm| {
         let (spec, rows) = open_data(bencher, &chain.pipeline(&data).workers(workers).operators(operators))?;
         Ok::<_, Error>(time_epoch(&mut *loader.open(&spec, &rows)?, 0)?.as_secs_f64())
     };
-    let (without, with) = (seconds(Chain::Deterministic)?, seconds(Chain::Stochastic)?);
+    let (without, with) = (seconds(ChainForm::Deterministic)?, seconds(ChainForm::Stochastic)?);
     bencher.metric("stochastic over deterministic", with / without, Unit::RATIO, Direction::Lower);
     Ok(())
 }
 
 /// What must agree at a point.
-fn agreement(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Equivalence {
+fn agreement(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> Equivalence {
     variant.pipeline(data).workers(*workers).operators(*operators).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> Requirements {
+fn needs(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> Requirements {
     variant.pipeline(data).workers(*workers).operators(*operators).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Chain, data: &Images, workers: &usize, operators: &Operators) -> String {
+fn describe(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> String {
     variant.pipeline(data).workers(*workers).operators(*operators).describe()
 }
 
 /// Which chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chain {
+pub enum ChainForm {
     /// Without draws.
     Deterministic,
     /// With draws.
     Stochastic,
 }
 
-impl Chain {
+impl ChainForm {
     fn pipeline(self, data: &Images) -> PipelineSpec {
         let images = PipelineSpec::images(data).map(Normalize);
         match self {
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn both_of_the_pair_tell_the_time_with_draws_over_the_time_without() {
-        for variant in [Chain::Deterministic, Chain::Stochastic] {
+        for variant in [ChainForm::Deterministic, ChainForm::Stochastic] {
             let mut bencher = bencher();
             let seconds = |spec: &PipelineSpec, _| if spec.transforms.contains(&RandomScale) { 6 } else { 4 };
             let images = Images::new(200, 8, 64);
@@ -90,8 +91,8 @@ mod tests {
 
     #[test]
     fn the_chains_differ_in_their_draws_alone() {
-        let steps = |chain: Chain| chain.pipeline(&Images::new(200, 8, 64)).transforms;
-        assert_eq!(steps(Chain::Deterministic), [Normalize, Scale, Clip]);
-        assert_eq!(steps(Chain::Stochastic), [Normalize, GaussianNoise, RandomScale]);
+        let steps = |chain: ChainForm| chain.pipeline(&Images::new(200, 8, 64)).transforms;
+        assert_eq!(steps(ChainForm::Deterministic), [Normalize, Scale, Clip]);
+        assert_eq!(steps(ChainForm::Stochastic), [Normalize, GaussianNoise, RandomScale]);
     }
 }

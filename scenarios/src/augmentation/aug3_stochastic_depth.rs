@@ -18,9 +18,9 @@ use crate::prelude::*;
 fn stochastic_depth(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(all, depth_1 = Depth(1), depth_3 = Depth(3), depth_6 = Depth(6), depth_12 = Depth(12))]
-    variant: Depth,
-    #[sweep(default = Rows(50_000), tiny = Rows(3_000))] data: Rows,
+    #[sweep(all, depth_1 = StochasticDepth(1), depth_3 = StochasticDepth(3), depth_6 = StochasticDepth(6), depth_12 = StochasticDepth(12))]
+    variant: StochasticDepth,
+    #[sweep(default = CountedRows(50_000), tiny = CountedRows(3_000))] data: CountedRows,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
@@ -30,8 +30,8 @@ fn stochastic_depth(
 
 /// What must agree at a point.
 fn agreement(
-    variant: &Depth,
-    data: &Rows,
+    variant: &StochasticDepth,
+    data: &CountedRows,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
@@ -41,8 +41,8 @@ fn agreement(
 
 /// What a point needs, for the plan.
 fn needs(
-    variant: &Depth,
-    data: &Rows,
+    variant: &StochasticDepth,
+    data: &CountedRows,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
@@ -52,8 +52,8 @@ fn needs(
 
 /// What a point does, for listings.
 fn describe(
-    variant: &Depth,
-    data: &Rows,
+    variant: &StochasticDepth,
+    data: &CountedRows,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
@@ -63,14 +63,14 @@ fn describe(
 
 /// How many random transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Depth(pub usize);
+pub struct StochasticDepth(pub usize);
 
 /// How many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows(pub usize);
+pub struct CountedRows(pub usize);
 
-impl Depth {
-    fn pipeline(self, rows: Rows) -> PipelineSpec {
+impl StochasticDepth {
+    fn pipeline(self, rows: CountedRows) -> PipelineSpec {
         let data =
             DataSpec::synthetic(rows.0, Vec::new()).with("data", Dtype::U8, &[64, 64], Values::Below(256));
         let chain = [GaussianNoise, RandomBrightness, RandomScale].into_iter().cycle().take(self.0);
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_chain_is_as_deep_as_it_says() {
         for depth in [1, 3, 6, 12] {
-            assert_eq!(Depth(depth).pipeline(Rows(10)).transforms.len(), depth + 1);
+            assert_eq!(StochasticDepth(depth).pipeline(CountedRows(10)).transforms.len(), depth + 1);
         }
     }
 }

@@ -8,7 +8,7 @@ use weighbridge::prelude::*;
 
 use super::medium::Medium;
 use super::proof::prove;
-use super::rounds::Rounds;
+use super::rounds::SaveRounds;
 use super::watched::Watched;
 use crate::contract::{Checkpointer, Saving};
 use crate::data::Cache;
@@ -47,7 +47,7 @@ fn round_trip(
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let watched = Watched::begin(checkpoints.processes());
-    let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
+    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let saved = match operation {
         Operation::Save => rounds.save(false)?,
         Operation::DurableSave => rounds.save(true)?,

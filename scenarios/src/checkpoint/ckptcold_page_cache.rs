@@ -12,7 +12,7 @@ use weighbridge::prelude::*;
 use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::prove;
-use super::rounds::Rounds;
+use super::rounds::SaveRounds;
 use super::watched::Watched;
 use crate::contract::{Checkpointer, Checkpoints, Saving};
 use crate::data::Cache;
@@ -43,7 +43,7 @@ fn cold(
     let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let rounds = Rounds::new(bencher, &mut *checkpoints, place.path());
+    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let (watched, expected) = (RefCell::new(None), Cell::new(0));
     let least = Cell::new(f64::INFINITY);
     let drop_pages = |checkpoint: &Path, checkpoints: &dyn Checkpoints| {

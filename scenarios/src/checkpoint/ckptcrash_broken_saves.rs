@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use super::crash::{Change, Recorder, Survives, Tree, parse};
+use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
 use super::medium::Medium;
 use super::proof::{prove, state as check};
 use crate::contract::{Checkpointer, Checkpoints, Saving};
@@ -46,8 +46,8 @@ fn broken_saves(
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
     let points = drawn(changes.len(), if bencher.is_smoke() { 3 } else { POINTS }, bencher.seed());
-    let mut found = [Found::default(); 2];
-    let mut tree = Tree::default();
+    let mut found = [CrashFound::default(); 2];
+    let mut tree = FileTree::default();
     let mut safe = 0.0;
     for (number, change) in changes.iter().enumerate() {
         tree.change(change);
@@ -63,7 +63,7 @@ fn broken_saves(
                 found.count(outcome);
             }
             if is_last && survives == Survives::PowerCut {
-                safe = f64::from(u8::from(outcome == Outcome::Whole));
+                safe = f64::from(u8::from(outcome == CrashOutcome::Whole));
             }
             fs::remove_dir_all(&left)?;
         }
@@ -80,7 +80,7 @@ const NAME: &str = "step-1";
 const POINTS: usize = 100;
 
 /// The changes of one save.
-fn record(checkpoints: &mut dyn Checkpoints, directory: &Path) -> Result<Vec<Change>> {
+fn record(checkpoints: &mut dyn Checkpoints, directory: &Path) -> Result<Vec<LoggedChange>> {
     let above = directory.parent().unwrap_or(directory);
     let recorder = Recorder::begin(&checkpoints.processes(), above)?;
     checkpoints.save(&directory.join(NAME), true)?;
@@ -107,7 +107,7 @@ fn drawn(of: usize, most: usize, seed: u64) -> Vec<usize> {
 
 /// What is found where a save was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CrashOutcome {
     Absent,
     Whole,
     Refused,
@@ -116,39 +116,39 @@ enum Outcome {
 
 /// How often each was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
+struct CrashFound {
     absent: u32,
     whole: u32,
     refused: u32,
     corrupt: u32,
 }
 
-impl Found {
-    fn count(&mut self, outcome: Outcome) {
+impl CrashFound {
+    fn count(&mut self, outcome: CrashOutcome) {
         *match outcome {
-            Outcome::Absent => &mut self.absent,
-            Outcome::Whole => &mut self.whole,
-            Outcome::Refused => &mut self.refused,
-            Outcome::Corrupt => &mut self.corrupt,
+            CrashOutcome::Absent => &mut self.absent,
+            CrashOutcome::Whole => &mut self.whole,
+            CrashOutcome::Refused => &mut self.refused,
+            CrashOutcome::Corrupt => &mut self.corrupt,
         } += 1;
     }
 }
 
 /// What a load finds, by a system that has seen nothing of it.
-fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint: &Path) -> Outcome {
+fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint: &Path) -> CrashOutcome {
     if !checkpoint.exists() {
-        return Outcome::Absent;
+        return CrashOutcome::Absent;
     }
     // A system that ends over a damaged file has refused it.
-    let Ok(mut checkpoints) = checkpointer.open(Saving::Blocking, data) else { return Outcome::Refused };
+    let Ok(mut checkpoints) = checkpointer.open(Saving::Blocking, data) else { return CrashOutcome::Refused };
     if checkpoints.load(checkpoint).is_err() {
-        return Outcome::Refused;
+        return CrashOutcome::Refused;
     }
-    if check(&mut *checkpoints, data).is_ok() { Outcome::Whole } else { Outcome::Corrupt }
+    if check(&mut *checkpoints, data).is_ok() { CrashOutcome::Whole } else { CrashOutcome::Corrupt }
 }
 
-fn tell(bencher: &Bencher, found: &[Found; 2], safe: f64, changes: usize) {
-    let all = |found: &Found| found.absent + found.whole + found.refused + found.corrupt;
+fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {
+    let all = |found: &CrashFound| found.absent + found.whole + found.refused + found.corrupt;
     let (points, corrupt) = found.iter().fold((0, 0), |sum, one| (sum.0 + all(one), sum.1 + one.corrupt));
     let rightly = 100.0 * f64::from(points - corrupt) / f64::from(points.max(1));
     bencher.metric("told rightly", rightly, Unit::other("%"), Direction::Higher);

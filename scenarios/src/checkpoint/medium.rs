@@ -44,7 +44,7 @@ impl Medium {
     ///
     /// # Errors
     /// A skip where there is no such medium, or not so much room on it.
-    pub(super) fn place(self, bencher: &Bencher, bytes: u64) -> Result<Place> {
+    pub(super) fn place(self, bencher: &Bencher, bytes: u64) -> Result<MediumPlace> {
         // Several cases may run in one process at a time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl Medium {
             }
         };
         fs::create_dir(&directory)?;
-        let place = Place(directory);
+        let place = MediumPlace(directory);
         let room = statfs(place.path()).map_err(|error| failed(place.path(), error))?;
         let free = room.blocks_available() * room.block_size() as u64;
         if free < bytes {
@@ -81,15 +81,15 @@ impl Medium {
 
 /// A directory that goes with what it holds.
 #[derive(Debug)]
-pub(super) struct Place(PathBuf);
+pub(super) struct MediumPlace(PathBuf);
 
-impl Place {
+impl MediumPlace {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl Drop for Place {
+impl Drop for MediumPlace {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0); // what stays is found and told by the parent
     }

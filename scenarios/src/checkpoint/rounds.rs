@@ -12,7 +12,7 @@ use super::spoil::spoil;
 use crate::contract::Checkpoints;
 
 /// An open state that is saved and loaded below a directory.
-pub(super) struct Rounds<'a> {
+pub(super) struct SaveRounds<'a> {
     bencher: &'a Bencher,
     checkpoints: RefCell<&'a mut dyn Checkpoints>,
     place: &'a Path,
@@ -25,7 +25,7 @@ pub(super) struct Rounds<'a> {
     last: RefCell<[Option<PathBuf>; 2]>,
 }
 
-impl<'a> Rounds<'a> {
+impl<'a> SaveRounds<'a> {
     pub(super) fn new(bencher: &'a Bencher, checkpoints: &'a mut dyn Checkpoints, place: &'a Path) -> Self {
         Self {
             bencher,
@@ -43,7 +43,7 @@ impl<'a> Rounds<'a> {
     ///
     /// # Errors
     /// What the system says; a checkpoint that is smaller than the last one by a tenth.
-    pub(super) fn save(self, durable: bool) -> Result<Saved> {
+    pub(super) fn save(self, durable: bool) -> Result<SavedRound> {
         let file_system = File::open(self.place)?;
         let body = |directory: PathBuf| {
             let saved = self.try_to(|checkpoints| {
@@ -55,7 +55,7 @@ impl<'a> Rounds<'a> {
                 Ok(())
             });
             // Dropped outside the clock.
-            Round { rounds: &self, directory: saved.is_some().then_some(directory) }
+            SaveRound { rounds: &self, directory: saved.is_some().then_some(directory) }
         };
         self.bencher.batched(|| self.next()).at_once(1).iter(body);
         self.end()
@@ -70,7 +70,7 @@ impl<'a> Rounds<'a> {
         self,
         prepare: &dyn Fn(&Path, &dyn Checkpoints) -> Result<()>,
         look: &dyn Fn() -> Result<()>,
-    ) -> Result<Saved> {
+    ) -> Result<SavedRound> {
         for _ in 0..2 {
             let directory = self.next();
             let saved = self.try_to(|checkpoints| {
@@ -134,7 +134,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The last checkpoint, on its own: the files of the one before it are overwritten, so that none of them is in both.
-    fn end(self) -> Result<Saved> {
+    fn end(self) -> Result<SavedRound> {
         if let Some(error) = self.failed.into_inner() {
             return Err(error);
         }
@@ -152,23 +152,23 @@ impl<'a> Rounds<'a> {
                 "a measured checkpoint had {least} bytes and the last one {bytes}: the others were not whole"
             )));
         }
-        Ok(Saved { directory: last, inventory })
+        Ok(SavedRound { directory: last, inventory })
     }
 }
 
 /// A checkpoint that is left.
-pub(super) struct Saved {
+pub(super) struct SavedRound {
     pub(super) directory: PathBuf,
     pub(super) inventory: Inventory,
 }
 
 /// A checkpoint that was just saved: what is looked at comes when it is dropped, outside the clock.
-struct Round<'r, 'a> {
-    rounds: &'r Rounds<'a>,
+struct SaveRound<'r, 'a> {
+    rounds: &'r SaveRounds<'a>,
     directory: Option<PathBuf>,
 }
 
-impl Drop for Round<'_, '_> {
+impl Drop for SaveRound<'_, '_> {
     fn drop(&mut self) {
         if let Some(directory) = self.directory.take() {
             self.rounds.keep(directory);
@@ -177,7 +177,7 @@ impl Drop for Round<'_, '_> {
 }
 
 /// A load that has just ended, likewise.
-struct Looked<'r, 'a>(&'r Rounds<'a>, &'r dyn Fn() -> Result<()>);
+struct Looked<'r, 'a>(&'r SaveRounds<'a>, &'r dyn Fn() -> Result<()>);
 
 impl Drop for Looked<'_, '_> {
     fn drop(&mut self) {

@@ -10,7 +10,7 @@ use weighbridge::{
 
 use super::inventory::Inventory;
 use super::proof::prove;
-use super::rounds::Rounds;
+use super::rounds::SaveRounds;
 use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
 use crate::data::{Cache, DataSet};
@@ -25,7 +25,7 @@ fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatRes
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
-    let rounds = Rounds::new(&bencher, &mut *checkpoints, &directory);
+    let rounds = SaveRounds::new(&bencher, &mut *checkpoints, &directory);
     let saved = match operation {
         "load" => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
         _ => rounds.save(operation == "durable_save")?,

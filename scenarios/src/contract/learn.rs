@@ -39,7 +39,7 @@ impl Learn for Bencher {
         let mut steps = self.open(|| learner.open(task, data))?;
         self.work(steps.executed().report(data, None));
         let start = Parameters::start(task.channels());
-        self.stream(&mut Stream { steps: &mut *steps, start })
+        self.stream(&mut LearningStream { steps: &mut *steps, start })
     }
 }
 
@@ -179,12 +179,12 @@ fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64>
 }
 
 /// Epoch 0 of an open learning task, from the same parameters again and again, so that every pass does the same work.
-struct Stream<'a> {
+struct LearningStream<'a> {
     steps: &'a mut dyn LearningLoop,
     start: Parameters,
 }
 
-impl Source for Stream<'_> {
+impl Source for LearningStream<'_> {
     fn rewind(&mut self) -> Result<()> {
         self.steps.begin(0, &self.start)
     }

@@ -97,7 +97,7 @@ pub(super) fn stream_epochs(
     if let Some(remote) = epochs.remote()? {
         return bencher.stream_remote(remote, epoch);
     }
-    bencher.stream(&mut Stream::over(epochs, epoch, expected, on_device, data))
+    bencher.stream(&mut EpochStream::over(epochs, epoch, expected, on_device, data))
 }
 
 /// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
@@ -171,7 +171,7 @@ pub fn keep_order(epochs: &dyn Epochs) -> Result<()> {
 }
 
 /// One epoch of an open pipeline, again and again, as the harness times it.
-pub struct Stream<'a> {
+pub struct EpochStream<'a> {
     epochs: &'a mut dyn Epochs,
     epoch: u64,
     expected: Expected,
@@ -181,7 +181,7 @@ pub struct Stream<'a> {
     input: Vec<Range<usize>>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> EpochStream<'a> {
     /// The stream of this epoch, of the pipeline that was opened with this specification over this data.
     ///
     /// # Errors
@@ -217,7 +217,7 @@ impl<'a> Stream<'a> {
 /// A data set of so many bytes is read once before the first epoch is timed.
 const SMALL: usize = 16 << 20;
 
-impl Source for Stream<'_> {
+impl Source for EpochStream<'_> {
     fn rewind(&mut self) -> Result<()> {
         self.epochs.begin(self.epoch)
     }

@@ -17,7 +17,9 @@ pub use checkpointer::{Checkpointer, Checkpoints, Saving, StepTimes};
 pub use deliver::deliver;
 pub use learn::{Learn, check_gradient, open_learning_task, time_steps, time_steps_of};
 pub use learner::{Learner, LearningLoop};
-pub use load::{Load, Stream, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch};
+pub use load::{
+    EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,
+};
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
 pub use train::{
     Material, OPERATOR, PHASE, PROFILED, Train, WHOLE_STEP, open_material, tell_operators, time_phases,

@@ -50,13 +50,13 @@ pub(crate) fn stop_tracking(ctx: &Arc<CudaContext>) {
 /// A pipeline whose batches are copied to the device.
 pub(super) struct ToDevice<'a> {
     epochs: Box<dyn Epochs + 'a>,
-    batch: Copied,
+    batch: CopiedFields,
 }
 
 /// The batch that was copied last.
-struct Copied {
+struct CopiedFields {
     stream: Arc<CudaStream>,
-    fields: Vec<Field>,
+    fields: Vec<DeviceField>,
     kinds: Vec<FieldKind>,
     elements: usize,
     /// It is on the device.
@@ -64,7 +64,7 @@ struct Copied {
 }
 
 /// A field of a batch, with as much room as the largest so far.
-struct Field {
+struct DeviceField {
     staging: PinnedHostSlice<u8>,
     device: CudaSlice<u8>,
     /// Bytes of the batch.
@@ -89,15 +89,15 @@ impl<'a> ToDevice<'a> {
         let elements = spec.structure.rebatch.unwrap_or(spec.batch_size).min(spec.elements().len());
         let field = |kind: &FieldKind| {
             let row = kind.shape.iter().product::<usize>() * kind.dtype.size();
-            Field::new(&stream, elements * row)
+            DeviceField::new(&stream, elements * row)
         };
         let fields = kinds.iter().map(field).collect::<Result<_>>()?;
         stream.synchronize().map_err(failed("get memory of the device"))?;
-        Ok(Self { epochs, batch: Copied { stream, fields, kinds, elements: 0, ready } })
+        Ok(Self { epochs, batch: CopiedFields { stream, fields, kinds, elements: 0, ready } })
     }
 }
 
-impl Copied {
+impl CopiedFields {
     /// Sends a batch to the device, on the stream.
     fn send(&mut self, batch: &dyn Batch) -> Result<()> {
         self.elements = batch.elements();
@@ -131,7 +131,7 @@ impl Copied {
     fn make_room(&mut self, position: usize, bytes: usize) -> Result<()> {
         // What is let go may still be copied from.
         self.stream.synchronize().map_err(failed("wait for the device"))?;
-        let field = Field::new(&self.stream, bytes)?;
+        let field = DeviceField::new(&self.stream, bytes)?;
         if position < self.fields.len() {
             self.fields[position] = field;
         } else {
@@ -141,14 +141,14 @@ impl Copied {
     }
 }
 
-impl Field {
+impl DeviceField {
     fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Self> {
         let staging = pinned(stream.context(), bytes, WRITE_COMBINED)?;
         Ok(Self { staging, device: room(stream, bytes)?, bytes, back: OnceCell::new() })
     }
 }
 
-impl Batch for Copied {
+impl Batch for CopiedFields {
     fn elements(&self) -> usize {
         self.elements
     }

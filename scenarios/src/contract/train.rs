@@ -9,7 +9,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use super::load::stream_epochs;
 use super::{Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
-use crate::workload::{Compilation, Target, TrainingSpec, cut};
+use crate::workload::{Compilation, SampleTarget, TrainingSpec, cut};
 
 /// Steps that a smoke run has.
 const SMOKE_STEPS: usize = 4;
@@ -31,7 +31,7 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
     spec.check()?;
     let steps = if bencher.is_smoke() { Some(SMOKE_STEPS) } else { cut()? };
     let steps = steps.unwrap_or(spec.steps).min(spec.steps);
-    let target = spec.target.map(|target| Target { every: target.every.min(steps), ..target });
+    let target = spec.target.map(|target| SampleTarget { every: target.every.min(steps), ..target });
     let spec = TrainingSpec { steps, target, ..spec.clone() };
     let cache = Cache::from_env();
     let open = |spec| Ok::<_, Error>(Arc::new(cache.open(&spec)?));

@@ -22,7 +22,7 @@ use weighbridge::{Error, FieldKind, Result};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::Generator;
-use super::manifest::{FORMAT, FieldEntry, Manifest, hex};
+use super::manifest::{DataManifest, FORMAT, FieldEntry, hex};
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
@@ -158,7 +158,7 @@ impl Cache {
 }
 
 /// Generates every field, a chunk of whole elements at a time, so that memory does not grow with the data.
-fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<Manifest> {
+fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<DataManifest> {
     let Origin::Synthetic { seed } = spec.origin else { unreachable!("asked for synthetic data alone") };
     let mut entries = Vec::new();
     let mut before = None;
@@ -180,22 +180,22 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<Manifest> {
         entries.push(file.finish()?);
         before = Some(generator);
     }
-    Ok(Manifest::new(spec.elements, entries))
+    Ok(DataManifest::new(spec.elements, entries))
 }
 
 /// Writes fields that were read from elsewhere.
-fn store(spec: &DataSpec, fields: &[Vec<u8>], directory: &Path) -> std::io::Result<Manifest> {
+fn store(spec: &DataSpec, fields: &[Vec<u8>], directory: &Path) -> std::io::Result<DataManifest> {
     let mut entries = Vec::new();
     for (field, bytes) in spec.fields.iter().zip(fields) {
         let mut file = FieldFile::create(directory, field)?;
         file.write(bytes)?;
         entries.push(file.finish()?);
     }
-    Ok(Manifest::new(spec.elements, entries))
+    Ok(DataManifest::new(spec.elements, entries))
 }
 
 /// Writes the manifest and syncs the directory: after that it may have its name.
-fn seal(directory: &Path, manifest: &Manifest) -> std::io::Result<()> {
+fn seal(directory: &Path, manifest: &DataManifest) -> std::io::Result<()> {
     let mut file = File::create(directory.join(layout::MANIFEST))?;
     serde_json::to_writer_pretty(&mut file, manifest)?;
     file.write_all(b"\n")?;

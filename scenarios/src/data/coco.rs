@@ -69,7 +69,7 @@ pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, vocabulary: u32) -> Resul
         return Err(Error::new(format!("{} holds no captions", captions.display())));
     }
     let mut fields: Vec<Vec<u8>> = vec![Vec::new(); spec.fields.len()];
-    let mut last: Option<(u64, Picture)> = None; // captions of one image follow each other
+    let mut last: Option<(u64, CocoPicture)> = None; // captions of one image follow each other
     for caption in pairs.iter().cycle().take(spec.elements) {
         if last.as_ref().is_none_or(|(id, _)| *id != caption.image_id) {
             let name = names.get(&caption.image_id).filter(|name| is_plain(name)).ok_or_else(|| {
@@ -79,7 +79,7 @@ pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, vocabulary: u32) -> Resul
                     captions.display()
                 ))
             })?;
-            last = Some((caption.image_id, Picture::read(&folder.join(name))?));
+            last = Some((caption.image_id, CocoPicture::read(&folder.join(name))?));
         }
         let Some((_, picture)) = &last else { unreachable!("read above") };
         for (field, bytes) in spec.kinds().zip(&mut fields) {
@@ -115,13 +115,13 @@ fn tokens(caption: &str, length: usize, vocabulary: u32) -> impl Iterator<Item =
 }
 
 /// A decoded image: height by width by 3.
-struct Picture {
+struct CocoPicture {
     pixels: Vec<u8>,
     height: usize,
     width: usize,
 }
 
-impl Picture {
+impl CocoPicture {
     fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(|error| root::unreadable(path, &error))?;
         let bad = |why: String| {

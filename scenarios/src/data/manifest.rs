@@ -11,7 +11,7 @@ pub(super) const FORMAT: u32 = 1;
 /// The file as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Manifest {
+pub(super) struct DataManifest {
     /// The version of the format.
     pub(super) format: u32,
     /// How many elements every field has.
@@ -52,7 +52,7 @@ impl Normalisation {
     }
 }
 
-impl Manifest {
+impl DataManifest {
     /// Puts the fields together.
     pub(super) fn new(elements: usize, fields: Vec<FieldEntry>) -> Self {
         let line = |FieldEntry { kind, digest, normalisation, .. }: &FieldEntry| {

@@ -11,13 +11,13 @@ use super::root::unreadable;
 use super::{DataSpec, Origin, cifar10, coco, criteo, digits, text, wikitext};
 
 /// The files of a real data set, in the order in which they are read.
-pub(super) struct Files {
+pub(super) struct RealFiles {
     origin: Origin,
     paths: Vec<PathBuf>,
 }
 
 /// Finds the files of a real data set. Absent ones are a skip that says what to fetch and where to put it.
-pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
+pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<RealFiles> {
     let paths = match origin {
         Origin::Text => text::find(data_root)?,
         Origin::Cifar10 => cifar10::find(data_root)?,
@@ -27,10 +27,10 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<Files> {
         Origin::Digits { .. } => Vec::new(), // they come with a crate
         Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
     };
-    Ok(Files { origin, paths })
+    Ok(RealFiles { origin, paths })
 }
 
-impl Files {
+impl RealFiles {
     /// Tells one state of the files from another: paths, lengths, modification times.
     pub(super) fn fingerprint(&self) -> Result<String> {
         let state = |path: &PathBuf| {

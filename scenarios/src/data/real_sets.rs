@@ -102,14 +102,14 @@ const RECORD: &str = "weighbridge-data.json";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Recorded {
+struct RecordedSet {
     /// By path below the data root.
-    files: BTreeMap<String, Entry>,
+    files: BTreeMap<String, SetEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct SetEntry {
     bytes: u64,
     xxh3: String,
 }
@@ -191,19 +191,19 @@ impl RealSet {
     }
 }
 
-fn read_record(root: &Path) -> Result<Recorded> {
+fn read_record(root: &Path) -> Result<RecordedSet> {
     let path = root.join(RECORD);
     match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| {
             Error::new(format!("{} is damaged: {error}; remove it to record all files anew", path.display()))
         }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Recorded::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RecordedSet::default()),
         Err(error) => Err(unreadable(&path, &error)),
     }
 }
 
 /// Written beside its place and renamed, so that a broken write leaves the old one.
-fn write_record(root: &Path, record: &Recorded) -> Result<()> {
+fn write_record(root: &Path, record: &RecordedSet) -> Result<()> {
     let (path, beside) = (root.join(RECORD), root.join(".weighbridge-data.json"));
     let written = serde_json::to_vec_pretty(record).map_err(io::Error::from);
     let written = written.and_then(|text| fs::write(&beside, text)).and_then(|()| fs::rename(&beside, &path));
@@ -222,10 +222,10 @@ fn files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn entry(path: &Path) -> Result<Entry> {
+fn entry(path: &Path) -> Result<SetEntry> {
     let mut hash = Xxh3::new();
     let bytes = each_piece(path, &mut |piece| hash.update(piece))?;
-    Ok(Entry { bytes, xxh3: hex(hash.digest128()) })
+    Ok(SetEntry { bytes, xxh3: hex(hash.digest128()) })
 }
 
 fn md5_of(path: &Path) -> Result<String> {

@@ -57,9 +57,9 @@ fn parse(text: &str) -> Option<u64> {
 
 /// Holds a data set's directory, and notes that it is used now.
 #[derive(Debug)]
-pub(super) struct InUse(#[expect(dead_code, reason = "dropping it ends the lock")] File);
+pub(super) struct CacheLease(#[expect(dead_code, reason = "dropping it ends the lock")] File);
 
-impl InUse {
+impl CacheLease {
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
         let held = File::open(directory)?;
         let _ = held.lock_shared(); // without locks nothing is ever removed
@@ -69,7 +69,7 @@ impl InUse {
 }
 
 /// A data set in the cache.
-struct Entry {
+struct CacheEntry {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
@@ -116,7 +116,7 @@ pub(super) fn make_room(cache: &Path, replaced: &Path, wanted: u64, cap: &Cap) -
 }
 
 /// The data sets, but for `replaced`. What killed processes left behind is removed on the way.
-fn look(cache: &Path, replaced: &Path) -> io::Result<Vec<Entry>> {
+fn look(cache: &Path, replaced: &Path) -> io::Result<Vec<CacheEntry>> {
     let mut sets = Vec::new();
     for entry in fs::read_dir(cache)? {
         let path = entry?.path();
@@ -129,7 +129,7 @@ fn look(cache: &Path, replaced: &Path) -> io::Result<Vec<Entry>> {
         if unfinished && used.elapsed().is_ok_and(|age| age > LEFT_BEHIND) && newest(&path) > LEFT_BEHIND {
             let _ = fs::remove_dir_all(&path);
         } else if unfinished || path.join(MANIFEST).exists() {
-            sets.push(Entry { bytes: size(&path), used, path });
+            sets.push(CacheEntry { bytes: size(&path), used, path });
         }
     }
     Ok(sets)

@@ -26,12 +26,12 @@ pub(super) struct Scene {
     at: u64,
     /// What grain is divided by.
     finer: i64,
-    look: Look,
+    look: SceneLook,
 }
 
 /// What is drawn for one picture.
 #[derive(Clone, Copy, Default)]
-struct Look {
+struct SceneLook {
     key: u64,
     colours: [i64; CHANNELS],
     across: i64,
@@ -49,7 +49,7 @@ impl Scene {
     /// Pictures of this shape: rows, columns, channels; at most [`CHANNELS`] of those.
     pub(super) fn new(seed: u64, shape: [usize; 3]) -> Self {
         let [rows, columns, channels] = shape.map(|side| side as u64);
-        let mut scene = Self { seed, rows, columns, channels, at: 0, finer: 1, look: Look::default() };
+        let mut scene = Self { seed, rows, columns, channels, at: 0, finer: 1, look: SceneLook::default() };
         scene.look = scene.look_of(0);
         scene
     }
@@ -76,10 +76,10 @@ impl Scene {
         }
     }
 
-    fn look_of(&self, element: u64) -> Look {
+    fn look_of(&self, element: u64) -> SceneLook {
         let key = mix(self.seed.wrapping_add((element + 1).wrapping_mul(GOLDEN)));
         let part = |n: u64, of: u64| (((draw(key, n) >> 32) * of) >> 32).cast_signed();
-        Look {
+        SceneLook {
             key,
             colours: [0, 1, 2, 3].map(|channel| 70 + part(channel, 70)),
             across: 40 + part(8, 60),
@@ -91,7 +91,7 @@ impl Scene {
 
     /// A piece of row `i`, from this byte of the row on.
     fn line(&self, i: u64, within: u64, piece: &mut [u8]) {
-        let Look { key, colours, across, down, patch, grain } = self.look;
+        let SceneLook { key, colours, across, down, patch, grain } = self.look;
         let (h, w) = (self.rows.cast_signed(), self.columns.cast_signed());
         let side = (self.rows.min(self.columns) / 14).max(2);
         let height = down * (2 * i.cast_signed() - h + 1) / (2 * h);

@@ -8,21 +8,21 @@ use memmap2::{Mmap, MmapOptions};
 use weighbridge::{Error, FieldKind};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::manifest::{FieldEntry, Manifest, Normalisation, hex};
-use super::room::InUse;
+use super::manifest::{DataManifest, FieldEntry, Normalisation, hex};
+use super::room::CacheLease;
 use super::{DataSpec, layout};
 
 /// The rows of a data set, in memory.
 #[derive(Debug)]
 pub struct DataSet {
     elements: usize,
-    fields: Vec<Field>,
+    fields: Vec<SetField>,
     digest: String,
-    _in_use: InUse,
+    _in_use: CacheLease,
 }
 
 #[derive(Debug)]
-struct Field {
+struct SetField {
     kind: FieldKind,
     rows: Mmap,
     row_bytes: usize,
@@ -58,7 +58,7 @@ impl DataSet {
     /// # Panics
     /// If there is no such field or element.
     pub fn rows(&self, field: usize, elements: Range<usize>) -> &[u8] {
-        let Field { rows, row_bytes, .. } = &self.fields[field];
+        let SetField { rows, row_bytes, .. } = &self.fields[field];
         &rows[elements.start * row_bytes..elements.end * row_bytes]
     }
 
@@ -86,12 +86,12 @@ impl DataSet {
     ///
     /// The check reads every byte, so that afterwards no page fault is left for a timed region.
     pub(super) fn map(directory: &Path, spec: &DataSpec) -> Result<Self, String> {
-        let in_use = InUse::new(directory).map_err(|error| format!("no directory: {error}"))?;
+        let in_use = CacheLease::new(directory).map_err(|error| format!("no directory: {error}"))?;
         let text = std::fs::read(directory.join(layout::MANIFEST))
             .map_err(|error| format!("no manifest: {error}"))?;
-        let manifest: Manifest =
+        let manifest: DataManifest =
             serde_json::from_slice(&text).map_err(|error| format!("bad manifest: {error}"))?;
-        if manifest != Manifest::new(manifest.elements, manifest.fields.clone()) {
+        if manifest != DataManifest::new(manifest.elements, manifest.fields.clone()) {
             return Err("the manifest is of another format or does not agree with itself".into());
         }
         let kinds = manifest.fields.iter().map(|field| &field.kind);
@@ -100,13 +100,13 @@ impl DataSet {
         }
         let fields = manifest.fields.into_iter().zip(&spec.fields);
         let fields = fields
-            .map(|(entry, field)| Field::map(directory, entry, manifest.elements, field.is_normalised()));
+            .map(|(entry, field)| SetField::map(directory, entry, manifest.elements, field.is_normalised()));
         let fields = fields.collect::<Result<_, _>>()?;
         Ok(Self { elements: manifest.elements, fields, digest: manifest.digest, _in_use: in_use })
     }
 }
 
-impl Field {
+impl SetField {
     fn map(
         directory: &Path,
         entry: FieldEntry,

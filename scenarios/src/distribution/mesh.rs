@@ -19,7 +19,7 @@ pub struct Mesh {
 
 /// The work of one worker.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct MeshPlace {
     /// Its pipeline: over its shard, in its share of the batch.
     pub(super) spec: PipelineSpec,
     /// Which band of every element, of how many.
@@ -48,7 +48,7 @@ impl Mesh {
     /// # Errors
     /// A mesh without workers; one that does not divide the batch, the elements or the rows of a field: the parameter
     /// is named.
-    pub(super) fn places(self, spec: &PipelineSpec) -> Result<Vec<Place>> {
+    pub(super) fn places(self, spec: &PipelineSpec) -> Result<Vec<MeshPlace>> {
         let Self { shards, bands } = self;
         let refuse = |what: String| Err(Error::new(format!("`mesh` {self} {what}")));
         if self.workers() == 0 {
@@ -69,7 +69,7 @@ impl Mesh {
             let spec = PipelineSpec { batch_size: spec.batch_size / shards, ..spec.clone() };
             let spec = spec.shard(Shard { index, count: shards });
             spec.check()?;
-            places.extend((0..bands).map(|band| Place { spec: spec.clone(), band, bands }));
+            places.extend((0..bands).map(|band| MeshPlace { spec: spec.clone(), band, bands }));
         }
         Ok(places)
     }

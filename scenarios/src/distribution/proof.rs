@@ -11,7 +11,7 @@ use crate::workload::{PipelineSpec, Shard};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ShardProof {
     /// Threads, or processes, that delivered something.
     pub(super) workers: usize,
     /// How long all of them were at work at once.
@@ -31,7 +31,7 @@ pub(super) fn judge(
     run_epoch: &[WorkerEpoch],
     alone: &[Vec<u128>],
     in_order: bool,
-) -> Result<Found> {
+) -> Result<ShardProof> {
     let busy: HashSet<_> =
         run_epoch.iter().filter(|epoch| !epoch.hashes.is_empty()).map(|epoch| epoch.site).collect();
     if busy.len() != mesh.workers() {
@@ -74,7 +74,7 @@ pub(super) fn judge(
     };
     let first_start = run_epoch.iter().map(|epoch| epoch.start).min().unwrap_or(last_start);
     let last_end = run_epoch.iter().map(|epoch| epoch.end).max().unwrap_or(first_end);
-    Ok(Found { workers: busy.len(), overlap, wall: last_end - first_start })
+    Ok(ShardProof { workers: busy.len(), overlap, wall: last_end - first_start })
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
     }
 
     /// Two workers with these stamps in milliseconds and these hashes.
-    fn judged(change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<Found> {
+    fn judged(change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<ShardProof> {
         judged_in(true, change)
     }
 
-    fn judged_in(order: bool, change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<Found> {
+    fn judged_in(order: bool, change: impl FnOnce(&mut Vec<WorkerEpoch>)) -> Result<ShardProof> {
         let zero = Instant::now();
         let at = |milliseconds: u64| zero + Duration::from_millis(milliseconds);
         let thread = || Site::Thread(std::thread::spawn(|| std::thread::current().id()).join().unwrap());
@@ -112,7 +112,7 @@ mod tests {
     fn workers_that_share_the_work_at_the_same_time_pass() {
         let found = judged(|_| ()).unwrap();
         let (overlap, wall) = (Duration::from_millis(6), Duration::from_millis(10));
-        assert_eq!(found, Found { workers: 2, overlap, wall });
+        assert_eq!(found, ShardProof { workers: 2, overlap, wall });
     }
 
     #[test]

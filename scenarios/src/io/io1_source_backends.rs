@@ -32,11 +32,11 @@ fn source_backends(
     loader: &mut dyn Loader,
     #[sweep(
         all,
-        memory_source = Backend::Memory,
-        file_eager = Backend::FileEager,
-        file_streaming = Backend::FileStreaming
+        memory_source = SourceBackend::Memory,
+        file_eager = SourceBackend::FileEager,
+        file_streaming = SourceBackend::FileStreaming
     )]
-    variant: Backend,
+    variant: SourceBackend,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
@@ -44,18 +44,18 @@ fn source_backends(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Backend, workers: &usize, delivery: &Destination) -> Requirements {
+fn needs(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> Requirements {
     variant.pipeline().workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Backend, workers: &usize, delivery: &Destination) -> String {
+fn describe(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> String {
     variant.pipeline().workers(*workers).deliver(*delivery).describe()
 }
 
 /// Where the images come from. (Records know by these names that a label still means the same.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
+pub enum SourceBackend {
     /// Memory that was filled in set-up.
     Memory,
     /// A file, read whole with the first batch.
@@ -66,7 +66,7 @@ pub enum Backend {
     Tiny,
 }
 
-impl Backend {
+impl SourceBackend {
     fn pipeline(self) -> PipelineSpec {
         let (access, elements) = match self {
             Self::Memory => (Access::Memory, 5_000),
@@ -78,7 +78,7 @@ impl Backend {
     }
 }
 
-impl fmt::Display for Backend {
+impl fmt::Display for SourceBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Memory => "memory_source",
@@ -89,7 +89,7 @@ impl fmt::Display for Backend {
     }
 }
 
-impl FromStr for Backend {
+impl FromStr for SourceBackend {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn tiny_is_read_back_and_is_small() {
-        assert_eq!("tiny".parse::<Backend>().unwrap().to_string(), "tiny");
-        assert!("large".parse::<Backend>().is_err());
-        assert!(Backend::Tiny.pipeline().needs().memory <= 64 << 20);
+        assert_eq!("tiny".parse::<SourceBackend>().unwrap().to_string(), "tiny");
+        assert!("large".parse::<SourceBackend>().is_err());
+        assert!(SourceBackend::Tiny.pipeline().needs().memory <= 64 << 20);
     }
 }

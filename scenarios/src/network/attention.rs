@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::dense::Affine;
 use super::real::Real;
-use super::{Gradients, Parameters};
+use super::{Gradients, NetworkParameters};
 
 /// A map to queries, keys and values, `softmax(q k / sqrt(width of a head)) v` for each head, a map of the heads side by side.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl<T: Real> Attention<T> {
         Self { heads, causal, length, apart, together, qkv: Array2::zeros((0, 0)), weights: Vec::new() }
     }
 
-    pub(super) fn forward(&mut self, x: Array2<T>, parameters: &Parameters<T>) -> Array2<T> {
+    pub(super) fn forward(&mut self, x: Array2<T>, parameters: &NetworkParameters<T>) -> Array2<T> {
         self.qkv = self.apart.forward(x, parameters);
         let samples: Vec<ArrayView2<'_, T>> = self.qkv.axis_chunks_iter(Axis(0), self.length).collect();
         let (heads, causal) = (self.heads, self.causal);
@@ -42,7 +42,7 @@ impl<T: Real> Attention<T> {
     pub(super) fn backward(
         &mut self,
         of_y: &Array2<T>,
-        parameters: &Parameters<T>,
+        parameters: &NetworkParameters<T>,
         gradients: &mut Gradients<T>,
     ) -> Array2<T> {
         let of_values = self.together.backward(of_y, parameters, gradients, true);

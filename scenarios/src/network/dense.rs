@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::real::Real;
-use super::{Gradients, Parameters};
+use super::{Gradients, NetworkParameters};
 
 /// `x w + b`, by rows. `at` is the place of `w` among the parameters; `b` follows it where there is one.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl<T: Real> Affine<T> {
         Self { at, has_bias, input: Array2::zeros((0, 0)) }
     }
 
-    pub(super) fn forward(&mut self, x: Array2<T>, parameters: &Parameters<T>) -> Array2<T> {
+    pub(super) fn forward(&mut self, x: Array2<T>, parameters: &NetworkParameters<T>) -> Array2<T> {
         let mut y = x.dot(&parameters[self.at]);
         if self.has_bias {
             y += &parameters[self.at + 1];
@@ -31,7 +31,7 @@ impl<T: Real> Affine<T> {
     pub(super) fn backward(
         &mut self,
         of_y: &Array2<T>,
-        parameters: &Parameters<T>,
+        parameters: &NetworkParameters<T>,
         gradients: &mut Gradients<T>,
         wants_input: bool,
     ) -> Array2<T> {

@@ -27,10 +27,10 @@ use crate::workload::model::{Layer, Model, Shape};
 use attention::Attention;
 use dense::Affine;
 use norm::Norm;
-use windows::Windows;
+use windows::NetworkWindows;
 
 /// The numbers of each parameter: a matrix whose columns are its last axis; one row where it has one axis.
-pub(crate) type Parameters<T> = Vec<Array2<T>>;
+pub(crate) type NetworkParameters<T> = Vec<Array2<T>>;
 
 /// The gradient of a loss to each parameter, likewise.
 pub(crate) type Gradients<T> = Vec<Array2<T>>;
@@ -48,13 +48,13 @@ struct Node<T> {
     output: Shape,
     /// Whether the gradient of what enters it is needed: something below it is learned.
     wants_input: bool,
-    step: Step<T>,
+    step: NetworkStep<T>,
 }
 
 #[derive(Debug)]
-enum Step<T> {
+enum NetworkStep<T> {
     Affine(Affine<T>),
-    Squares(Windows, Affine<T>),
+    Squares(NetworkWindows, Affine<T>),
     Embed { at: usize, ids: Array2<T> },
     Prepend { at: usize },
     Positions { at: usize },
@@ -63,7 +63,7 @@ enum Step<T> {
     Norm(Norm<T>),
     Attention(Attention<T>),
     Pointwise { function: fn(T) -> T, slope: fn(T) -> T, input: Array2<T> },
-    MaxPool(Windows, Array2<usize>, usize),
+    MaxPool(NetworkWindows, Array2<usize>, usize),
     MeanPool { positions: usize },
     FirstToken { length: usize },
 }
@@ -84,7 +84,7 @@ impl<T: Real> Network<T> {
     ///
     /// # Errors
     /// Numbers that are no whole batch; ids that are not below their bound.
-    pub(crate) fn forward(&mut self, input: &[T], parameters: &Parameters<T>) -> Result<Array2<T>> {
+    pub(crate) fn forward(&mut self, input: &[T], parameters: &NetworkParameters<T>) -> Result<Array2<T>> {
         let (rows, last) = (input.len() / self.input.last(), self.input.last());
         if input.is_empty()
             || !input.len().is_multiple_of(self.input.count())
@@ -110,7 +110,11 @@ impl<T: Real> Network<T> {
     }
 
     /// The gradients of the parameters from that of the logits of the last [`Network::forward`].
-    pub(crate) fn backward(&mut self, of_logits: Array2<T>, parameters: &Parameters<T>) -> Gradients<T> {
+    pub(crate) fn backward(
+        &mut self,
+        of_logits: Array2<T>,
+        parameters: &NetworkParameters<T>,
+    ) -> Gradients<T> {
         let mut gradients = vec![Array2::zeros((0, 0)); parameters.len()];
         let positions = self.nodes.last().map_or(1, |last| last.output.positions());
         let batch = of_logits.nrows() / positions;
@@ -140,10 +144,10 @@ fn nodes<T: Real>(layers: &[Layer], input: Shape, at: &mut usize) -> Result<(Vec
     Ok((nodes, shape))
 }
 
-fn step<T: Real>(layer: &Layer, input: Shape, at: &mut usize) -> Result<Step<T>> {
+fn step<T: Real>(layer: &Layer, input: Shape, at: &mut usize) -> Result<NetworkStep<T>> {
     let windows = |kernel: usize, stride, around| match input {
         Shape::Grid { rows, columns, channels } => {
-            Windows { rows, columns, channels, kernel, stride, around }
+            NetworkWindows { rows, columns, channels, kernel, stride, around }
         }
         _ => unreachable!("a layer says what it takes"),
     };
@@ -152,77 +156,79 @@ fn step<T: Real>(layer: &Layer, input: Shape, at: &mut usize) -> Result<Step<T>>
         *at - count
     };
     Ok(match *layer {
-        Layer::Patches { size, .. } => Step::Squares(windows(size, size, 0), Affine::new(take(2), true)),
-        Layer::Conv { kernel, stride, .. } => {
-            Step::Squares(windows(kernel, stride, (kernel - 1) / 2), Affine::new(take(1), false))
+        Layer::Patches { size, .. } => {
+            NetworkStep::Squares(windows(size, size, 0), Affine::new(take(2), true))
         }
-        Layer::Linear { .. } => Step::Affine(Affine::new(take(2), true)),
-        Layer::Embed { .. } => Step::Embed { at: take(1), ids: Array2::zeros((0, 0)) },
-        Layer::Prepend { .. } => Step::Prepend { at: take(1) },
-        Layer::Positions => Step::Positions { at: take(1) },
-        Layer::LayerNorm { epsilon } => Step::Norm(Norm::of_rows(take(2), epsilon)),
-        Layer::BatchNorm { epsilon } => Step::Norm(Norm::of_channels(take(2), epsilon)),
+        Layer::Conv { kernel, stride, .. } => {
+            NetworkStep::Squares(windows(kernel, stride, (kernel - 1) / 2), Affine::new(take(1), false))
+        }
+        Layer::Linear { .. } => NetworkStep::Affine(Affine::new(take(2), true)),
+        Layer::Embed { .. } => NetworkStep::Embed { at: take(1), ids: Array2::zeros((0, 0)) },
+        Layer::Prepend { .. } => NetworkStep::Prepend { at: take(1) },
+        Layer::Positions => NetworkStep::Positions { at: take(1) },
+        Layer::LayerNorm { epsilon } => NetworkStep::Norm(Norm::of_rows(take(2), epsilon)),
+        Layer::BatchNorm { epsilon } => NetworkStep::Norm(Norm::of_channels(take(2), epsilon)),
         Layer::Attention { heads, causal } => {
-            Step::Attention(Attention::new(take(4), heads, causal, input.positions()))
+            NetworkStep::Attention(Attention::new(take(4), heads, causal, input.positions()))
         }
         Layer::Gelu => pointwise(pointwise::gelu, pointwise::slope_of_gelu),
         Layer::Relu => pointwise(pointwise::relu, pointwise::slope_of_relu),
         Layer::MaxPool { kernel, stride } => {
-            Step::MaxPool(windows(kernel, stride, (kernel - 1) / 2), Array2::zeros((0, 0)), 0)
+            NetworkStep::MaxPool(windows(kernel, stride, (kernel - 1) / 2), Array2::zeros((0, 0)), 0)
         }
-        Layer::MeanPool => Step::MeanPool { positions: input.positions() },
-        Layer::FirstToken => Step::FirstToken { length: input.positions() },
-        Layer::Residual { ref body } => Step::Residual(nodes(body, input, at)?.0),
+        Layer::MeanPool => NetworkStep::MeanPool { positions: input.positions() },
+        Layer::FirstToken => NetworkStep::FirstToken { length: input.positions() },
+        Layer::Residual { ref body } => NetworkStep::Residual(nodes(body, input, at)?.0),
         Layer::Projected { ref body, ref around } => {
-            Step::Projected(nodes(body, input, at)?.0, nodes(around, input, at)?.0)
+            NetworkStep::Projected(nodes(body, input, at)?.0, nodes(around, input, at)?.0)
         }
     })
 }
 
-fn pointwise<T: Real>(function: fn(T) -> T, slope: fn(T) -> T) -> Step<T> {
-    Step::Pointwise { function, slope, input: Array2::zeros((0, 0)) }
+fn pointwise<T: Real>(function: fn(T) -> T, slope: fn(T) -> T) -> NetworkStep<T> {
+    NetworkStep::Pointwise { function, slope, input: Array2::zeros((0, 0)) }
 }
 
 fn forward<T: Real>(
     nodes: &mut [Node<T>],
     x: Array2<T>,
-    parameters: &Parameters<T>,
+    parameters: &NetworkParameters<T>,
     batch: usize,
 ) -> Array2<T> {
     nodes.iter_mut().fold(x, |x, node| match &mut node.step {
-        Step::Affine(affine) => affine.forward(x, parameters),
-        Step::Squares(windows, affine) => affine.forward(windows.unfold(&x), parameters),
-        Step::Embed { at, ids } => {
+        NetworkStep::Affine(affine) => affine.forward(x, parameters),
+        NetworkStep::Squares(windows, affine) => affine.forward(windows.unfold(&x), parameters),
+        NetworkStep::Embed { at, ids } => {
             *ids = x;
             dense::rows_of(&parameters[*at], ids)
         }
-        Step::Prepend { at } => dense::prepended(&x, &parameters[*at], batch),
-        Step::Positions { at } => dense::add_to_each(x, &parameters[*at]),
-        Step::Residual(body) => forward(body, x.clone(), parameters, batch) + &x,
-        Step::Projected(body, around) => {
+        NetworkStep::Prepend { at } => dense::prepended(&x, &parameters[*at], batch),
+        NetworkStep::Positions { at } => dense::add_to_each(x, &parameters[*at]),
+        NetworkStep::Residual(body) => forward(body, x.clone(), parameters, batch) + &x,
+        NetworkStep::Projected(body, around) => {
             forward(body, x.clone(), parameters, batch) + &forward(around, x, parameters, batch)
         }
-        Step::Norm(norm) => norm.forward(x, parameters),
-        Step::Attention(attention) => attention.forward(x, parameters),
-        Step::Pointwise { function, input, .. } => {
+        NetworkStep::Norm(norm) => norm.forward(x, parameters),
+        NetworkStep::Attention(attention) => attention.forward(x, parameters),
+        NetworkStep::Pointwise { function, input, .. } => {
             input.clone_from(&x);
             let (mut y, function) = (x, *function);
             y.par_mapv_inplace(function);
             y
         }
-        Step::MaxPool(windows, from, rows) => {
+        NetworkStep::MaxPool(windows, from, rows) => {
             let (most, places) = windows.greatest(&x);
             (*from, *rows) = (places, x.nrows());
             most
         }
-        Step::MeanPool { positions } => {
+        NetworkStep::MeanPool { positions } => {
             let mean =
                 |sample: ndarray::ArrayView2<'_, T>| sample.sum_axis(Axis(0)) / T::of(*positions as f64);
             let means: Vec<_> = x.axis_chunks_iter(Axis(0), *positions).map(mean).collect();
             let views: Vec<_> = means.iter().map(|one| one.view()).collect();
             ndarray::stack(Axis(0), &views).expect("means are of one width")
         }
-        Step::FirstToken { length } => x.slice(s![..;*length, ..]).to_owned(),
+        NetworkStep::FirstToken { length } => x.slice(s![..;*length, ..]).to_owned(),
     })
 }
 
@@ -230,7 +236,7 @@ fn forward<T: Real>(
 fn backward<T: Real>(
     nodes: &mut [Node<T>],
     of_y: Array2<T>,
-    parameters: &Parameters<T>,
+    parameters: &NetworkParameters<T>,
     gradients: &mut Gradients<T>,
     batch: usize,
 ) -> Array2<T> {
@@ -240,56 +246,56 @@ fn backward<T: Real>(
         }
         let wants_input = node.wants_input;
         match &mut node.step {
-            Step::Affine(affine) => affine.backward(&of_y, parameters, gradients, wants_input),
-            Step::Squares(windows, affine) => {
+            NetworkStep::Affine(affine) => affine.backward(&of_y, parameters, gradients, wants_input),
+            NetworkStep::Squares(windows, affine) => {
                 let of_squares = affine.backward(&of_y, parameters, gradients, wants_input);
                 if wants_input { windows.fold(&of_squares) } else { of_squares }
             }
-            Step::Embed { at, ids } => {
+            NetworkStep::Embed { at, ids } => {
                 gradients[*at] = dense::scattered(&parameters[*at], ids, &of_y);
                 Array2::zeros((0, 0))
             }
-            Step::Prepend { at } => {
+            NetworkStep::Prepend { at } => {
                 let (of_tokens, of_x) = dense::parted(&of_y, parameters[*at].nrows(), batch);
                 gradients[*at] = of_tokens;
                 of_x
             }
-            Step::Positions { at } => {
+            NetworkStep::Positions { at } => {
                 gradients[*at] = dense::sum_of_each(&of_y, parameters[*at].nrows());
                 of_y
             }
-            Step::Residual(body) => {
+            NetworkStep::Residual(body) => {
                 let of_x = backward(body, of_y.clone(), parameters, gradients, batch);
                 if wants_input { of_x + &of_y } else { of_x }
             }
-            Step::Projected(body, around) => {
+            NetworkStep::Projected(body, around) => {
                 let of_x = backward(body, of_y.clone(), parameters, gradients, batch);
                 let beside = backward(around, of_y, parameters, gradients, batch);
                 if wants_input { of_x + &beside } else { of_x }
             }
-            Step::Norm(norm) => norm.backward(&of_y, parameters, gradients),
-            Step::Attention(attention) => attention.backward(&of_y, parameters, gradients),
-            Step::Pointwise { slope, input, .. } => {
+            NetworkStep::Norm(norm) => norm.backward(&of_y, parameters, gradients),
+            NetworkStep::Attention(attention) => attention.backward(&of_y, parameters, gradients),
+            NetworkStep::Pointwise { slope, input, .. } => {
                 let (mut of_x, slope) = (std::mem::replace(input, Array2::zeros((0, 0))), *slope);
                 of_x.par_mapv_inplace(slope);
                 of_x *= &of_y;
                 of_x
             }
-            Step::MaxPool(_, from, rows) => {
+            NetworkStep::MaxPool(_, from, rows) => {
                 let mut of_x = Array2::zeros((*rows, of_y.ncols()));
                 for ((place, channel), &gradient) in of_y.indexed_iter() {
                     of_x[[from[[place, channel]], channel]] += gradient;
                 }
                 of_x
             }
-            Step::MeanPool { positions } => {
+            NetworkStep::MeanPool { positions } => {
                 let rows = of_y.nrows() * *positions;
                 let share = T::of(*positions as f64).recip();
                 Array2::from_shape_fn((rows, of_y.ncols()), |(row, column)| {
                     of_y[[row / *positions, column]] * share
                 })
             }
-            Step::FirstToken { length } => {
+            NetworkStep::FirstToken { length } => {
                 let mut of_x = Array2::zeros((of_y.nrows() * *length, of_y.ncols()));
                 of_x.slice_mut(s![..;*length, ..]).assign(&of_y);
                 of_x

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis, Zip};
 
 use super::real::Real;
-use super::{Gradients, Parameters};
+use super::{Gradients, NetworkParameters};
 
 /// `(x - mean) / sqrt(variance + epsilon)`, times a scale, plus a shift; mean and variance (population) along one axis.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<T: Real> Norm<T> {
         Self { at, epsilon, over: Axis(axis), standard, inverse }
     }
 
-    pub(super) fn forward(&mut self, mut x: Array2<T>, parameters: &Parameters<T>) -> Array2<T> {
+    pub(super) fn forward(&mut self, mut x: Array2<T>, parameters: &NetworkParameters<T>) -> Array2<T> {
         let count = T::of(x.len_of(self.over) as f64);
         let mean = x.sum_axis(self.over) / count;
         x -= &mean.insert_axis(self.over);
@@ -45,7 +45,7 @@ impl<T: Real> Norm<T> {
     pub(super) fn backward(
         &mut self,
         of_y: &Array2<T>,
-        parameters: &Parameters<T>,
+        parameters: &NetworkParameters<T>,
         gradients: &mut Gradients<T>,
     ) -> Array2<T> {
         gradients[self.at] = (of_y * &self.standard).sum_axis(Axis(0)).insert_axis(Axis(0));

@@ -3,7 +3,7 @@
 use ndarray::{Array2, Zip};
 
 use super::real::Real;
-use super::{Gradients, Parameters};
+use super::{Gradients, NetworkParameters};
 use crate::workload::Optimiser;
 
 /// An optimiser with what it keeps of earlier steps.
@@ -17,7 +17,7 @@ pub(crate) struct Descent<T> {
 
 impl<T: Real> Descent<T> {
     /// One that has seen nothing of these parameters.
-    pub(crate) fn new(kind: Optimiser, parameters: &Parameters<T>) -> Self {
+    pub(crate) fn new(kind: Optimiser, parameters: &NetworkParameters<T>) -> Self {
         let zeros = || parameters.iter().map(|one| Array2::zeros(one.raw_dim())).collect();
         let second = if matches!(kind, Optimiser::Adamw { .. }) { zeros() } else { Vec::new() };
         Self { kind, kept: [zeros(), second], steps: 0 }
@@ -29,7 +29,7 @@ impl<T: Real> Descent<T> {
     }
 
     /// One step: the formulae are those of [`Optimiser`].
-    pub(crate) fn step(&mut self, parameters: &mut Parameters<T>, gradients: &Gradients<T>) {
+    pub(crate) fn step(&mut self, parameters: &mut NetworkParameters<T>, gradients: &Gradients<T>) {
         self.steps += 1;
         let [first, second] = &mut self.kept;
         match self.kind {

@@ -7,7 +7,7 @@ fn numbers(count: usize, seed: f64) -> Vec<f64> {
     (0..count).map(|number| ((number as f64 + seed) * 12.9898).sin() * 0.7).collect()
 }
 
-fn parameters(model: &Model) -> Parameters<f64> {
+fn parameters(model: &Model) -> NetworkParameters<f64> {
     let tensors = model.parameters().unwrap();
     let make = |(place, one): (usize, &crate::workload::model::Parameter)| {
         let count = one.shape.iter().product();
@@ -27,7 +27,7 @@ fn input(model: &Model, batch: usize) -> Vec<f64> {
 
 const BATCH: usize = 3;
 
-fn loss(model: &Model, parameters: &Parameters<f64>) -> (f64, Gradients<f64>) {
+fn loss(model: &Model, parameters: &NetworkParameters<f64>) -> (f64, Gradients<f64>) {
     let mut network = Network::new(model).unwrap();
     let logits = network.forward(&input(model, BATCH), parameters).unwrap();
     let (classes, _) = model.labels().unwrap();
@@ -137,8 +137,8 @@ fn a_place_of_a_decoder_sees_none_after_it() {
 #[test]
 fn single_numbers_agree_with_double_ones() {
     let model = Dimensions::VIT5_TINY.model().unwrap();
-    let double: Parameters<f64> = parameters(&model).into_iter().map(|one| one * 0.1).collect();
-    let single: Parameters<f32> = double.iter().map(|one| one.mapv(|number| number as f32)).collect();
+    let double: NetworkParameters<f64> = parameters(&model).into_iter().map(|one| one * 0.1).collect();
+    let single: NetworkParameters<f32> = double.iter().map(|one| one.mapv(|number| number as f32)).collect();
     let x = numbers(2 * model.input.count(), 0.5);
     let expected = Network::new(&model).unwrap().forward(&x, &double).unwrap();
     let x: Vec<f32> = x.into_iter().map(|number| number as f32).collect();

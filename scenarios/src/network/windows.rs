@@ -7,7 +7,7 @@ use super::real::Real;
 
 /// Squares of a grid with zeros around it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Windows {
+pub(super) struct NetworkWindows {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) channels: usize,
@@ -17,7 +17,7 @@ pub(super) struct Windows {
     pub(super) around: usize,
 }
 
-impl Windows {
+impl NetworkWindows {
     /// Places of a square from top to bottom, and from left to right.
     fn places(self) -> [usize; 2] {
         [self.rows, self.columns].map(|side| (side + 2 * self.around - self.kernel) / self.stride + 1)

@@ -24,7 +24,8 @@ use crate::prelude::*;
 fn dynamic_padding(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Rows::new(100_000, 512, 32), tiny = Rows::new(5_000, 512, 32))] variant: Rows,
+    #[sweep(default = PaddedRows::new(100_000, 512, 32), tiny = PaddedRows::new(5_000, 512, 32))]
+    variant: PaddedRows,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = pipeline(&variant).workers(workers);
@@ -44,32 +45,32 @@ fn dynamic_padding(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Rows, workers: &usize) -> Requirements {
+fn needs(variant: &PaddedRows, workers: &usize) -> Requirements {
     pipeline(variant).workers(*workers).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Rows, workers: &usize) -> String {
+fn describe(variant: &PaddedRows, workers: &usize) -> String {
     pipeline(variant).workers(*workers).describe()
 }
 
 /// Rows of up to so many tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct PaddedRows {
     elements: usize,
     length: usize,
     batch_size: usize,
 }
 
-impl Rows {
+impl PaddedRows {
     /// This many, of 10 to `length` tokens, in batches of this many.
     pub const fn new(elements: usize, length: usize, batch_size: usize) -> Self {
         Self { elements, length, batch_size }
     }
 }
 
-fn pipeline(variant: &Rows) -> PipelineSpec {
-    let Rows { elements, length, batch_size } = *variant;
+fn pipeline(variant: &PaddedRows) -> PipelineSpec {
+    let PaddedRows { elements, length, batch_size } = *variant;
     let rows = DataSpec::synthetic(elements, Vec::new())
         .with("tokens", Dtype::I32, &[length], Values::Between(1, VOCABULARY)) // 0 is the padding
         .with("length", Dtype::I32, &[], Values::Between(10, length as u32 + 1));
@@ -95,7 +96,7 @@ mod tests {
     use crate::contract::changed::{Changed, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
-        dynamic_padding(&mut bencher(), &mut Changed::new(change), Rows::new(640, 64, 8), 0)
+        dynamic_padding(&mut bencher(), &mut Changed::new(change), PaddedRows::new(640, 64, 8), 0)
     }
 
     #[test]

@@ -27,12 +27,12 @@ fn checkpoint(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
-        small = Saved { elements: 10_000, batch_size: 64, shape: &[32, 32, 3] },
-        medium = Saved { elements: 5_000, batch_size: 64, shape: &[64, 64, 3] },
-        large = Saved { elements: 500, batch_size: 4, shape: &[64, 64, 64] },
-        tiny = Saved { elements: 640, batch_size: 64, shape: &[32, 32, 3] }
+        small = SavedPlace { elements: 10_000, batch_size: 64, shape: &[32, 32, 3] },
+        medium = SavedPlace { elements: 5_000, batch_size: 64, shape: &[64, 64, 3] },
+        large = SavedPlace { elements: 500, batch_size: 4, shape: &[64, 64, 64] },
+        tiny = SavedPlace { elements: 640, batch_size: 64, shape: &[32, 32, 3] }
     )]
-    variant: Saved,
+    variant: SavedPlace,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = variant.pipeline().workers(workers).seed(bencher.seed());
@@ -41,24 +41,24 @@ fn checkpoint(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Saved, workers: &usize) -> Requirements {
+fn needs(variant: &SavedPlace, workers: &usize) -> Requirements {
     variant.pipeline().workers(*workers).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Saved, workers: &usize) -> String {
+fn describe(variant: &SavedPlace, workers: &usize) -> String {
     variant.pipeline().workers(*workers).describe()
 }
 
 /// What is iterated over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedPlace {
     elements: usize,
     batch_size: usize,
     shape: &'static [usize],
 }
 
-impl Saved {
+impl SavedPlace {
     fn pipeline(self) -> PipelineSpec {
         let name = if self.shape == [64, 64, 64] { "volume" } else { "image" };
         PipelineSpec::new(DataSpec::normal(name, self.elements, self.shape.to_vec()), self.batch_size)
@@ -187,7 +187,12 @@ mod tests {
         let settings =
             Settings { scratch: place.path().into(), ..Settings::new(Purpose::Measure, Budget::SMOKE) };
         let mut bencher = Bencher::new(settings);
-        checkpoint(&mut bencher, loader, Saved { elements: 640, batch_size: 64, shape: &[32, 32, 3] }, 0)?;
+        checkpoint(
+            &mut bencher,
+            loader,
+            SavedPlace { elements: 640, batch_size: 64, shape: &[32, 32, 3] },
+            0,
+        )?;
         bencher.finish()
     }
 

@@ -19,12 +19,12 @@ fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
-        small = Table::new(10_000, 100, 256),
-        tiny = Table::new(2_560, 100, 256),
-        medium = Table::new(1_000_000, 100, 1_024),
-        real_criteo = Table::criteo(10_000, 256)
+        small = VariantTable::new(10_000, 100, 256),
+        tiny = VariantTable::new(2_560, 100, 256),
+        medium = VariantTable::new(1_000_000, 100, 1_024),
+        real_criteo = VariantTable::criteo(10_000, 256)
     )]
-    variant: Table,
+    variant: VariantTable,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
@@ -32,15 +32,15 @@ fn dense_table(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Table, workers: &usize, delivery: &Destination) -> Requirements {
+fn needs(variant: &VariantTable, workers: &usize, delivery: &Destination) -> Requirements {
     pipeline(variant).workers(*workers).deliver(*delivery).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Table, workers: &usize, delivery: &Destination) -> String {
+fn describe(variant: &VariantTable, workers: &usize, delivery: &Destination) -> String {
     pipeline(variant).workers(*workers).deliver(*delivery).describe()
 }
 
-fn pipeline(variant: &Table) -> PipelineSpec {
+fn pipeline(variant: &VariantTable) -> PipelineSpec {
     PipelineSpec::table(variant).map(Normalize)
 }

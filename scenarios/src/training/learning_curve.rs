@@ -31,7 +31,7 @@ const TOLD: usize = 16;
 /// A training, looked at every so many steps, until its target or the end of its data.
 #[derive(Clone, Debug)]
 pub(super) struct LearningCurve {
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Vec<CurveLook>,
     /// Labels that are looked at.
     pub(super) labels: usize,
     pub(super) reached: bool,
@@ -39,7 +39,7 @@ pub(super) struct LearningCurve {
 
 /// What was seen after some steps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct CurveLook {
     pub(super) steps: usize,
     /// Of the steps alone.
     pub(super) took: Duration,
@@ -69,7 +69,7 @@ impl LearningCurve {
                 return Err(Error::new(format!("{right} labels are said to be right, of {labels}")));
             }
             let loss = losses.iter().sum::<f32>() / losses.len() as f32;
-            curve.looks.push(Look { steps, took, loss, right });
+            curve.looks.push(CurveLook { steps, took, loss, right });
             curve.reached = right >= target.due(labels);
             if curve.reached {
                 break;
@@ -78,7 +78,7 @@ impl LearningCurve {
         Ok(curve)
     }
 
-    fn share(&self, look: &Look) -> f64 {
+    fn share(&self, look: &CurveLook) -> f64 {
         look.right as f64 / self.labels as f64
     }
 
@@ -93,7 +93,7 @@ impl LearningCurve {
         told(BEST_ACCURACY, best, Unit::RATIO, Direction::Higher);
         let apart = self.looks.len().div_ceil(TOLD).max(1);
         for look in self.looks.iter().rev().step_by(apart).collect::<Vec<_>>().into_iter().rev() {
-            let Look { steps, took, loss, .. } = look;
+            let CurveLook { steps, took, loss, .. } = look;
             let information = Direction::Information;
             told(&format!("{LOSS_AT}{steps}"), f64::from(*loss), Unit::COUNT, information);
             told(&format!("{ACCURACY_AT}{steps}"), self.share(look), Unit::RATIO, information);

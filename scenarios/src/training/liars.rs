@@ -30,7 +30,7 @@ impl Trainer for Other {
 
 /// What is not as it is said.
 #[derive(Clone, Copy)]
-pub(super) enum Lie {
+pub(super) enum TrainingLie {
     /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are done.
     SkipsHalf,
     /// So many labels are always right.
@@ -38,10 +38,10 @@ pub(super) enum Lie {
 }
 
 /// The trainer by hand, with a lie.
-pub(super) struct Liar(pub(super) Lie);
+pub(super) struct Liar(pub(super) TrainingLie);
 
 struct Lying {
-    lie: Lie,
+    lie: TrainingLie,
     honest: ByHand<f32>,
     steps: usize,
     /// Steps that are said to be done.
@@ -69,7 +69,7 @@ impl Epochs for Lying {
 
     fn advance(&mut self) -> Result<bool> {
         let more = self.said < self.steps;
-        if more && !(matches!(self.lie, Lie::SkipsHalf) && self.said % 2 == 1) {
+        if more && !(matches!(self.lie, TrainingLie::SkipsHalf) && self.said % 2 == 1) {
             self.honest.advance()?;
         }
         self.said += usize::from(more);
@@ -109,8 +109,8 @@ impl TrainingLoop for Lying {
 
     fn right(&mut self) -> Result<usize> {
         match self.lie {
-            Lie::KnowsAll(all) => Ok(all),
-            Lie::SkipsHalf => self.honest.right(),
+            TrainingLie::KnowsAll(all) => Ok(all),
+            TrainingLie::SkipsHalf => self.honest.right(),
         }
     }
 }

@@ -176,10 +176,10 @@ fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
     Ok(())
 }
 
-type Pair<'a> = (&'a (String, Vec<f32>), &'a (String, Vec<f32>));
+type WeightPair<'a> = (&'a (String, Vec<f32>), &'a (String, Vec<f32>));
 
 /// The tensors of both by name.
-fn pairs<'a>(found: &'a Tensors, expected: &'a Tensors) -> Result<impl Iterator<Item = Pair<'a>>> {
+fn pairs<'a>(found: &'a Tensors, expected: &'a Tensors) -> Result<impl Iterator<Item = WeightPair<'a>>> {
     let names = |tensors: &'a Tensors| tensors.iter().map(|(name, numbers)| (name, numbers.len()));
     if let Some(((name, count), (due, of))) =
         names(found).zip(names(expected)).find(|(found, due)| found != due)

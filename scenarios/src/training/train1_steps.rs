@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};
     use crate::contract::changed::bencher;
-    use crate::training::liars::{Liar, Lie, Other};
+    use crate::training::liars::{Liar, Other, TrainingLie};
     use crate::workload::{Initialisation, Optimiser, Precision};
 
     fn small() -> TrainingSpec {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn work_that_the_timed_steps_did_not_do_is_missed_in_the_weights_that_they_left() {
-        let said = trained(&mut Liar(Lie::SkipsHalf)).unwrap_err().to_string();
+        let said = trained(&mut Liar(TrainingLie::SkipsHalf)).unwrap_err().to_string();
         assert!(
             said.contains(
                 "steps that were done have left other weights than the reference's: they are apart by"

@@ -84,9 +84,9 @@ mod tests {
     use crate::contract::TrainingLoop;
     use crate::contract::changed::bencher;
     use crate::training::learning_curve::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
-    use crate::training::liars::{Liar, Lie, Other};
+    use crate::training::liars::{Liar, Other, TrainingLie};
     use crate::workload::model::Scheme;
-    use crate::workload::{Optimiser, Target};
+    use crate::workload::{Optimiser, SampleTarget};
 
     fn small() -> TrainingSpec {
         seeded(Preset::DigitsForTests, 1)
@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_target_that_is_never_reached_ends_with_the_data_and_has_no_steps() {
-        let spec = TrainingSpec { target: Some(Target { accuracy: 1.0, held_out: 50, every: 4 }), ..small() };
+        let spec =
+            TrainingSpec { target: Some(SampleTarget { accuracy: 1.0, held_out: 50, every: 4 }), ..small() };
         let told = metrics(&spec);
         assert!(!told.contains_key(STEPS_TO_TARGET) && !told.contains_key(TIME_TO_TARGET), "{told:?}");
         assert!(told[BEST_ACCURACY] < 1.0 && told.contains_key("accuracy at 48"), "{told:?}");
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn weights_that_do_not_know_what_they_are_said_to_know_are_refused() {
-        let said = trained(&mut Liar(Lie::KnowsAll(50)), &small()).unwrap_err();
+        let said = trained(&mut Liar(TrainingLie::KnowsAll(50)), &small()).unwrap_err();
         assert!(
             said.to_string()
                 .contains("50 of 50 labels are said to be right after 4 steps, and by those weights"),

@@ -23,8 +23,8 @@ use crate::prelude::*;
 fn photographs(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Photographs(1_024), tiny = Photographs(128), large = Photographs(20_000))]
-    variant: Photographs,
+    #[sweep(default = PhotographForms(1_024), tiny = PhotographForms(128), large = PhotographForms(20_000))]
+    variant: PhotographForms,
     #[sweep(Storage::Files, Storage::Tar, Storage::Records, Storage::Memory)] storage: Storage,
     #[sweep(0, 2)] workers: usize,
 ) -> Result<()> {
@@ -32,23 +32,23 @@ fn photographs(
 }
 
 /// What must agree at a point.
-fn agreement(variant: &Photographs, storage: &Storage, _: &usize) -> Equivalence {
+fn agreement(variant: &PhotographForms, storage: &Storage, _: &usize) -> Equivalence {
     pipeline(*variant, *storage).agreement()
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Photographs, storage: &Storage, workers: &usize) -> Requirements {
+fn needs(variant: &PhotographForms, storage: &Storage, workers: &usize) -> Requirements {
     pipeline(*variant, *storage).workers(*workers).needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Photographs, storage: &Storage, workers: &usize) -> String {
+fn describe(variant: &PhotographForms, storage: &Storage, workers: &usize) -> String {
     pipeline(*variant, *storage).workers(*workers).describe()
 }
 
 /// How many photographs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Photographs(pub usize);
+pub struct PhotographForms(pub usize);
 
 /// How they are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl FromStr for Storage {
     }
 }
 
-fn pipeline(Photographs(elements): Photographs, storage: Storage) -> PipelineSpec {
+fn pipeline(PhotographForms(elements): PhotographForms, storage: Storage) -> PipelineSpec {
     let access = match storage {
         Storage::Files => Access::Files,
         Storage::Tar => Access::Tar,

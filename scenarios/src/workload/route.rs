@@ -2,8 +2,8 @@
 
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
-use super::transform::Effect;
-use super::{Gate, Merge, PipelineSpec, Transform};
+use super::transform::TransformEffect;
+use super::{Merge, PipelineSpec, Transform, TransformGate};
 
 /// The way of one delivered field through a pipeline.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Touch {
     /// Its position in the pipeline, an address of its draws.
     pub position: usize,
     /// Which elements go through it; `None`: all.
-    pub gate: Option<Gate>,
+    pub gate: Option<TransformGate>,
     /// The field as it comes.
     pub before: FieldKind,
     /// The field as it goes.
@@ -82,12 +82,12 @@ pub(super) fn routes(spec: &PipelineSpec) -> Result<Vec<Route>> {
             let gate = spec.structure.gate(position);
             let touch = |after: FieldKind| Touch { transform, position, gate, before: before.clone(), after };
             match transform.effect(kinds[route.source], &before) {
-                Effect::Untouched => continue,
-                Effect::Becomes(after) => {
+                TransformEffect::Untouched => continue,
+                TransformEffect::Becomes(after) => {
                     route.trunk.push(touch(after.clone()));
                     route.output = after;
                 }
-                Effect::Adds(after) => {
+                TransformEffect::Adds(after) => {
                     let mut fork = route.clone();
                     fork.trunk.push(touch(after.clone()));
                     fork.output = after;
@@ -127,14 +127,14 @@ fn branch(spec: &PipelineSpec, kinds: &[&FieldKind], routes: Vec<Route>) -> Resu
             let (mut way, mut now) = (Vec::new(), route.output.clone());
             for &transform in branch {
                 match transform.effect(kinds[route.source], &now) {
-                    Effect::Untouched => {}
-                    Effect::Adds(kind) => {
+                    TransformEffect::Untouched => {}
+                    TransformEffect::Adds(kind) => {
                         return Err(Error::new(format!(
                             "{transform} in a branch would add the field `{}`: put it before the branches",
                             kind.name
                         )));
                     }
-                    Effect::Becomes(after) => {
+                    TransformEffect::Becomes(after) => {
                         touched[position - spec.transforms.len()] = true;
                         let before = std::mem::replace(&mut now, after.clone());
                         way.push(Touch { transform, position, gate: None, before, after });

@@ -33,7 +33,7 @@ pub enum Samples {
 /// How well a training is to know samples that it has not learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct SampleTarget {
     /// The share of them whose label has the greatest logit.
     pub accuracy: f64,
     /// How many they are. Nothing is learned from them.
@@ -42,7 +42,7 @@ pub struct Target {
     pub every: usize,
 }
 
-impl Target {
+impl SampleTarget {
     /// How many labels must be right, of so many.
     pub fn due(&self, labels: usize) -> usize {
         (self.accuracy * labels as f64).ceil() as usize
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_share_of_the_labels_is_due_and_never_less() {
-        let target = Target { accuracy: 0.95, held_out: 297, every: 1 };
+        let target = SampleTarget { accuracy: 0.95, held_out: 297, every: 1 };
         assert_eq!((target.due(297), target.due(100), target.due(1)), (283, 95, 1));
     }
 }

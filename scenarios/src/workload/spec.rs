@@ -8,7 +8,7 @@ use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, 
 
 use super::cut::cut;
 use super::route::{self, Route, Touch};
-use super::{Destination, Gate, Merge, Mixing, Operators, Structure, Transform};
+use super::{Destination, Merge, Mixing, Operators, Structure, Transform, TransformGate};
 use crate::data::{DataSpec, Origin};
 
 /// What a loader is asked to do, as data.
@@ -64,7 +64,12 @@ impl PipelineSpec {
     #[must_use]
     pub fn sometimes(mut self, probability: f64, transform: Transform) -> Self {
         let position = self.transforms.len();
-        self.structure.gates.push(Gate { position, decided_at: position, from: 0.0, below: probability });
+        self.structure.gates.push(TransformGate {
+            position,
+            decided_at: position,
+            from: 0.0,
+            below: probability,
+        });
         self.map(transform)
     }
 
@@ -74,7 +79,12 @@ impl PipelineSpec {
         let (decided_at, all) = (self.transforms.len(), alternatives.len() as f64);
         for (index, &transform) in alternatives.iter().enumerate() {
             let (from, below) = (index as f64 / all, (index + 1) as f64 / all);
-            self.structure.gates.push(Gate { position: decided_at + index, decided_at, from, below });
+            self.structure.gates.push(TransformGate {
+                position: decided_at + index,
+                decided_at,
+                from,
+                below,
+            });
             self.transforms.push(transform);
         }
         self

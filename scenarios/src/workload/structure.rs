@@ -10,7 +10,7 @@ use super::Transform;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Structure {
     /// Transforms of the list that only some elements go through.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<TransformGate>,
     /// Lists of transforms that each start from what the pipeline's list gives.
     pub branches: Vec<Vec<Transform>>,
     /// What becomes of the branches.
@@ -30,7 +30,7 @@ pub struct Structure {
 /// Lets a transform of the list be done for some elements alone: those whose draw `unit(2^32)` at position `decided_at`
 /// lies in `[from, below)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gate {
+pub struct TransformGate {
     /// The position of the transform.
     pub position: usize,
     /// The position whose draw decides: its own, or the first of several alternatives.
@@ -41,7 +41,7 @@ pub struct Gate {
     pub below: f64,
 }
 
-impl Gate {
+impl TransformGate {
     /// The number of the draw that decides.
     pub const DRAW: u64 = 1 << 32;
 }
@@ -99,7 +99,7 @@ impl Structure {
     pub const MIXTURE_POSITION: u64 = 1 << 34;
 
     /// The gate of a transform of the list, if it has one.
-    pub fn gate(&self, position: usize) -> Option<Gate> {
+    pub fn gate(&self, position: usize) -> Option<TransformGate> {
         self.gates.iter().copied().find(|gate| gate.position == position)
     }
 
@@ -132,10 +132,10 @@ impl Structure {
     pub(super) fn work(&self, transforms: &[Transform]) -> Vec<String> {
         let gated = |(position, transform): (usize, &Transform)| match self.gate(position) {
             None => transform.to_string(),
-            Some(Gate { decided_at, from, below, .. }) if decided_at == position && from == 0.0 => {
+            Some(TransformGate { decided_at, from, below, .. }) if decided_at == position && from == 0.0 => {
                 format!("{transform} (probability {below})")
             }
-            Some(Gate { decided_at, from, below, .. }) => {
+            Some(TransformGate { decided_at, from, below, .. }) => {
                 format!("{transform} (where draw {decided_at} is in [{from}, {below}))")
             }
         };
@@ -150,7 +150,7 @@ impl Structure {
 
     /// Refuses what cannot be, and names the parameter.
     pub(super) fn check(&self, transforms: usize, elements: usize) -> Result<()> {
-        for Gate { position, from, below, decided_at } in &self.gates {
+        for TransformGate { position, from, below, decided_at } in &self.gates {
             let probable = 0.0 <= *from && from <= below && *below <= 1.0; // false for what is no number
             if !probable {
                 return Err(Error::new(format!(

@@ -8,7 +8,7 @@ use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::model::{Dimensions, Flops, Layer, Model, Scheme, Start};
-use super::samples::{Samples, Target};
+use super::samples::{SampleTarget, Samples};
 use crate::data::{DataSpec, FieldSpec, Values};
 
 /// A training: everything that decides what its steps compute. How they are run is said beside it ([`Compilation`]).
@@ -32,7 +32,7 @@ pub struct TrainingSpec {
     /// What is learned from.
     pub samples: Samples,
     /// How well it is to be known, where that is asked.
-    pub target: Option<Target>,
+    pub target: Option<SampleTarget>,
 }
 
 /// How weights are changed by a gradient `g`.

@@ -94,7 +94,7 @@ pub enum Transform {
 
 /// What a transform does to one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum TransformEffect {
     /// Nothing: the field passes unchanged.
     Untouched,
     /// The field becomes this; it may be what it was.
@@ -166,7 +166,7 @@ impl Transform {
     }
 
     /// What this does to a field that is `source` in the data set and `now` where the transform meets it.
-    pub fn effect(self, source: &FieldKind, now: &FieldKind) -> Effect {
+    pub fn effect(self, source: &FieldKind, now: &FieldKind) -> TransformEffect {
         let float =
             |wanted: bool| if wanted { Some(FieldKind { dtype: Dtype::F32, ..now.clone() }) } else { None };
         let same = |wanted: bool| wanted.then(|| now.clone());
@@ -199,16 +199,16 @@ impl Transform {
             Self::DecodeResizedCrop => (now.dtype == Dtype::U8 && now.shape.len() == 1)
                 .then(|| FieldKind { shape: vec![Self::CROP, Self::CROP, 3], ..now.clone() }),
             Self::CreateAttentionMask | Self::CausalMaskGeneration => {
-                let [length] = now.shape[..] else { return Effect::Untouched };
+                let [length] = now.shape[..] else { return TransformEffect::Untouched };
                 let (name, shape) = match self {
                     Self::CreateAttentionMask => ("attention_mask", vec![length]),
                     _ => ("causal_mask", vec![length, length]),
                 };
                 let kind = FieldKind { name: name.into(), dtype: Dtype::F32, shape };
-                return if is_integer { Effect::Adds(kind) } else { Effect::Untouched };
+                return if is_integer { TransformEffect::Adds(kind) } else { TransformEffect::Untouched };
             }
         };
-        becomes.map_or(Effect::Untouched, Effect::Becomes)
+        becomes.map_or(TransformEffect::Untouched, TransformEffect::Becomes)
     }
 
     /// What a field must be for this to touch it, in words.
@@ -322,7 +322,7 @@ mod tests {
     fn token_ids_are_not_normalised_and_rows_are_not_cropped() {
         let tokens = FieldKind { name: "tokens".into(), dtype: Dtype::I32, shape: vec![128] };
         for transform in [Transform::Normalize, Transform::RandomResizedCrop, Transform::ColorJitter] {
-            assert_eq!(transform.effect(&tokens, &tokens), Effect::Untouched);
+            assert_eq!(transform.effect(&tokens, &tokens), TransformEffect::Untouched);
         }
     }
 

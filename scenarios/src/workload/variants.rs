@@ -121,14 +121,14 @@ impl Tokens {
 
 /// Rows of `f32` features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct VariantTable {
     elements: usize,
     features: usize,
     batch_size: usize,
     origin: Option<Origin>,
 }
 
-impl Table {
+impl VariantTable {
     /// This many synthetic rows, of so many features, in batches of this many.
     pub const fn new(elements: usize, features: usize, batch_size: usize) -> Self {
         Self { elements, features, batch_size, origin: None }
@@ -159,8 +159,8 @@ impl PipelineSpec {
     }
 
     /// A pipeline over rows of features, without transforms as yet.
-    pub fn table(variant: &Table) -> Self {
-        let Table { elements, features, batch_size, origin } = *variant;
+    pub fn table(variant: &VariantTable) -> Self {
+        let VariantTable { elements, features, batch_size, origin } = *variant;
         Self::new(from(DataSpec::table(elements, features), origin), batch_size)
     }
 }

@@ -36,7 +36,7 @@ const NEIGHBOURS: usize = 2;
 
 /// All comparisons, with their rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Evidence {
+pub(crate) struct CalibrationEvidence {
     /// The machine in words.
     pub(crate) machine: String,
     /// The commit of the program.
@@ -46,12 +46,12 @@ pub(crate) struct Evidence {
     /// The accepted chance of a false alarm among confirmed regressions.
     pub(crate) alpha: f64,
     /// One entry per run of `compare-baseline`.
-    pub(crate) comparisons: Vec<Kept>,
+    pub(crate) comparisons: Vec<KeptRow>,
 }
 
 /// One comparison of the whole suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRow {
     /// Whether neighbours were busy.
     pub(crate) neighbours: bool,
     /// The planted slowdown, as a share.
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
     let program = built.first().ok_or_else(|| stop::nothing("there is no bench target `demonstration`"))?;
     let copy = copy(program, place)?;
     let file = args.out.clone().unwrap_or_else(|| place.layout.data().join("evidence.json"));
-    let mut evidence = Evidence { margin: 0.01, alpha: 0.05, ..Evidence::default() };
+    let mut evidence = CalibrationEvidence { margin: 0.01, alpha: 0.05, ..CalibrationEvidence::default() };
     // `--tries 5` is the whole of it.
     let scale = |count: u32| (count * args.tries).div_ceil(5);
     let mut plan = Vec::new();
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
             evidence.machine = described(&environment.machine);
             evidence.commit = environment.software.get("commit").cloned().unwrap_or_default();
         }
-        evidence.comparisons.push(Kept {
+        evidence.comparisons.push(KeptRow {
             neighbours: *neighbours,
             planted: *share,
             cases: trial.comparison.rows.iter().map(KeptCase::of).collect(),
@@ -151,7 +151,7 @@ impl KeptCase {
 
 /// What is counted over some comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
+struct VerdictCount {
     tries: u64,
     regressed: u64,
     improved: u64,
@@ -159,7 +159,7 @@ struct Count {
     inconclusive: u64,
 }
 
-impl Evidence {
+impl CalibrationEvidence {
     fn write(&self, file: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).context("failed to put the evidence into JSON")?;
         let temporary: PathBuf = file.with_extension("new");
@@ -171,8 +171,8 @@ impl Evidence {
             .with_context(|| format!("failed to write `{}`", file.display()))
     }
 
-    fn count(&self, takes: impl Fn(&Kept, &KeptCase) -> bool) -> Count {
-        let mut count = Count::default();
+    fn count(&self, takes: impl Fn(&KeptRow, &KeptCase) -> bool) -> VerdictCount {
+        let mut count = VerdictCount::default();
         for kept in &self.comparisons {
             for case in kept.cases.iter().filter(|case| takes(kept, case)) {
                 count.tries += 1;
@@ -213,7 +213,7 @@ impl Evidence {
                     })
                 };
                 let (same, two, five) = (of(0.0), of(0.02), of(0.05));
-                let found = |count: Count| match count.tries {
+                let found = |count: VerdictCount| match count.tries {
                     0 => "-".to_owned(),
                     tries => format!("{}/{tries}", count.regressed),
                 };

@@ -13,11 +13,11 @@ use std::path::PathBuf;
 
 use crate::cli::Calibrate;
 use crate::place::Place;
-use crate::programs::{self, Program};
+use crate::programs::{self, BuiltProgram};
 use crate::said::Said;
 use crate::stop;
 use crate::table::Table;
-use stored::{Calibration, CaseCalibration};
+use stored::{CaseCalibration, StoredCalibration};
 use trial::Trial;
 use weighbridge::data::{Exit, quantity};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
         return evidence::run(args, place);
     }
     let programs = programs::build(&place.root, None, &[])?;
-    let meant = |program: &&Program| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
+    let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
     let mut said = Said::fine("");
     for program in programs.iter().filter(meant) {
         let copy = copy(program, place)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
             }
         }
         let left_out = stored::left_out(&trials);
-        let Some(calibration) = Calibration::of(&program.suite, &trials) else {
+        let Some(calibration) = StoredCalibration::of(&program.suite, &trials) else {
             said.remarks.push(format!("{}: nothing to calibrate by", program.suite));
             said.remarks.extend(left_out);
             continue;
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
 }
 
 /// The same program under another name: both sides of a duel are files of their own, as they would be.
-fn copy(program: &Program, place: &Place) -> Result<Program> {
+fn copy(program: &BuiltProgram, place: &Place) -> Result<BuiltProgram> {
     let folder = place.layout.calibrations();
     fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
     let path: PathBuf = folder.join(format!(".copy-{}", program.suite.replace('/', "-")));
     fs::copy(&program.path, &path).with_context(|| format!("failed to copy to `{}`", path.display()))?;
-    Ok(Program { path, ..program.clone() })
+    Ok(BuiltProgram { path, ..program.clone() })
 }
 
 /// A planted slowdown in words.
@@ -80,7 +80,7 @@ fn planted(share: f64) -> String {
     if share == 0.0 { "as it is".to_owned() } else { format!("{} % planted", share * 100.0) }
 }
 
-fn table(calibration: &Calibration) -> Table {
+fn table(calibration: &StoredCalibration) -> Table {
     let mut titles = vec!["case", "false alarms>"];
     titles.extend(["+1 %>", "+2 %>", "+5 %>", "+10 %>"]);
     titles.extend(["between>", "within>", "rounds>", "detects>", "seconds>"]);

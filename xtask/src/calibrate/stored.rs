@@ -25,7 +25,7 @@ const MOST_ROUNDS: f64 = 24.0;
 
 /// What a calibration of one suite found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Calibration {
+pub(crate) struct StoredCalibration {
     schema: u32,
     /// `<package>/<bench target>`.
     pub(crate) suite: String,
@@ -71,7 +71,7 @@ pub(crate) struct Power {
     pub(crate) found: u64,
 }
 
-impl Calibration {
+impl StoredCalibration {
     /// What these trials of one suite say; `None` where no case was decided by rounds.
     pub(super) fn of(suite: &str, trials: &[Trial]) -> Option<Self> {
         let plain = trials.iter().filter(|trial| trial.share == 0.0);
@@ -179,7 +179,7 @@ pub(super) fn left_out(trials: &[Trial]) -> Vec<String> {
 }
 
 /// Keeps a calibration.
-pub(super) fn write(place: &Place, calibration: &Calibration) -> Result<PathBuf> {
+pub(super) fn write(place: &Place, calibration: &StoredCalibration) -> Result<PathBuf> {
     let file = file(place, &calibration.machine, &calibration.suite);
     let folder = file.parent().context("the file has a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
@@ -195,7 +195,7 @@ pub(super) fn write(place: &Place, calibration: &Calibration) -> Result<PathBuf>
 ///
 /// # Errors
 /// When there is one and it cannot be read.
-pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Calibration>> {
+pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<StoredCalibration>> {
     let Some(environment) = &comparison.environment else { return Ok(None) };
     let machine: MachineId = environment.machine_id();
     let file = file(place, machine.as_str(), &comparison.suite);
@@ -204,7 +204,7 @@ pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Cali
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
     };
-    let calibration: Calibration = serde_json::from_slice(&text).with_context(|| {
+    let calibration: StoredCalibration = serde_json::from_slice(&text).with_context(|| {
         format!("`{}` is no calibration: `{} calibrate` writes it anew", file.display(), weighbridge::tool())
     })?;
     Ok((calibration.schema == SCHEMA).then_some(calibration))

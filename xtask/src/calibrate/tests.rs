@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::evidence::{Evidence, Kept, KeptCase};
+use super::evidence::{CalibrationEvidence, KeptCase, KeptRow};
 use weighbridge::data::{Rounds, clopper_pearson, decide};
 
 fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
@@ -22,19 +22,19 @@ fn rounds(case: &KeptCase) -> Rounds {
 #[test]
 fn the_report_counts_what_was_said_of_identical_code_and_of_planted_slowdowns() {
     let flat = vec![0.0001, -0.0001, 0.0002, -0.0002, 0.0001, 0.0, -0.0001, 0.0002];
-    let kept = |planted, verdict: &str| Kept {
+    let kept = |planted, verdict: &str| KeptRow {
         neighbours: false,
         planted,
         cases: vec![case("DEMO-1", verdict, flat.clone())],
     };
-    let evidence = Evidence {
+    let evidence = CalibrationEvidence {
         comparisons: vec![
             kept(0.0, "Unchanged"),
             kept(0.0, "Regressed"),
             kept(0.02, "Regressed"),
             kept(0.05, "Improved"),
         ],
-        ..Evidence::default()
+        ..CalibrationEvidence::default()
     };
     let report = evidence.report();
     assert!(report.contains("identical code called Regressed: 1 of 2, at most 97.5 % (95 %)"), "{report}");
@@ -56,7 +56,7 @@ fn rounds_that_were_kept_decide_again_as_they_did() {
 fn the_published_table_follows_from_the_published_rounds_and_bears_its_claims_out() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let text = fs::read(docs.join("evidence/duel.json")).expect("the evidence is published");
-    let evidence: Evidence = serde_json::from_slice(&text).expect("it is ours");
+    let evidence: CalibrationEvidence = serde_json::from_slice(&text).expect("it is ours");
     for kept in &evidence.comparisons {
         let all: Vec<Rounds> = kept.cases.iter().map(rounds).collect();
         let said: Vec<&str> = kept.cases.iter().map(|case| case.verdict.as_str()).collect();

@@ -5,7 +5,7 @@ use weighbridge::data::{Comparison, Row};
 
 use crate::fight::fight;
 use crate::place::Place;
-use crate::programs::Program;
+use crate::programs::BuiltProgram;
 
 /// One comparison of a program with itself, with or without a planted slowdown.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(super) struct Trial {
 impl Trial {
     /// Measures both sides in turns, as `compare-baseline` does.
     pub(super) fn take(
-        program: &Program,
-        copy: &Program,
+        program: &BuiltProgram,
+        copy: &BuiltProgram,
         place: &Place,
         share: f64,
         flags: &[String],

@@ -11,16 +11,16 @@ use weighbridge::__private::{
 };
 use weighbridge::{Bencher, Direction, Equivalence, Error, Unit};
 
-use super::{Commands, Shell, VARIABLE};
+use super::{CommandFile, Shell, VARIABLE};
 
 /// What a command is an adapter of. Which one it is, the bencher says.
-trait Process {}
+trait CommandProcess {}
 
-struct Named;
+struct NamedCommand;
 
-impl Process for Named {}
+impl CommandProcess for NamedCommand {}
 
-const CONTRACT: Contract = Contract { id: TypeId::of::<dyn Process>, name: "Process" };
+const CONTRACT: Contract = Contract { id: TypeId::of::<dyn CommandProcess>, name: "Process" };
 
 const HERE: Location = Location { module: module_path!(), file: file!(), line: line!() };
 
@@ -37,7 +37,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         version: "",
         location: HERE,
         make: || {
-            let process: Box<dyn Process> = Box::new(Named);
+            let process: Box<dyn CommandProcess> = Box::new(NamedCommand);
             Ok(Box::new(process))
         },
         probe: None,
@@ -71,13 +71,13 @@ pub(crate) fn bench() -> Option<ExitCode> {
 }
 
 /// The commands, where this process was told of some.
-fn told() -> Option<Commands> {
+fn told() -> Option<CommandFile> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }
 
 /// Measures the command that the bencher names.
 fn run(bencher: &mut Bencher, _: Option<&mut dyn Any>, _: &Point) -> Result<(), Error> {
-    let Some(Commands { all, ignore_failure, show_output }) = told() else {
+    let Some(CommandFile { all, ignore_failure, show_output }) = told() else {
         return Err(Error::new("this process was not told of the commands"));
     };
     let command = all.iter().find(|command| Some(&*command.name) == bencher.adapter());

@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 /// The commands as the bench binary and its children are told of them.
 #[derive(Debug, Serialize, Deserialize)]
-struct Commands {
+struct CommandFile {
     all: Vec<Shell>,
     ignore_failure: bool,
     show_output: bool,
@@ -97,7 +97,7 @@ fn kept() -> PathBuf {
     data.unwrap_or_else(std::env::temp_dir).join("weighbridge").join("commands")
 }
 
-fn commands(args: &Args) -> Result<Commands> {
+fn commands(args: &Args) -> Result<CommandFile> {
     let all = args.commands.len();
     if !args.names.is_empty() && args.names.len() != all {
         return Err(stop::usage(format!("{} names for {all} commands: name all or none", args.names.len())));
@@ -118,7 +118,7 @@ fn commands(args: &Args) -> Result<Commands> {
             prepare: prepare.map(|command| line(command, false)).transpose()?,
         });
     }
-    Ok(Commands { all: commands, ignore_failure: args.ignore_failure, show_output: args.show_output })
+    Ok(CommandFile { all: commands, ignore_failure: args.ignore_failure, show_output: args.show_output })
 }
 
 /// The name, or one that file names tell apart from those before.
@@ -161,7 +161,7 @@ mod tests {
         args: Args,
     }
 
-    fn read(line: &[&str]) -> Result<Commands> {
+    fn read(line: &[&str]) -> Result<CommandFile> {
         let line = ["command"].iter().chain(line);
         commands(&Line::try_parse_from(line).expect("the line is right").args)
     }

@@ -12,7 +12,7 @@ use crate::cli::CompareBaseline;
 use crate::fight::fight;
 use crate::lock;
 use crate::place::Place;
-use crate::programs::{self, Program};
+use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, short};
 use crate::{stop, whole};
 
@@ -38,7 +38,7 @@ pub(super) fn judge_all(
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
-    let meant = |program: &&Program| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
+    let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
     let mut judged = Vec::new();
     for candidate in ours.iter().filter(meant) {
         match theirs.iter().find(|program| program.suite == candidate.suite) {
@@ -78,7 +78,7 @@ pub(super) fn judge_program(
             return Err(stop::usage("--program is of one suite and there are several: name it with --suite"));
         }
     };
-    let baseline = Program { path, ..candidate.clone() };
+    let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
     Ok(vec![duel(args, place, policy, candidate, &baseline, name, None)?])
 }
@@ -88,8 +88,8 @@ fn duel(
     args: &CompareBaseline,
     place: &Place,
     policy: &Policy,
-    candidate: &Program,
-    baseline: &Program,
+    candidate: &BuiltProgram,
+    baseline: &BuiltProgram,
     name: String,
     accepted: Option<&Path>,
 ) -> Result<Judged> {

@@ -298,7 +298,7 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
 }
 
 #[test]
-fn every_form_of_a_comparison_with_a_stand_in_for_a_device_says_so() {
+fn every_form_of_a_comparison_with_a_fake_device_says_so() {
     let mut fake = plain(2_000, 8.0e6, 12.0e6);
     fake.manifest.environment.machine.insert("gpu fake".into(), "Some GPU (fake)".into());
     let home = with(&fake);

@@ -18,7 +18,7 @@ const WIDTH: usize = 64;
 const BINS: usize = 12;
 
 /// A measured repeat: a process of its own, unless the isolation was less.
-pub(super) struct Process<'a> {
+pub(super) struct ShownProcess<'a> {
     number: u32,
     seen: &'a Observation,
     /// Seconds per iteration, in order.
@@ -26,13 +26,13 @@ pub(super) struct Process<'a> {
 }
 
 /// The measured repeats that have samples.
-pub(super) fn processes(case: &CaseRecord) -> Vec<Process<'_>> {
+pub(super) fn processes(case: &CaseRecord) -> Vec<ShownProcess<'_>> {
     let measured = case.repeats.iter().filter(|repeat| repeat.purpose == Purpose::Measure);
     let with_samples = measured.filter_map(|repeat| match &repeat.outcome {
         Outcome::Measured { seen, .. } if !seen.samples.is_empty() => {
             let iterations = seen.iterations_per_sample.max(1) as f64;
             let times = seen.samples.iter().map(|sample| *sample as f64 * 1e-9 / iterations).collect();
-            Some(Process { number: repeat.number, seen, times })
+            Some(ShownProcess { number: repeat.number, seen, times })
         }
         _ => None,
     });
@@ -40,7 +40,7 @@ pub(super) fn processes(case: &CaseRecord) -> Vec<Process<'_>> {
 }
 
 /// All of it.
-pub(super) fn story(processes: &[Process<'_>], ascii: bool) -> String {
+pub(super) fn story(processes: &[ShownProcess<'_>], ascii: bool) -> String {
     let all: Vec<f64> = processes.iter().flat_map(|process| process.times.iter().copied()).collect();
     if all.is_empty() {
         return "no repeat kept samples: there is nothing to draw\n".to_owned();
@@ -54,7 +54,7 @@ fn time(seconds: f64) -> String {
     quantity::show(seconds, &Unit::SECONDS)
 }
 
-fn in_order(processes: &[Process<'_>], plot: Plot) -> String {
+fn in_order(processes: &[ShownProcess<'_>], plot: Plot) -> String {
     let most = processes.iter().map(|process| process.times.len()).max().unwrap_or(0);
     let length = most.div_ceil(WIDTH).max(1);
     let each = match length {
@@ -81,7 +81,7 @@ fn in_order(processes: &[Process<'_>], plot: Plot) -> String {
 }
 
 /// Below the samples: the first letter of what disturbed most of a stretch that was disturbed.
-fn marks(process: &Process<'_>, cuts: &[(usize, usize)]) -> String {
+fn marks(process: &ShownProcess<'_>, cuts: &[(usize, usize)]) -> String {
     let line: String = cuts
         .iter()
         .map(|(start, end)| {
@@ -116,7 +116,7 @@ fn by_size(all: &[f64], plot: Plot) -> String {
     text
 }
 
-fn side_by_side(processes: &[Process<'_>]) -> String {
+fn side_by_side(processes: &[ShownProcess<'_>]) -> String {
     let mut table = Table::new([
         "process>",
         "samples>",
@@ -129,7 +129,7 @@ fn side_by_side(processes: &[Process<'_>]) -> String {
         "load>",
         "stationarity",
     ]);
-    for Process { number, seen, times } in processes {
+    for ShownProcess { number, seen, times } in processes {
         let middle = median(times);
         let spread = (quantile(times, 0.75) - quantile(times, 0.25)) / middle;
         let on_cpu = (seen.wall > 0).then(|| seen.usage.cpu.as_secs_f64() / seen.wall().as_secs_f64());
@@ -170,10 +170,10 @@ fn stationarity(seen: &Observation) -> String {
     }
 }
 
-fn disturbed(processes: &[Process<'_>]) -> String {
+fn disturbed(processes: &[ShownProcess<'_>]) -> String {
     let mut causes: BTreeMap<&str, (usize, Vec<f64>)> = BTreeMap::new();
     let mut untouched = Vec::new();
-    for Process { seen, times, .. } in processes {
+    for ShownProcess { seen, times, .. } in processes {
         let mut touched = vec![false; times.len()];
         for tag in &seen.tags {
             let (count, seconds) = causes.entry(name(tag.cause)).or_default();

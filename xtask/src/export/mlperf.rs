@@ -9,14 +9,14 @@ use weighbridge::data::CaseRecord;
 use weighbridge_scenarios::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
-use crate::report::learning_curve::LearningCurve;
+use crate::report::learning_curve::ShownCurve;
 
 pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let mut files = Vec::new();
     for case in job.run.cases.iter().filter(|case| case.ranked()) {
         let repeats = case.metric(BEST_ACCURACY).map_or(0, |metric| metric.values.len());
         for place in 0..repeats {
-            let curve = LearningCurve::of_repeat(case, place);
+            let curve = ShownCurve::of_repeat(case, place);
             if !curve.looks.is_empty() {
                 let path = PathBuf::from(case.id.file_name()).join(format!("result_{place}.txt"));
                 files.push((path, log(job, case, &curve).into_bytes()));
@@ -32,7 +32,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     Ok(Wrote::Files(files))
 }
 
-fn log(job: &Job<'_>, case: &CaseRecord, curve: &LearningCurve) -> String {
+fn log(job: &Job<'_>, case: &CaseRecord, curve: &ShownCurve) -> String {
     let begun = job.run.manifest.started * 1_000;
     let batch = batch(case);
     let mut text = String::new();

@@ -20,7 +20,7 @@ use crate::stop;
 
 /// What was found out about a text with tables.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct CheckedModel {
     /// Equations that hold.
     pub(super) held: usize,
     /// What cannot be true at once, in words.
@@ -28,10 +28,10 @@ pub(super) struct Found {
 }
 
 /// A line of a table, by the columns of its head.
-type Row = BTreeMap<Column, String>;
+type CheckedRow = BTreeMap<CheckedColumn, String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Column {
+enum CheckedColumn {
     Name,
     Time,
     Samples,
@@ -41,7 +41,7 @@ enum Column {
 
 /// What holds for all rows, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Constant {
+enum CountedConstant {
     Batch,
     Peak,
     Train,
@@ -52,21 +52,21 @@ enum Constant {
 ///
 /// # Errors
 /// A text without a table, or without anything that can be held against something else.
-pub(super) fn check(text: &str) -> Result<Found> {
+pub(super) fn check(text: &str) -> Result<CheckedModel> {
     let (rows, mut constants) = read(text);
     if rows.is_empty() {
         return Err(stop::usage(
             "there is no table here: a line of titles, and lines of cells, with commas or bars between",
         ));
     }
-    let mut found = Found::default();
+    let mut found = CheckedModel::default();
     components(&rows, &mut constants, &mut found);
     let mut implied = Vec::new();
     for row in &rows {
         of_row(row, &constants, &mut found, &mut implied);
     }
     together(&implied, &constants, &mut found);
-    if found == Found::default() {
+    if found == CheckedModel::default() {
         return Err(stop::usage(
             "nothing here can be held against anything else: columns `ms`, `samples/s`, `MFU`, `GFLOPs`, and lines such as \
              `batch = 256` and `peak TFLOPS = 989` are needed",
@@ -75,8 +75,9 @@ pub(super) fn check(text: &str) -> Result<Found> {
     Ok(found)
 }
 
-fn read(text: &str) -> (Vec<Row>, BTreeMap<Constant, Interval>) {
-    let (mut rows, mut constants, mut head) = (Vec::new(), BTreeMap::new(), None::<Vec<Option<Column>>>);
+fn read(text: &str) -> (Vec<CheckedRow>, BTreeMap<CountedConstant, Interval>) {
+    let (mut rows, mut constants, mut head) =
+        (Vec::new(), BTreeMap::new(), None::<Vec<Option<CheckedColumn>>>);
     for line in text.lines() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -96,7 +97,8 @@ fn read(text: &str) -> (Vec<Row>, BTreeMap<Constant, Interval>) {
         match &head {
             None => head = Some(cells.iter().map(|title| column(title)).collect()),
             Some(head) => {
-                let known = |(column, cell): (&Option<Column>, &String)| Some(((*column)?, cell.clone()));
+                let known =
+                    |(column, cell): (&Option<CheckedColumn>, &String)| Some(((*column)?, cell.clone()));
                 rows.push(head.iter().zip(&cells).filter_map(known).collect());
             }
         }
@@ -121,51 +123,56 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-fn column(title: &str) -> Option<Column> {
+fn column(title: &str) -> Option<CheckedColumn> {
     let title = title.to_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| title.contains(part));
     if has(&["mfu"]) {
-        Some(Column::Mfu)
+        Some(CheckedColumn::Mfu)
     } else if has(&["samples/s", "img/s", "images/s", "tokens/s", "elem/s"]) {
-        Some(Column::Samples)
+        Some(CheckedColumn::Samples)
     } else if has(&["gflop"]) {
-        Some(Column::Gflops)
+        Some(CheckedColumn::Gflops)
     } else if title == "ms" || has(&[" ms", "ms/", "(ms)"]) {
-        Some(Column::Time)
+        Some(CheckedColumn::Time)
     } else if has(&["configuration", "component", "name", "model", "mode"]) {
-        Some(Column::Name)
+        Some(CheckedColumn::Name)
     } else {
         None
     }
 }
 
-fn constant(name: &str) -> Option<Constant> {
+fn constant(name: &str) -> Option<CountedConstant> {
     match name.trim().to_lowercase().as_str() {
-        "batch" => Some(Constant::Batch),
-        "peak tflops" => Some(Constant::Peak),
-        "train gflops" => Some(Constant::Train),
-        "most samples/s" => Some(Constant::Most),
+        "batch" => Some(CountedConstant::Batch),
+        "peak tflops" => Some(CountedConstant::Peak),
+        "train gflops" => Some(CountedConstant::Train),
+        "most samples/s" => Some(CountedConstant::Most),
         _ => None,
     }
 }
 
-fn number(row: &Row, column: Column) -> Option<Interval> {
+fn number(row: &CheckedRow, column: CheckedColumn) -> Option<Interval> {
     Interval::of(row.get(&column)?)
 }
 
-fn name(row: &Row) -> &str {
-    row.get(&Column::Name).map_or("a row", String::as_str)
+fn name(row: &CheckedRow) -> &str {
+    row.get(&CheckedColumn::Name).map_or("a row", String::as_str)
 }
 
 /// Sums of components. The operations of a training are those of this table where no line says them.
-fn components(rows: &[Row], constants: &mut BTreeMap<Constant, Interval>, found: &mut Found) {
+fn components(
+    rows: &[CheckedRow],
+    constants: &mut BTreeMap<CountedConstant, Interval>,
+    found: &mut CheckedModel,
+) {
     let at = |wanted: &str| rows.iter().position(|row| name(row).eq_ignore_ascii_case(wanted));
     let Some((forward, of_forward)) =
-        at("forward").and_then(|at| Some((at, number(&rows[at], Column::Gflops)?)))
+        at("forward").and_then(|at| Some((at, number(&rows[at], CheckedColumn::Gflops)?)))
     else {
         return;
     };
-    let parts: Vec<Interval> = rows[..forward].iter().filter_map(|row| number(row, Column::Gflops)).collect();
+    let parts: Vec<Interval> =
+        rows[..forward].iter().filter_map(|row| number(row, CheckedColumn::Gflops)).collect();
     let sum = parts.iter().fold(Interval::exact(0.0), |sum, part| Interval {
         low: sum.low + part.low,
         high: sum.high + part.high,
@@ -173,24 +180,24 @@ fn components(rows: &[Row], constants: &mut BTreeMap<Constant, Interval>, found:
     found.hold(sum.and(of_forward).is_some(), || {
         format!("the components sum up to {} GFLOPs, and `forward` is {}", sum.text(), of_forward.text())
     });
-    let Some(train) = at("train").and_then(|at| number(&rows[at], Column::Gflops)) else { return };
+    let Some(train) = at("train").and_then(|at| number(&rows[at], CheckedColumn::Gflops)) else { return };
     let thrice = of_forward.times(Interval::exact(3.0));
     found.hold(thrice.and(train).is_some(), || {
         format!("three times `forward` is {} GFLOPs, and `train` is {}", thrice.text(), train.text())
     });
-    constants.entry(Constant::Train).or_insert(train);
+    constants.entry(CountedConstant::Train).or_insert(train);
 }
 
 /// The equations of one row. What operations of a sample its MFU stands for is added to `implied`.
 fn of_row(
-    row: &Row,
-    constants: &BTreeMap<Constant, Interval>,
-    found: &mut Found,
+    row: &CheckedRow,
+    constants: &BTreeMap<CountedConstant, Interval>,
+    found: &mut CheckedModel,
     implied: &mut Vec<(String, Interval)>,
 ) {
     let constant = |constant| constants.get(&constant).copied();
-    let (time, samples) = (number(row, Column::Time), number(row, Column::Samples));
-    if let (Some(time), Some(samples), Some(batch)) = (time, samples, constant(Constant::Batch)) {
+    let (time, samples) = (number(row, CheckedColumn::Time), number(row, CheckedColumn::Samples));
+    if let (Some(time), Some(samples), Some(batch)) = (time, samples, constant(CountedConstant::Batch)) {
         let batch = batch.middle();
         let due = batch.times(Interval::exact(1e3)).over(time);
         found.hold(due.and(samples).is_some(), || {
@@ -204,11 +211,11 @@ fn of_row(
         });
     }
     if let (Some(samples), Some(mfu), Some(peak)) =
-        (samples, number(row, Column::Mfu), constant(Constant::Peak))
+        (samples, number(row, CheckedColumn::Mfu), constant(CountedConstant::Peak))
     {
         let peak = peak.middle(); // a name of a product, and no measurement
         let stands_for = mfu.times(peak).times(Interval::exact(10.0)).over(samples);
-        let own = number(row, Column::Gflops);
+        let own = number(row, CheckedColumn::Gflops);
         if let Some(own) = own {
             found.hold(own.and(stands_for).is_some(), || {
                 format!(
@@ -225,8 +232,12 @@ fn of_row(
 }
 
 /// Rows, the ceiling and the stated operations beside each other.
-fn together(implied: &[(String, Interval)], constants: &BTreeMap<Constant, Interval>, found: &mut Found) {
-    let train = constants.get(&Constant::Train).copied();
+fn together(
+    implied: &[(String, Interval)],
+    constants: &BTreeMap<CountedConstant, Interval>,
+    found: &mut CheckedModel,
+) {
+    let train = constants.get(&CountedConstant::Train).copied();
     let all = implied.iter().skip(1).try_fold(implied.first().map(|(_, first)| *first), |all, (_, one)| {
         Some(all.and_then(|all| all.and(*one)))
     });
@@ -246,7 +257,9 @@ fn together(implied: &[(String, Interval)], constants: &BTreeMap<Constant, Inter
         }
         _ => {}
     }
-    if let (Some(most), Some(peak)) = (constants.get(&Constant::Most), constants.get(&Constant::Peak)) {
+    if let (Some(most), Some(peak)) =
+        (constants.get(&CountedConstant::Most), constants.get(&CountedConstant::Peak))
+    {
         let peak = peak.middle().times(Interval::exact(1e3));
         let stands_for = peak.over(*most);
         for (what, stated) in [("the rows stand for", all.flatten()), ("the table states", train)] {
@@ -264,7 +277,7 @@ fn together(implied: &[(String, Interval)], constants: &BTreeMap<Constant, Inter
     }
 }
 
-impl Found {
+impl CheckedModel {
     fn hold(&mut self, holds: bool, why: impl FnOnce() -> String) {
         if holds {
             self.held += 1;

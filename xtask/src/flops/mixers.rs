@@ -8,7 +8,7 @@ use weighbridge::data::{Unit, quantity};
 use weighbridge_scenarios::workload::model::Mixer;
 
 use crate::said::Said;
-use crate::svg::{Anchor, Axis, Svg};
+use crate::svg::{Anchor, ChartAxis, Svg};
 use crate::table::Table;
 
 /// Numbers of a token: as ViT-5 Small has them.
@@ -54,8 +54,8 @@ fn drawn() -> String {
     let all = |length| Mixer::ALL.map(|mixer| mixer.operations(length, WIDTH));
     let low = all(first).into_iter().fold(f64::INFINITY, f64::min);
     let most = all(last).into_iter().fold(0.0, f64::max);
-    let x = Axis::between(first as f64, last as f64, left, right);
-    let y = Axis::between(low, most, bottom, top);
+    let x = ChartAxis::between(first as f64, last as f64, left, right);
+    let y = ChartAxis::between(low, most, bottom, top);
     svg.grid_y(&y, left, right, |value| quantity::show(value, &Unit::other("FLOP")));
     for length in &lengths {
         let at = x.at(*length as f64);

@@ -117,7 +117,7 @@ fn page(name: &str, peak_name: &str, peak: f64) -> Result<String> {
     ))
 }
 
-fn told(found: &check::Found) -> Said {
+fn told(found: &check::CheckedModel) -> Said {
     let mut text = String::new();
     for wrong in &found.wrong {
         text += &format!("wrong  {wrong}\n");

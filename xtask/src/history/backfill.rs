@@ -13,7 +13,7 @@ use weighbridge::data::{Comparison, Verdict, quantity};
 
 use super::revisions::{Fought, Revisions};
 use crate::place::Place;
-use crate::repository::{Commit, Repository, short};
+use crate::repository::{Repository, Revision, short};
 use crate::said::Said;
 use crate::table::Table;
 use crate::{stop, whole};
@@ -34,7 +34,7 @@ pub(crate) struct Backfill {
 
 /// A commit beside the one before it, as it is kept.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct BackfillStep {
     /// The commit before it, in full.
     pub(crate) before: String,
     /// The commit, in full.
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
     }
     let revisions =
         Revisions { repository: &repository, place, suite: args.suite.as_deref(), flags: &args.bench_args };
-    let mut before = Commit { subject: repository.subject(&from)?, id: from };
+    let mut before = Revision { subject: repository.subject(&from)?, id: from };
     let mut steps = Vec::new();
     let mut kept = 0;
     for (at, commit) in commits.iter().enumerate() {
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
                     Fought::Compared(comparisons) => (comparisons, None),
                     Fought::Unusable(why) => (Vec::new(), Some(why)),
                 };
-                let step = Step {
+                let step = BackfillStep {
                     before: before.id.clone(),
                     commit: commit.id.clone(),
                     subject: commit.subject.clone(),
@@ -102,20 +102,20 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
 }
 
 /// Where a step is kept: by both commits and what was asked.
-fn file(place: &Place, before: &Commit, commit: &Commit, args: &Backfill) -> PathBuf {
+fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) -> PathBuf {
     let mut hash = DefaultHasher::new();
     (&args.suite, &args.bench_args).hash(&mut hash);
     let name = format!("{}-{}-{:08x}.json", short(&before.id), short(&commit.id), hash.finish() as u32);
     place.layout.backfill().join(name)
 }
 
-fn read(file: &Path) -> Option<Step> {
+fn read(file: &Path) -> Option<BackfillStep> {
     // What cannot be read is measured again.
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 /// Every step that is kept.
-pub(super) fn stored(place: &Place) -> Vec<Step> {
+pub(super) fn stored(place: &Place) -> Vec<BackfillStep> {
     let Ok(entries) = fs::read_dir(place.layout.backfill()) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
@@ -127,10 +127,10 @@ pub(super) fn stored(place: &Place) -> Vec<Step> {
 }
 
 /// A line for each change, and for each commit without one.
-fn told(steps: &[Step]) -> String {
+fn told(steps: &[BackfillStep]) -> String {
     let mut table = Table::new(["commit", "case", "slowdown", "verdict"]);
     for step in steps {
-        let name = Commit { id: step.commit.clone(), subject: step.subject.clone() }.name();
+        let name = Revision { id: step.commit.clone(), subject: step.subject.clone() }.name();
         if let Some(why) = &step.unusable {
             table.row([name, "-".to_owned(), "-".to_owned(), why.clone()]);
             continue;

@@ -10,7 +10,7 @@ use weighbridge::data::{Effect, Exit, Row, Verdict, quantity};
 
 use super::revisions::{Fought, Revisions};
 use crate::place::Place;
-use crate::repository::{Commit, Repository};
+use crate::repository::{Repository, Revision};
 use crate::said::Said;
 use crate::stop;
 use crate::table::Table;
@@ -37,11 +37,11 @@ pub(crate) struct Bisect {
 
 /// A duel between two places of the range: the later one against the earlier one, with this margin where it is not the usual one.
 /// `None` where one of them cannot be measured.
-type Duel<'a> = dyn FnMut(usize, usize, Option<f64>) -> Result<Option<Row>> + 'a;
+type BisectDuel<'a> = dyn FnMut(usize, usize, Option<f64>) -> Result<Option<Row>> + 'a;
 
 /// Where a search ended.
 #[derive(Debug)]
-enum Ended {
+enum BisectEnd {
     /// The last of the range is not slower than the first: there is nothing to find.
     Nothing(Box<Row>),
     /// One of the ends cannot be measured.
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
     };
     let mut ended = search(commits.len() - 1, &mut duel)?;
     for _ in 1..TRIES {
-        if matches!(ended, Ended::Unconfirmed { .. }) {
+        if matches!(ended, BisectEnd::Unconfirmed { .. }) {
             ended = search(commits.len() - 1, &mut duel)?;
         }
     }
@@ -96,21 +96,21 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
 }
 
 /// The commits from one to the other, both among them.
-fn range(repository: &Repository, good: &str, bad: &str) -> Result<Vec<Commit>> {
+fn range(repository: &Repository, good: &str, bad: &str) -> Result<Vec<Revision>> {
     let (first, last) = (repository.commit(good)?, repository.commit(bad)?);
     let after = repository.between(&first, &last)?;
     if after.is_empty() || !repository.is_before(&first, &last) {
         return Err(stop::usage(format!("{bad} does not come after {good}: name the earlier one first")));
     }
-    let first = Commit { subject: repository.subject(&first)?, id: first };
+    let first = Revision { subject: repository.subject(&first)?, id: first };
     Ok(std::iter::once(first).chain(after).collect())
 }
 
 /// Finds the first slow place after 0 and up to `last`.
-fn search(last: usize, duel: &mut Duel<'_>) -> Result<Ended> {
-    let Some(whole) = duel(0, last, None)? else { return Ok(Ended::Unusable) };
+fn search(last: usize, duel: &mut BisectDuel<'_>) -> Result<BisectEnd> {
+    let Some(whole) = duel(0, last, None)? else { return Ok(BisectEnd::Unusable) };
     let Some(change) = whole.effect.filter(|_| whole.verdict == Verdict::Regressed) else {
-        return Ok(Ended::Nothing(Box::new(whole)));
+        return Ok(BisectEnd::Nothing(Box::new(whole)));
     };
     let half = (1.0 + change.estimate).sqrt() - 1.0;
     let (mut before, mut at) = (0, last);
@@ -126,9 +126,9 @@ fn search(last: usize, duel: &mut Duel<'_>) -> Result<Ended> {
     let row = if (before, at) == (0, last) { Some(whole) } else { duel(before, at, None)? };
     Ok(match row {
         Some(row) if row.verdict == Verdict::Regressed => {
-            Ended::Found { before, at, whole: change, row: Box::new(row) }
+            BisectEnd::Found { before, at, whole: change, row: Box::new(row) }
         }
-        row => Ended::Unconfirmed { before, at, row: row.map(Box::new) },
+        row => BisectEnd::Unconfirmed { before, at, row: row.map(Box::new) },
     })
 }
 
@@ -155,14 +155,14 @@ pub(super) fn interval(effect: Effect) -> String {
     format!("{estimate} [{low} .. {high}]")
 }
 
-fn told(ended: &Ended, commits: &[Commit]) -> Said {
+fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
     let name = |at: usize| commits[at].name();
     match ended {
-        Ended::Unusable => Said {
+        BisectEnd::Unusable => Said {
             exit: Exit::NothingToJudge,
             ..Said::fine("one of the two ends cannot be measured: nothing was searched\n")
         },
-        Ended::Nothing(row) => {
+        BisectEnd::Nothing(row) => {
             let exit = if matches!(row.verdict, Verdict::Inconclusive(_)) {
                 Exit::Inconclusive
             } else {
@@ -172,7 +172,7 @@ fn told(ended: &Ended, commits: &[Commit]) -> Said {
                 format!("{} is not slower than {}: {}\n", name(commits.len() - 1), name(0), row.verdict);
             Said { exit, ..Said::fine(text) }
         }
-        Ended::Found { before, at, whole, row } => {
+        BisectEnd::Found { before, at, whole, row } => {
             let worse = row.effect.map_or_else(String::new, interval);
             let sure = row.rounds.as_ref().and_then(|rounds| Some((rounds.confirmation.len(), rounds.p?)));
             let sure = sure.map_or_else(String::new, |(rounds, p)| {
@@ -194,7 +194,7 @@ fn told(ended: &Ended, commits: &[Commit]) -> Said {
                 interval(*whole)
             ))
         }
-        Ended::Unconfirmed { before, at, row } => {
+        BisectEnd::Unconfirmed { before, at, row } => {
             let verdict = row
                 .as_ref()
                 .map_or_else(|| "it cannot be measured".to_owned(), |row| row.verdict.to_string());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     /// Searches among commits that take these times, of which some cannot be measured. Gives the answer and how many duels it took.
-    fn searched(times: &[f64], unusable: &[usize]) -> (Ended, usize) {
+    fn searched(times: &[f64], unusable: &[usize]) -> (BisectEnd, usize) {
         let mut count = 0;
         let mut duel = |before: usize, after: usize, margin: Option<f64>| {
             count += 1;
@@ -242,9 +242,9 @@ mod tests {
         (search(times.len() - 1, &mut duel).expect("searched"), count)
     }
 
-    fn found(ended: &Ended) -> Option<(usize, usize)> {
+    fn found(ended: &BisectEnd) -> Option<(usize, usize)> {
         match ended {
-            Ended::Found { before, at, .. } => Some((*before, *at)),
+            BisectEnd::Found { before, at, .. } => Some((*before, *at)),
             _ => None,
         }
     }
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(found(&searched(&times, &[3, 9]).0), Some((6, 7)));
         let (ended, _) = searched(&times, &[6, 7]);
         assert_eq!(found(&ended), Some((5, 8)));
-        let commits: Vec<Commit> =
-            (0..=12).map(|at| Commit { id: format!("{at:040}"), subject: format!("step {at}") }).collect();
+        let commits: Vec<Revision> =
+            (0..=12).map(|at| Revision { id: format!("{at:040}"), subject: format!("step {at}") }).collect();
         let said = told(&ended, &commits).text;
         assert!(
             said.starts_with("first slower: one of the 3 commits after 000000000000 step 5 up to"),
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn without_a_change_nothing_is_searched_and_of_two_the_larger_half_is_found() {
         let (ended, duels) = searched(&[1.0; 13], &[]);
-        assert!(matches!(ended, Ended::Nothing(_)) && duels == 1, "{ended:?}");
+        assert!(matches!(ended, BisectEnd::Nothing(_)) && duels == 1, "{ended:?}");
         // 2 % at the third and 4 % at the ninth: half of the whole is passed at the ninth.
         let times: Vec<f64> = (0..=12)
             .map(|at| {
@@ -291,7 +291,7 @@ mod tests {
             })
             .collect();
         assert_eq!(found(&searched(&times, &[]).0), Some((8, 9)));
-        assert!(matches!(searched(&[1.0, 1.03], &[1]).0, Ended::Unusable));
+        assert!(matches!(searched(&[1.0, 1.03], &[1]).0, BisectEnd::Unusable));
     }
 
     #[test]
@@ -299,9 +299,9 @@ mod tests {
         // Half a percent with each commit: every duel between neighbours is too close.
         let times: Vec<f64> = (0..=12).map(|at| 1.005_f64.powi(at)).collect();
         let (ended, _) = searched(&times, &[]);
-        assert!(matches!(ended, Ended::Unconfirmed { .. }), "{ended:?}");
-        let commits: Vec<Commit> =
-            (0..=12).map(|at| Commit { id: format!("{at:040}"), subject: String::new() }).collect();
+        assert!(matches!(ended, BisectEnd::Unconfirmed { .. }), "{ended:?}");
+        let commits: Vec<Revision> =
+            (0..=12).map(|at| Revision { id: format!("{at:040}"), subject: String::new() }).collect();
         let said = told(&ended, &commits);
         assert_eq!(said.exit, Exit::Inconclusive);
         assert!(said.text.contains("`backfill` measures each of them"), "{}", said.text);

@@ -53,20 +53,20 @@ pub(crate) struct Trend {
 }
 
 /// Runs of one suite and profile in one environment: their figures can be held against each other.
-struct Series<'a> {
+struct CaseSeries<'a> {
     first: &'a RunManifest,
-    commits: Vec<Commit>,
+    commits: Vec<MeasuredCommit>,
 }
 
 /// What the runs of one commit measured.
-struct Commit {
+struct MeasuredCommit {
     name: String,
     /// The medians of its runs.
     values: Vec<f64>,
 }
 
 /// A metric, as the records have it.
-struct Metric {
+struct MetricName {
     name: String,
     unit: Unit,
     direction: Direction,
@@ -128,7 +128,7 @@ fn by_duels(place: &Place, args: &Trend) -> String {
         let comparisons = step.comparisons.iter().filter(|comparison| of_suite(&comparison.suite));
         for row in comparisons.flat_map(|comparison| &comparison.rows) {
             if row.case.to_string() == args.case {
-                let commit = repository::Commit { id: step.commit.clone(), subject: step.subject.clone() };
+                let commit = repository::Revision { id: step.commit.clone(), subject: step.subject.clone() };
                 let worse = row.effect.map_or_else(|| "-".to_owned(), bisect::interval);
                 table.row([
                     commit.name(),
@@ -163,24 +163,24 @@ fn gather<'a>(
     runs: &[&'a RunManifest],
     case: &CaseId,
     wanted: Option<&str>,
-) -> Result<(Metric, Vec<Series<'a>>)> {
-    let mut found: Option<Metric> = None;
+) -> Result<(MetricName, Vec<CaseSeries<'a>>)> {
+    let mut found: Option<MetricName> = None;
     let mut known: Vec<String> = Vec::new();
-    let mut series: Vec<Series<'a>> = Vec::new();
+    let mut series: Vec<CaseSeries<'a>> = Vec::new();
     for run in runs.iter().filter(|run| run.planned.cases.contains(case)) {
         let Some(record) = place.runs().case(&run.id, case)? else { continue };
         known.extend(record.metrics.iter().map(|metric| metric.name.clone()));
         let name = wanted.unwrap_or(&record.primary_metric);
         let Some(metric) = record.metric(name) else { continue };
         let Some(estimate) = metric.estimate.filter(|estimate| estimate.median.is_finite()) else { continue };
-        found.get_or_insert_with(|| Metric {
+        found.get_or_insert_with(|| MetricName {
             name: metric.name.clone(),
             unit: metric.unit.clone(),
             direction: metric.direction,
         });
         let at = series.iter().position(|series| around(series.first, run).is_empty());
         let at = at.unwrap_or_else(|| {
-            series.push(Series { first: run, commits: Vec::new() });
+            series.push(CaseSeries { first: run, commits: Vec::new() });
             series.len() - 1
         });
         series[at].add(commit(run), estimate.median);
@@ -222,18 +222,18 @@ fn commit(run: &RunManifest) -> String {
     }
 }
 
-impl Series<'_> {
+impl CaseSeries<'_> {
     fn add(&mut self, name: String, value: f64) {
         match self.commits.iter_mut().find(|commit| commit.name == name) {
             Some(commit) => commit.values.push(value),
-            None => self.commits.push(Commit { name, values: vec![value] }),
+            None => self.commits.push(MeasuredCommit { name, values: vec![value] }),
         }
     }
 
     fn text(
         &self,
         before: Option<&RunManifest>,
-        metric: &Metric,
+        metric: &MetricName,
         ascii: bool,
         repository: Option<&Repository>,
     ) -> String {
@@ -293,7 +293,7 @@ impl Series<'_> {
 }
 
 /// By how much, and whether that is good: `+10.0 %, worse`.
-fn words(change: &ChangePoint, metric: &Metric) -> String {
+fn words(change: &ChangePoint, metric: &MetricName) -> String {
     let share = change.after / change.before - 1.0;
     let better = match metric.direction {
         Direction::Higher => Some(share > 0.0),

@@ -7,8 +7,8 @@ use weighbridge::data::{Comparison, Exit};
 
 use crate::fight::fight;
 use crate::place::Place;
-use crate::programs::{self, Program};
-use crate::repository::{Commit, Repository};
+use crate::programs::{self, BuiltProgram};
+use crate::repository::{Repository, Revision};
 use crate::stop;
 
 /// What is measured of every commit.
@@ -35,15 +35,15 @@ impl Revisions<'_> {
     ///
     /// # Errors
     /// When it cannot be checked out, or does not build.
-    fn programs(&self, commit: &Commit) -> Result<Vec<Program>> {
+    fn programs(&self, commit: &Revision) -> Result<Vec<BuiltProgram>> {
         let tree = self.repository.tree(&commit.id, self.place)?;
         let built = programs::build(&tree.root, Some(&tree.target), &[])?;
-        let meant = |program: &Program| self.suite.is_none_or(|suite| program.suite == suite);
+        let meant = |program: &BuiltProgram| self.suite.is_none_or(|suite| program.suite == suite);
         Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())
     }
 
     /// Whether a program has a case that the filters take.
-    fn lists(&self, program: &Program) -> bool {
+    fn lists(&self, program: &BuiltProgram) -> bool {
         let mut command = Command::new(&program.path);
         command.current_dir(&program.directory).args(["--bench", "--list", "--format", "terse"]);
         let listed = command.args(self.flags).stdin(Stdio::null()).stderr(Stdio::null()).output();
@@ -56,7 +56,7 @@ impl Revisions<'_> {
     ///
     /// # Errors
     /// An interrupt, or a mistake in the flags. A commit that does not build or has not the case is an answer.
-    pub(super) fn duel(&self, before: &Commit, after: &Commit, more: &[String]) -> Result<Fought> {
+    pub(super) fn duel(&self, before: &Revision, after: &Revision, more: &[String]) -> Result<Fought> {
         let mut sides = Vec::new();
         for commit in [before, after] {
             match self.programs(commit).with_context(|| format!("{} does not build", commit.name())) {

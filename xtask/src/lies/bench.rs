@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{CaseRecord, Comparison, Layout, Runs};
 
-use super::catalogue::{By, Class, Lie, POINTS};
+use super::catalogue::{By, CataloguedLie, LieClass, POINTS};
 
 /// The adapter that all others are verified against.
 const REFERENCE: &str = "Reference";
@@ -17,7 +17,7 @@ const TIMEOUT: &str = "60";
 
 /// A `cargo bench` that has ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedBench {
     /// Its exit code; none where a signal ended it.
     pub(super) code: Option<i32>,
     /// Where it kept its runs.
@@ -39,7 +39,12 @@ pub(super) enum Results {
 ///
 /// # Errors
 /// When cargo cannot be started. How the bench ends is no error.
-pub(super) fn take(class: &Class, lies: &[&Lie], cargo: Command, data: &Path) -> Result<Ended> {
+pub(super) fn take(
+    class: &LieClass,
+    lies: &[&CataloguedLie],
+    cargo: Command,
+    data: &Path,
+) -> Result<EndedBench> {
     fs::create_dir_all(data).with_context(|| format!("failed to make `{}`", data.display()))?;
     let log = data.join("said.txt");
     let said = File::create(&log).with_context(|| format!("failed to write `{}`", log.display()))?;
@@ -50,11 +55,11 @@ pub(super) fn take(class: &Class, lies: &[&Lie], cargo: Command, data: &Path) ->
         command.args(["--versus-adapter", REFERENCE, "--comparison"]).arg(comparison(data));
     }
     let status = command.status().context("failed to start cargo")?;
-    Ok(Ended { code: status.code(), data: data.to_owned(), log })
+    Ok(EndedBench { code: status.code(), data: data.to_owned(), log })
 }
 
 /// What selects the cases, and how long each is measured.
-fn arguments(class: &Class, lies: &[&Lie]) -> Vec<String> {
+fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
     let mut scenarios: Vec<&str> = lies.iter().flat_map(|lie| lie.scenarios).copied().collect();
     scenarios.sort_unstable();
     scenarios.dedup();
@@ -94,12 +99,12 @@ fn comparison(data: &Path) -> PathBuf {
     data.join("comparison.json")
 }
 
-impl Ended {
+impl EndedBench {
     /// What it has found out.
     ///
     /// # Errors
     /// When it came to no end: there is no run or no comparison, or it cannot be read.
-    pub(super) fn results(&self, class: &Class) -> Result<Results> {
+    pub(super) fn results(&self, class: &LieClass) -> Result<Results> {
         if class.told_by == By::Duel {
             let bytes = fs::read(comparison(&self.data))
                 .with_context(|| format!("there is no comparison: see `{}`", self.log.display()))?;

@@ -2,7 +2,7 @@
 
 /// A kind of lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Class {
+pub(super) struct LieClass {
     /// Its name on the command line.
     pub(super) name: &'static str,
     /// Whose names the lies are.
@@ -27,7 +27,7 @@ pub(super) enum By {
 
 /// An adapter, or a value of an axis, and what must become of its cases.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lie {
+pub(super) struct CataloguedLie {
     /// The name of the class.
     pub(super) class: &'static str,
     /// Its name.
@@ -35,12 +35,12 @@ pub(super) struct Lie {
     /// The scenarios that it is tried in.
     pub(super) scenarios: &'static [&'static str],
     /// What it is.
-    pub(super) truth: Truth,
+    pub(super) truth: HonestTwin,
 }
 
 /// What an adapter is, and what must become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Truth {
+pub(super) enum HonestTwin {
     /// An honest one, which does nearly what a lie of its class does: it is ranked.
     Honest,
     /// A lie: it is not ranked, and is named by one of these, each a rule or words of a failure.
@@ -72,20 +72,20 @@ pub(super) const POINTS: &[(&str, &str)] = &[
 ];
 
 /// Every class.
-pub(super) const CLASSES: &[Class] = &[
+pub(super) const CLASSES: &[LieClass] = &[
     class("later-passes", By::Adapters, "0.02"),
     class("lazy-bytes", By::Adapters, "0.02"),
     class("elsewhere", By::Adapters, "0.02"),
     class("remembered", By::Adapters, "0.1"),
     class("whole-pass", By::Adapters, "0.02"),
     class("approximate", By::Adapters, "0.02"),
-    Class { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
+    LieClass { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
     class("custom-loop", By::Values, "0.02"),
     class("duel", By::Duel, "0.02"),
 ];
 
 /// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
-pub(super) const LIES: &[Lie] = &[
+pub(super) const LIES: &[CataloguedLie] = &[
     lie("later-passes", "zeros", ALL, &["spot-check"]),
     lie("later-passes", "zeros-from-the-third", ALL, &["spot-check"]),
     lie("later-passes", "same-batch", ALL, &["spot-check"]),
@@ -126,7 +126,12 @@ pub(super) const LIES: &[Lie] = &[
     lie("worker", "endless-usage", UNTRANSFORMED, &["of processor time while its clock ran"]),
     lie("worker", "endless-set-up", UNTRANSFORMED, &["for opening a pipeline"]),
     lie("worker", "no-fields", UNTRANSFORMED, &["has no field"]),
-    Lie { class: "worker", name: "forged-reason", scenarios: UNTRANSFORMED, truth: Truth::Words },
+    CataloguedLie {
+        class: "worker",
+        name: "forged-reason",
+        scenarios: UNTRANSFORMED,
+        truth: HonestTwin::Words,
+    },
     twin("worker", "tiny-worker", UNTRANSFORMED),
     lie("custom-loop", "ignores-iterations", LOOP, &["no-time"]),
     lie("custom-loop", "no-time", LOOP, &["no-time"]),
@@ -137,8 +142,8 @@ pub(super) const LIES: &[Lie] = &[
     twin("duel", "whole-pass", &[CV]),
 ];
 
-const fn class(name: &'static str, told_by: By, seconds: &'static str) -> Class {
-    Class { name, told_by, seconds, needs: None }
+const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {
+    LieClass { name, told_by, seconds, needs: None }
 }
 
 const fn lie(
@@ -146,24 +151,24 @@ const fn lie(
     name: &'static str,
     scenarios: &'static [&'static str],
     told: &'static [&'static str],
-) -> Lie {
-    Lie { class, name, scenarios, truth: Truth::Lie(told) }
+) -> CataloguedLie {
+    CataloguedLie { class, name, scenarios, truth: HonestTwin::Lie(told) }
 }
 
-const fn twin(class: &'static str, name: &'static str, scenarios: &'static [&'static str]) -> Lie {
-    Lie { class, name, scenarios, truth: Truth::Honest }
+const fn twin(class: &'static str, name: &'static str, scenarios: &'static [&'static str]) -> CataloguedLie {
+    CataloguedLie { class, name, scenarios, truth: HonestTwin::Honest }
 }
 
-impl Lie {
+impl CataloguedLie {
     /// Whether it is an honest one.
     pub(super) fn is_honest(&self) -> bool {
-        self.truth == Truth::Honest
+        self.truth == HonestTwin::Honest
     }
 }
 
-impl Class {
+impl LieClass {
     /// What is tried of it: all, or one lie and one honest twin.
-    pub(super) fn lies(&self, one_each: bool) -> Vec<&'static Lie> {
+    pub(super) fn lies(&self, one_each: bool) -> Vec<&'static CataloguedLie> {
         let of_class = || LIES.iter().filter(|lie| lie.class == self.name);
         if !one_each {
             return of_class().collect();
@@ -193,7 +198,7 @@ mod tests {
                 "{}",
                 class.name
             );
-            assert!(matches!(one[0].truth, Truth::Lie(_)), "what stands for {} is seen", class.name);
+            assert!(matches!(one[0].truth, HonestTwin::Lie(_)), "what stands for {} is seen", class.name);
         }
         for lie in LIES {
             assert!(CLASSES.iter().any(|class| class.name == lie.class), "{}", lie.class);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 
 use super::bench::Results;
-use super::catalogue::{Lie, Truth};
+use super::catalogue::{CataloguedLie, HonestTwin};
 
 /// What became of one lie in one scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct Fate {
 
 impl Fate {
     /// What became of a lie in a scenario; nothing where it was not tried there.
-    pub(super) fn of(lie: &Lie, scenario: &str, results: &Results) -> Option<Self> {
+    pub(super) fn of(lie: &CataloguedLie, scenario: &str, results: &Results) -> Option<Self> {
         match results {
             Results::Run(cases) => Self::in_run(lie, scenario, cases),
             Results::Duel(comparison) => Self::in_duel(lie, scenario, comparison),
@@ -29,7 +29,7 @@ impl Fate {
     }
 
     /// That of an adapter, or of a value, in a run.
-    fn in_run(lie: &Lie, scenario: &str, cases: &[CaseRecord]) -> Option<Self> {
+    fn in_run(lie: &CataloguedLie, scenario: &str, cases: &[CaseRecord]) -> Option<Self> {
         let case = cases.iter().find(|case| case.id.scenario == scenario && is_of(case, lie.name))?;
         let findings = findings(case);
         let of = |severity: &str| {
@@ -58,7 +58,7 @@ impl Fate {
     }
 
     /// That of an adapter in a duel with the reference: what is weighed is ranked.
-    fn in_duel(lie: &Lie, scenario: &str, comparison: &Comparison) -> Option<Self> {
+    fn in_duel(lie: &CataloguedLie, scenario: &str, comparison: &Comparison) -> Option<Self> {
         let mut rows = comparison.rows.iter();
         let row =
             rows.find(|row| row.case.scenario == scenario && row.case.adapter.as_deref() == Some(lie.name))?;
@@ -80,16 +80,16 @@ impl Fate {
     }
 
     /// What is wrong with what became of it; nothing, where that is what had to.
-    pub(super) fn wrong(&self, lie: &Lie) -> Option<String> {
+    pub(super) fn wrong(&self, lie: &CataloguedLie) -> Option<String> {
         match (lie.truth, self.is_ranked) {
-            (Truth::Honest, false) => Some(format!("is honest and is not ranked: {}", self.found())),
-            (Truth::Lie(_), true) => Some("is a lie and is ranked".to_owned()),
-            (Truth::Lie(expected), false) if self.told(expected).is_none() => {
+            (HonestTwin::Honest, false) => Some(format!("is honest and is not ranked: {}", self.found())),
+            (HonestTwin::Lie(_), true) => Some("is a lie and is ranked".to_owned()),
+            (HonestTwin::Lie(expected), false) if self.told(expected).is_none() => {
                 Some(format!("is told by {} and not by {}", self.found(), expected.join(" or ")))
             }
-            (Truth::Honest, true) | (Truth::Lie(_), false) => None,
-            (Truth::Words, _) if self.words.starts_with("skipped: ") => None,
-            (Truth::Words, _) => Some(format!("was to be skipped, and is not: {}", self.found())),
+            (HonestTwin::Honest, true) | (HonestTwin::Lie(_), false) => None,
+            (HonestTwin::Words, _) if self.words.starts_with("skipped: ") => None,
+            (HonestTwin::Words, _) => Some(format!("was to be skipped, and is not: {}", self.found())),
         }
     }
 
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use crate::fixtures::{around, case};
 
-    fn lie(truth: Truth) -> Lie {
-        Lie { class: "later-passes", name: "zeros", scenarios: &["CV-1"], truth }
+    fn lie(truth: HonestTwin) -> CataloguedLie {
+        CataloguedLie { class: "later-passes", name: "zeros", scenarios: &["CV-1"], truth }
     }
 
     fn fate(rules: &[&str], words: &str) -> Fate {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_lie_that_is_ranked_or_told_by_another_rule_is_wrong() {
-        let seen = lie(Truth::Lie(&["spot-check", "showed"]));
+        let seen = lie(HonestTwin::Lie(&["spot-check", "showed"]));
         assert_eq!(fate(&["spot-check"], "").wrong(&seen), None);
         assert_eq!(fate(&["spot-check", "count"], "").wrong(&seen), None);
         assert_eq!(fate(&[], "failed: the source showed 40").wrong(&seen), None);
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_honest_twin_is_ranked() {
-        let honest = lie(Truth::Honest);
+        let honest = lie(HonestTwin::Honest);
         assert_eq!(fate(&[], "").wrong(&honest), None);
         assert!(fate(&["outside"], "").wrong(&honest).is_some());
     }
@@ -178,12 +178,12 @@ mod tests {
         let mut told = case("CV-1", "zeros", &around(300.0));
         told.tier = Some(2);
         let cases = [case("CV-1", "Reference", &around(100.0)), told];
-        let fate = Fate::in_run(&lie(Truth::Honest), "CV-1", &cases).expect("it was run");
+        let fate = Fate::in_run(&lie(HonestTwin::Honest), "CV-1", &cases).expect("it was run");
         assert!(fate.is_ranked && fate.speed.is_some_and(|speed| (2.9..3.1).contains(&speed)), "{fate:?}");
-        assert_eq!(Fate::in_run(&lie(Truth::Honest), "TAB-1", &cases), None);
+        assert_eq!(Fate::in_run(&lie(HonestTwin::Honest), "TAB-1", &cases), None);
         let [reference, mut failed] = cases;
         failed.status = CaseStatus::Failed("repeat 1 panicked\nat once".into());
-        let fate = Fate::in_run(&lie(Truth::Honest), "CV-1", &[reference, failed]).expect("it was run");
+        let fate = Fate::in_run(&lie(HonestTwin::Honest), "CV-1", &[reference, failed]).expect("it was run");
         assert_eq!((fate.is_ranked, fate.found().as_str()), (false, "failed: repeat 1 panicked"));
         assert_eq!(
             cause("repeat 1 did work that does not verify in the tear-down: so: and so"),

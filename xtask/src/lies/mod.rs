@@ -19,7 +19,7 @@ use crate::programs;
 use crate::said::Said;
 use crate::stop;
 use crate::table::Table;
-use catalogue::{By, CLASSES, Class, Lie, Truth};
+use catalogue::{By, CLASSES, CataloguedLie, HonestTwin, LieClass};
 use judge::Fate;
 
 pub(crate) fn run(args: &Lies, place: &Place) -> Result<Said> {
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Lies, place: &Place) -> Result<Said> {
         }
         let lies = class.lies(args.variant_per_class);
         for honest in [false, true] {
-            let some: Vec<&Lie> = lies.iter().copied().filter(|lie| lie.is_honest() == honest).collect();
+            let some: Vec<&CataloguedLie> =
+                lies.iter().copied().filter(|lie| lie.is_honest() == honest).collect();
             let what = if honest { "honest twins" } else { "lies" };
             eprintln!("{}: {what}: {}", class.name, names(&some));
             crate_of_lies.forget()?;
@@ -57,7 +58,7 @@ fn is_there(program: &str) -> bool {
 }
 
 /// The classes that are meant.
-fn chosen(named: Option<&str>) -> Result<Vec<&'static Class>> {
+fn chosen(named: Option<&str>) -> Result<Vec<&'static LieClass>> {
     let Some(named) = named else { return Ok(CLASSES.iter().collect()) };
     match CLASSES.iter().find(|class| class.name == named) {
         Some(class) => Ok(vec![class]),
@@ -117,21 +118,21 @@ fn empty(folder: &Path) -> Result<()> {
     }
 }
 
-fn names(lies: &[&Lie]) -> String {
+fn names(lies: &[&CataloguedLie]) -> String {
     lies.iter().map(|lie| lie.name).collect::<Vec<_>>().join(", ")
 }
 
 /// One lie in one scenario, and what became of it.
 struct Tried {
-    lie: &'static Lie,
+    lie: &'static CataloguedLie,
     scenario: &'static str,
     fate: Fate,
 }
 
 /// Runs the lies of a class, or its honest twins, and looks at what became of them.
 fn tell(
-    class: &Class,
-    lies: &[&'static Lie],
+    class: &LieClass,
+    lies: &[&'static CataloguedLie],
     honest: bool,
     of: &Crate,
     data: &Path,
@@ -178,9 +179,9 @@ fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Said {
     let mut table = Table::new(["lie", "class", "scenario", "ranked", "speed>", "found", "expected"]);
     for Tried { lie, scenario, fate } in tried {
         let expected = match lie.truth {
-            Truth::Honest => "honest".to_owned(),
-            Truth::Lie(told) => told.join(" or "),
-            Truth::Words => "skipped, and forges nothing".to_owned(),
+            HonestTwin::Honest => "honest".to_owned(),
+            HonestTwin::Lie(told) => told.join(" or "),
+            HonestTwin::Words => "skipped, and forges nothing".to_owned(),
         };
         let ranked = if fate.is_ranked { "yes" } else { "no" };
         let speed = fate.speed.map_or_else(|| "-".to_owned(), |speed| format!("{speed:.2}x"));

@@ -12,7 +12,7 @@ const OF_TEN: usize = 9;
 
 /// A body, and what was measured of it, in seconds.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct OriginalCase {
     name: String,
     original: Vec<f64>,
     compatible: Vec<f64>,
@@ -22,7 +22,7 @@ pub(super) struct Case {
     own: Vec<f64>,
 }
 
-impl Case {
+impl OriginalCase {
     pub(super) fn new(name: &str) -> Self {
         let none = Vec::new;
         Self { name: name.to_owned(), original: none(), compatible: none(), ratios: none(), own: none() }
@@ -48,7 +48,7 @@ fn within(ratios: &[f64]) -> usize {
 }
 
 /// A table of all cases, and what it says.
-pub(super) fn page(cases: &[Case]) -> String {
+pub(super) fn page(cases: &[OriginalCase]) -> String {
     let mut table = Table::new([
         "case",
         "original>",
@@ -88,8 +88,8 @@ pub(super) fn page(cases: &[Case]) -> String {
 mod tests {
     use super::*;
 
-    fn case(compatible: &[f64]) -> Case {
-        let mut case = Case::new("divan/sum");
+    fn case(compatible: &[f64]) -> OriginalCase {
+        let mut case = OriginalCase::new("divan/sum");
         for median in compatible {
             case.add(0.9e-6, median * 1e-6, 1.1e-6);
         }

@@ -14,8 +14,8 @@ use weighbridge::data::Exit;
 use crate::place::Place;
 use crate::programs::build_all;
 use crate::said::Said;
-use judge::{Case, page};
-use side::{Side, Style};
+use judge::{OriginalCase, page};
+use side::{HarnessStyle, OriginalSide};
 
 /// Arguments of `originals`.
 #[derive(Debug, Args)]
@@ -34,18 +34,22 @@ pub(crate) struct Originals {
 /// When a bench target does not build, and when what a process measured cannot be read.
 pub(crate) fn run(args: &Originals, place: &Place) -> Result<Said> {
     let arguments = ["--package", "weighbridge-suite", "--features", "originals"];
-    let targets = Style::ALL.iter().flat_map(|style| [style.target("original"), style.target("compat")]);
+    let targets =
+        HarnessStyle::ALL.iter().flat_map(|style| [style.target("original"), style.target("compat")]);
     let targets: Vec<String> = targets.flat_map(|target| ["--bench".to_owned(), target]).collect();
     let arguments: Vec<&str> = arguments.into_iter().chain(targets.iter().map(String::as_str)).collect();
     let programs = build_all(&place.root, None, &arguments)?;
     let mut cases = Vec::new();
-    for style in Style::ALL {
+    for style in HarnessStyle::ALL {
         let program = |side: &str| {
             let suite = format!("weighbridge-suite/{}", style.target(side));
             let found = programs.iter().find(|program| program.suite == suite);
             found.map(|program| program.path.clone()).with_context(|| format!("cargo built no `{suite}`"))
         };
-        let sides = (Side::original(style, program("original")?), Side::compatible(program("compat")?));
+        let sides = (
+            OriginalSide::original(style, program("original")?),
+            OriginalSide::compatible(program("compat")?),
+        );
         for body in style.bodies() {
             let name = format!("{}/{body}", style.name());
             if args.filters.is_empty() || args.filters.iter().any(|filter| name.contains(filter)) {
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Originals, place: &Place) -> Result<Said> {
     }
     anyhow::ensure!(!cases.is_empty(), "no case is called so: `originals` without a filter runs all");
     let folder = place.target.join("tmp").join(format!("originals-{}", std::process::id()));
-    let mut seen: Vec<Case> = cases.iter().map(|(name, ..)| Case::new(name)).collect();
+    let mut seen: Vec<OriginalCase> = cases.iter().map(|(name, ..)| OriginalCase::new(name)).collect();
     for number in 1..=args.tries {
         // All cases once, then all again: a neighbour that is busy for a while falls on one try of each.
         for ((_, body, (original, compatible)), case) in cases.iter().zip(&mut seen) {
@@ -66,6 +70,6 @@ pub(crate) fn run(args: &Originals, place: &Place) -> Result<Said> {
         eprintln!("try {number} of {}", args.tries);
     }
     drop(std::fs::remove_dir_all(&folder));
-    let exit = if seen.iter().all(Case::holds) { Exit::Fine } else { Exit::Failed };
+    let exit = if seen.iter().all(OriginalCase::holds) { Exit::Fine } else { Exit::Failed };
     Ok(Said { exit, ..Said::fine(page(&seen)) })
 }

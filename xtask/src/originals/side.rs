@@ -9,12 +9,12 @@ use serde_json::Value;
 
 /// The harness whose style a file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum HarnessStyle {
     Criterion,
     Divan,
 }
 
-impl Style {
+impl HarnessStyle {
     pub(super) const ALL: [Self; 2] = [Self::Criterion, Self::Divan];
 
     pub(super) fn name(self) -> &'static str {
@@ -40,14 +40,14 @@ impl Style {
 
 /// A bench program that is started for one body at a time.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(super) struct OriginalSide {
     program: PathBuf,
     /// Criterion or divan; `None`: what stands for them.
-    original: Option<Style>,
+    original: Option<HarnessStyle>,
 }
 
-impl Side {
-    pub(super) fn original(style: Style, program: PathBuf) -> Self {
+impl OriginalSide {
+    pub(super) fn original(style: HarnessStyle, program: PathBuf) -> Self {
         Self { program, original: Some(style) }
     }
 
@@ -64,7 +64,7 @@ impl Side {
         drop(std::fs::remove_dir_all(folder));
         std::fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
         let median = match self.original {
-            Some(Style::Criterion) => {
+            Some(HarnessStyle::Criterion) => {
                 let line = ["--bench", "--exact", body, "--noplot", "--warm-up-time", "0.2"];
                 let line = line.iter().chain(&["--measurement-time", "0.5", "--sample-size", "50"]);
                 self.run(line.map(Into::into), folder)?;
@@ -72,8 +72,8 @@ impl Side {
                 let median = number(&file, |estimates| estimates["median"]["point_estimate"].as_f64());
                 median.map(|nanoseconds| nanoseconds * 1e-9)
             }
-            Some(Style::Divan) => {
-                let name = format!("{}::{body}", Style::Divan.target("original"));
+            Some(HarnessStyle::Divan) => {
+                let name = format!("{}::{body}", HarnessStyle::Divan.target("original"));
                 let line = [
                     "--bench",
                     "--exact",

@@ -9,7 +9,7 @@ use weighbridge::data::Exit;
 use weighbridge_scenarios::adapters::python::Peer;
 
 use crate::coverage::{reason, sign};
-use crate::dry::{self, Asked, Coverage, Standing};
+use crate::dry::{self, Coverage, DryRun, Verification};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -55,7 +55,7 @@ pub(super) fn run(
     let coverage = if names.is_empty() {
         Coverage::new()
     } else {
-        dry::run(place, Asked { adapters: &names, scenarios, set, home: Some(home) })?
+        dry::run(place, DryRun { adapters: &names, scenarios, set, home: Some(home) })?
     };
     let mut reasons = String::new();
     for (peer, seconds) in usable {
@@ -71,7 +71,7 @@ pub(super) fn run(
                 reasons.push_str(&format!("{}: {variant}: {}: {why}\n", peer.name, word(standing)));
             }
         }
-        let is_failed = |standing: &Standing| matches!(standing, Standing::Failed(_));
+        let is_failed = |standing: &Verification| matches!(standing, Verification::Failed(_));
         if covered.variants.is_empty() || covered.variants.values().any(is_failed) {
             said.exit = Exit::Failed;
         }
@@ -82,13 +82,13 @@ pub(super) fn run(
     Ok(said)
 }
 
-fn word(standing: &Standing) -> &'static str {
+fn word(standing: &Verification) -> &'static str {
     match standing {
-        Standing::Verified => "verified",
-        Standing::Unequal(_) => "unequal",
-        Standing::Declined(_) => "declined",
-        Standing::Failed(_) => "failed",
-        Standing::Skipped(_) => "not tried",
+        Verification::Verified => "verified",
+        Verification::Unequal(_) => "unequal",
+        Verification::Declined(_) => "declined",
+        Verification::Failed(_) => "failed",
+        Verification::Skipped(_) => "not tried",
     }
 }
 

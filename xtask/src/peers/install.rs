@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{Exit, Unit, quantity};
-use weighbridge_scenarios::adapters::python::{Installed, PYTHONS, Peer, State};
+use weighbridge_scenarios::adapters::python::{Installed, PYTHONS, Peer, PeerState};
 
 use super::uv::Uv;
 use crate::said::Said;
@@ -64,7 +64,7 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
     let file = peer.requirement_file();
     let requirements = fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?;
     if !again
-        && let State::Installed(installed) = peer.state(home)
+        && let PeerState::Installed(installed) = peer.state(home)
         && installed.requirements == Installed::hash(&requirements)
         && python.is_none_or(|python| installed.python.starts_with(&format!("{python}.")))
     {
@@ -174,9 +174,9 @@ mod tests {
         installed.size = Some(size(&peer.folder(home.path())));
         assert!(installed.size >= Some(8_192), "{installed:?}");
         write(&peer.installed_file(home.path()), &installed).expect("written");
-        assert_eq!(peer.state(home.path()), State::Installed(installed));
+        assert_eq!(peer.state(home.path()), PeerState::Installed(installed));
         remove(&peer.folder(home.path())).expect("removed");
         remove(&peer.folder(home.path())).expect("nothing to remove is no fault");
-        assert_eq!(peer.state(home.path()), State::Absent);
+        assert_eq!(peer.state(home.path()), PeerState::Absent);
     }
 }

@@ -10,7 +10,7 @@ use weighbridge_scenarios::adapters::python::{Peer, find, requirements};
 
 use super::uv::Uv;
 use super::{check, install};
-use crate::ci::{Taken, passed_if};
+use crate::ci::{CiOutcome, passed_if};
 use crate::place::Place;
 use crate::said::Said;
 
@@ -25,9 +25,9 @@ const SET: &str = "gate";
 
 /// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. Then the tests that
 /// must not see them are run where they would. What could not be installed in time is said and is no failure.
-pub(crate) fn light(place: &Place) -> Result<Taken> {
+pub(crate) fn light(place: &Place) -> Result<CiOutcome> {
     let Ok(uv) = Uv::find() else {
-        return Ok(Taken::LeftOut("`uv` is not on the search path".to_owned()));
+        return Ok(CiOutcome::LeftOut("`uv` is not on the search path".to_owned()));
     };
     let uv = uv.until(Instant::now() + LIMIT);
     // As they lie among a user's data.
@@ -44,22 +44,24 @@ pub(crate) fn light(place: &Place) -> Result<Taken> {
     };
     if !tools_installed {
         installed.print();
-        return Ok(Taken::LeftOut("the light peers cannot be installed here within five minutes".to_owned()));
+        return Ok(CiOutcome::LeftOut(
+            "the light peers cannot be installed here within five minutes".to_owned(),
+        ));
     }
-    if let failed @ Taken::Failed(_) = worker(&tools.join("venv").join("bin"), &home)? {
+    if let failed @ CiOutcome::Failed(_) = worker(&tools.join("venv").join("bin"), &home)? {
         return Ok(failed);
     }
     let said: Said = check::run(&peers, &[], SET, &home, place)?;
     said.print();
     if said.exit != Exit::Fine {
-        return Ok(Taken::Failed("found peers that break".to_owned()));
+        return Ok(CiOutcome::Failed("found peers that break".to_owned()));
     }
     unseen(place, &user, &home)
 }
 
 /// Runs tests of the workspace that go through all adapters, where they would find the light peers: among the user's data, and
 /// where the variable says. The step `test` runs them where nothing is installed; the result must be the same.
-fn unseen(place: &Place, user: &Path, home: &Path) -> Result<Taken> {
+fn unseen(place: &Place, user: &Path, home: &Path) -> Result<CiOutcome> {
     // Both at once and of the whole workspace, as the step `test` built them: else their features are others, and all is
     // compiled again. What is on the pages is run by that step, and starts the same programs in the same way.
     let words = "test --workspace --test conformance --test docs -- --skip every_command_on_a_page";
@@ -71,7 +73,7 @@ fn unseen(place: &Place, user: &Path, home: &Path) -> Result<Taken> {
 }
 
 /// The worker's own checks and tests.
-fn worker(tools: &Path, home: &Path) -> Result<Taken> {
+fn worker(tools: &Path, home: &Path) -> Result<CiOutcome> {
     let package = requirements().join("..");
     let lines: [(&str, &[&str]); 2] = [
         ("ruff", &["check", "--no-cache", "."]),
@@ -83,10 +85,10 @@ fn worker(tools: &Path, home: &Path) -> Result<Taken> {
         let ended = command.env("PYTHONDONTWRITEBYTECODE", "1").status();
         let ended = ended.with_context(|| format!("failed to start {program}"))?;
         if !ended.success() {
-            return Ok(Taken::Failed(format!("failed: {program}: {ended}")));
+            return Ok(CiOutcome::Failed(format!("failed: {program}: {ended}")));
         }
     }
-    Ok(Taken::Passed)
+    Ok(CiOutcome::Passed)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use weighbridge::data::{Unit, quantity};
-use weighbridge_scenarios::adapters::python::{Installed, PEERS, Peer, State};
+use weighbridge_scenarios::adapters::python::{Installed, PEERS, Peer, PeerState};
 
 use crate::coverage;
 use crate::place::Place;
@@ -20,12 +20,12 @@ pub(super) fn run(home: &Path, place: &Place) -> Said {
         let locked = fs::read(peer.requirement_file()).unwrap_or_default(); // a missing file has no version
         let version = pinned(peer, &String::from_utf8_lossy(&locked)).unwrap_or_default();
         let (state, size) = match peer.state(home) {
-            State::Installed(installed) => {
+            PeerState::Installed(installed) => {
                 let size = installed.size.map(|size| quantity::show(size as f64, &Unit::BYTES));
                 (standing(&installed, &locked), size.unwrap_or_default())
             }
-            State::Absent => ("no".to_owned(), String::new()),
-            State::Broken(why) => (why, String::new()),
+            PeerState::Absent => ("no".to_owned(), String::new()),
+            PeerState::Broken(why) => (why, String::new()),
         };
         let supports = supported.get(peer.name).cloned().unwrap_or_else(|| "not known yet".to_owned());
         let tier = peer.tier.to_string();

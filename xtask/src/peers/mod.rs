@@ -17,12 +17,12 @@ use anyhow::Result;
 use weighbridge_scenarios::adapters::python::{self, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
-use crate::cli::{Peers, PeersAction, Which};
+use crate::cli::{PeerChoice, PeersAction, PeersArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 
-pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
     let home = || home(args.home.clone());
     match &args.action {
         PeersAction::List => Ok(list::run(&home()?, place)),
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
             install::run(&Uv::find()?, &environments(&chosen(which)?), python.as_deref(), *again, &home()?)
         }
         PeersAction::Check { names, all, scenario } => {
-            let which = Which { names: names.clone(), all: *all || names.is_empty() };
+            let which = PeerChoice { names: names.clone(), all: *all || names.is_empty() };
             let (mut peers, home) = (chosen(&which)?, home()?);
             if names.is_empty() && !all {
                 peers.retain(|peer| peer.missing(&home).is_none());
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Peers, place: &Place) -> Result<Said> {
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
         PeersAction::Lock { names, upgrade } => {
             let named: Vec<String> = names.iter().filter(|name| *name != light::TOOLS).cloned().collect();
-            let which = Which { all: names.is_empty(), names: named };
+            let which = PeerChoice { all: names.is_empty(), names: named };
             let peers = environments(&chosen(&which)?);
             let tools = (which.all || which.names.len() < names.len()).then_some(light::TOOLS);
             lock::run(peers.iter().map(|peer| peer.short).chain(tools), *upgrade)
@@ -66,7 +66,7 @@ fn home(named: Option<PathBuf>) -> Result<PathBuf> {
 }
 
 /// The peers that were named, in the order of the list.
-fn chosen(which: &Which) -> Result<Vec<&'static Peer>> {
+fn chosen(which: &PeerChoice) -> Result<Vec<&'static Peer>> {
     for name in &which.names {
         if python::find(name).is_none() {
             let known = PEERS.iter().flat_map(|peer| [peer.name, peer.short]);
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn names(names: &[&str]) -> Result<Vec<&'static str>> {
-        let which = Which { names: names.iter().map(|name| (*name).to_owned()).collect(), all: false };
+        let which = PeerChoice { names: names.iter().map(|name| (*name).to_owned()).collect(), all: false };
         Ok(chosen(&which)?.iter().map(|peer| peer.short).collect())
     }
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn two_peers_of_one_environment_are_installed_once() {
-        let all = chosen(&Which { names: Vec::new(), all: true }).expect("all");
+        let all = chosen(&PeerChoice { names: Vec::new(), all: true }).expect("all");
         assert_eq!((all.len(), environments(&all).len()), (27, 19));
         let scan = python::find("datarax_scan").expect("known");
         assert_eq!(environments(&[scan]).iter().map(|peer| peer.short).collect::<Vec<_>>(), ["datarax"]);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use weighbridge_scenarios::adapters::python::{PEERS, Peer, State};
+use weighbridge_scenarios::adapters::python::{PEERS, Peer, PeerState};
 
 use super::install;
 use crate::said::Said;
@@ -14,8 +14,8 @@ pub(super) fn run(peers: &[&Peer], home: &Path) -> Result<Said> {
         let names = PEERS.iter().filter(|peer| peer.environment == owner.short).map(|peer| peer.name);
         let names = names.collect::<Vec<_>>().join(", ");
         let state = match owner.state(home) {
-            State::Absent => "it was not installed",
-            State::Installed(_) | State::Broken(_) => {
+            PeerState::Absent => "it was not installed",
+            PeerState::Installed(_) | PeerState::Broken(_) => {
                 install::remove(&owner.folder(home))?;
                 "removed"
             }

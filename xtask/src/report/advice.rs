@@ -1,8 +1,8 @@
 //! What to do about a gap, by where its time goes.
 
-use super::field::{Duel, Field, name};
-use super::label::{Kind, Label, time};
-use super::spent::{Fit, Spent};
+use super::field::{ComparedField, ShownDuel, name};
+use super::label::{GapKind, Label, time};
+use super::spent::{Spent, SpentFit};
 
 /// From this share of waiting on, processes are in each other's way.
 const WAITS: f64 = 0.10;
@@ -16,17 +16,17 @@ const PAGE: f64 = 4096.0;
 const BATCHES: f64 = 10.0;
 
 /// What to do, the most telling first. Never empty.
-pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<String> {
+pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<'_>) -> Vec<String> {
     let us = name(duel.ours);
     let (ours, theirs) = (Spent::of(duel.ours), Spent::of(duel.rival));
     let mut advice = Vec::new();
     match label.kind {
-        Kind::UnequalWork => advice.push("let both hand over the same, then measure again".to_owned()),
-        Kind::HostVersusDevice => {
+        GapKind::UnequalWork => advice.push("let both hand over the same, then measure again".to_owned()),
+        GapKind::HostVersusDevice => {
             advice.push("compare with the copy to the device inside the timed region of both".to_owned());
         }
-        Kind::IterationBound => {
-            let fit = Fit::of(field, us, duel.group.by_cpu());
+        GapKind::IterationBound => {
+            let fit = SpentFit::of(field, us, duel.group.by_cpu());
             let fixed = fit.map(|fit| time(fit.line.fixed)).unwrap_or_default();
             advice.push(format!(
                 "cut what each batch costs whatever is in it ({fixed}), or deliver larger batches"
@@ -35,7 +35,7 @@ pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<S
                 advice.push(format!("{us}-scan goes through the same epoch {faster:.1} times as fast"));
             }
         }
-        Kind::Unexplained => {}
+        GapKind::Unexplained => {}
     }
     // Where the rival waits as well, the machine was busy with something else, and times tell nothing of either.
     let waits = |spent: &Spent| spent.waiting.unwrap_or(0.0) > WAITS;
@@ -84,7 +84,7 @@ pub(super) fn advice(duel: &Duel<'_>, label: &Label, field: &Field<'_>) -> Vec<S
 }
 
 /// How much faster the subject's scan mode is here, where it was measured and verified.
-fn scan(duel: &Duel<'_>, us: &str) -> Option<f64> {
+fn scan(duel: &ShownDuel<'_>, us: &str) -> Option<f64> {
     let scan = duel.group.ranked(&format!("{us}-scan"))?.metric(duel.group.metric)?;
     let ratio = weighbridge::data::Ratio::between(scan, duel.ours.metric(duel.group.metric)?)?;
     (ratio.estimate > 1.0).then_some(ratio.estimate)

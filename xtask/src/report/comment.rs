@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::{Comparison, Row, Verdict, fake_device, quantile, quantity};
 
-use super::view::{self, Material};
+use super::view::{self, ViewMaterial};
 use crate::compare_baseline::details;
 use crate::inert;
 use crate::place::Place;
@@ -45,12 +45,12 @@ pub(crate) struct ReportComment {
 }
 
 /// A comparison to tell of, with what it was held against, in words.
-struct Told<'a> {
+struct ToldComparison<'a> {
     title: String,
     comparison: &'a Comparison,
     fake: Option<String>,
     /// What was measured, where the comparison is of runs.
-    material: Option<&'a Material>,
+    material: Option<&'a ViewMaterial>,
 }
 
 pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
@@ -58,9 +58,9 @@ pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
     let text = match args.duel {
         true => {
             let duels = view::last_duels(place, args.suite.as_deref())?;
-            let told: Vec<Told<'_>> = duels
+            let told: Vec<ToldComparison<'_>> = duels
                 .iter()
-                .map(|comparison| Told {
+                .map(|comparison| ToldComparison {
                     title: format!("in a duel with {}", comparison.baseline.name),
                     fake: comparison.environment.as_ref().and_then(fake_device),
                     comparison,
@@ -83,15 +83,16 @@ pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
                 said.remarks.append(&mut material.remarks);
                 all.push(material);
             }
-            let told =
-                |material: &'_ Material| material.against.iter().position(|against| against.key != "duel");
-            let told: Vec<Told<'_>> = all
+            let told = |material: &'_ ViewMaterial| {
+                material.against.iter().position(|against| against.key != "duel")
+            };
+            let told: Vec<ToldComparison<'_>> = all
                 .iter()
                 .filter_map(|material| {
                     let against = &material.against[told(material)?];
                     let (title, comparison) = (format!("against {}", against.title), &against.comparison);
                     let fake = fake_device(&material.run.manifest.environment);
-                    Some(Told { title, comparison, fake, material: Some(material) })
+                    Some(ToldComparison { title, comparison, fake, material: Some(material) })
                 })
                 .collect();
             if told.is_empty() {
@@ -149,7 +150,7 @@ impl Sheet {
     }
 }
 
-fn comment(told: &[Told<'_>]) -> String {
+fn comment(told: &[ToldComparison<'_>]) -> String {
     let mut sheet = Sheet { text: String::new(), left: LONGEST - CLOSING };
     sheet.add(&format!("{MARKER}\n## Weighbridge: {}\n", heading(told)));
     for one in told {
@@ -162,7 +163,7 @@ fn comment(told: &[Told<'_>]) -> String {
 }
 
 /// All suites in one line.
-fn heading(told: &[Told<'_>]) -> String {
+fn heading(told: &[ToldComparison<'_>]) -> String {
     let sum = |count: fn(&Comparison) -> usize| told.iter().map(|one| count(one.comparison)).sum::<usize>();
     let (regressed, improved, failed) =
         (sum(|c| c.counts.regressed), sum(|c| c.counts.improved), sum(|c| c.failures.len()));
@@ -182,7 +183,7 @@ fn heading(told: &[Told<'_>]) -> String {
     }
 }
 
-fn suite(sheet: &mut Sheet, one: &Told<'_>) {
+fn suite(sheet: &mut Sheet, one: &ToldComparison<'_>) {
     let comparison = one.comparison;
     let mut head = format!("\n**{}** {}", inert::markdown(&comparison.suite), inert::markdown(&one.title));
     if let Some(material) = one.material {
@@ -232,7 +233,7 @@ fn suite(sheet: &mut Sheet, one: &Told<'_>) {
 const COLUMNS: [&str; 9] =
     ["case", "verdict", "metric", "before>", "now>", "ratio>", "95 % interval", "detects>", "trend"];
 
-fn folded(sheet: &mut Sheet, one: &Told<'_>) {
+fn folded(sheet: &mut Sheet, one: &ToldComparison<'_>) {
     let comparison = one.comparison;
     let suite = inert::markdown(&comparison.suite);
     if !comparison.environment_changes.is_empty() {
@@ -278,7 +279,7 @@ fn folded(sheet: &mut Sheet, one: &Told<'_>) {
     }
 }
 
-fn cells(one: &Told<'_>, row: &Row) -> Vec<String> {
+fn cells(one: &ToldComparison<'_>, row: &Row) -> Vec<String> {
     let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
     let side = |of: Option<weighbridge::data::Estimate>| {
         decided.zip(of).map_or_else(String::new, |(metric, of)| quantity::show(of.median, &metric.unit))
@@ -303,7 +304,7 @@ fn cells(one: &Told<'_>, row: &Row) -> Vec<String> {
 }
 
 /// The rounds of a duel, or the medians of the stored runs with this one last.
-fn trend(one: &Told<'_>, row: &Row) -> String {
+fn trend(one: &ToldComparison<'_>, row: &Row) -> String {
     let values: Vec<f64> = match (&row.rounds, one.material) {
         (Some(rounds), _) => rounds.shifts.clone(),
         (None, Some(material)) => material

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use weighbridge::data::{Class, Ratio, RunRecord, STRONGER, Unit, WEAKER, quantity};
+use weighbridge::data::{Ratio, RatioClass, RunRecord, STRONGER, Unit, WEAKER, quantity};
 
 use super::advice::advice;
-use super::field::{Duel, Field, name};
+use super::field::{ComparedField, ShownDuel, name};
 use super::label::label;
 use super::{curves, ledger, operators, sections, spent};
 use crate::table::Table;
@@ -24,20 +24,21 @@ pub(super) fn page(
     subject: Option<&str>,
     rivals: &[String],
 ) -> Result<(String, Option<String>)> {
-    let field = Field::of(run, subject, rivals)?;
+    let field = ComparedField::of(run, subject, rivals)?;
     let duels = field.duels();
     let mut page = sections::head(&field);
-    let of = |class: Class| {
-        let mut found: Vec<&Duel<'_>> = duels.iter().filter(|duel| duel.ratio.class() == class).collect();
+    let of = |class: RatioClass| {
+        let mut found: Vec<&ShownDuel<'_>> =
+            duels.iter().filter(|duel| duel.ratio.class() == class).collect();
         // The largest lead first, and among gaps the largest gap.
         found.sort_by(|a, b| {
             let order = b.ratio.estimate.total_cmp(&a.ratio.estimate);
-            let order = if class == Class::Gap { order.reverse() } else { order };
+            let order = if class == RatioClass::Gap { order.reverse() } else { order };
             order.then_with(|| a.group.title.cmp(&b.group.title))
         });
         found
     };
-    let (strengths, parity, gaps) = (of(Class::Strength), of(Class::Parity), of(Class::Gap));
+    let (strengths, parity, gaps) = (of(RatioClass::Strength), of(RatioClass::Parity), of(RatioClass::Gap));
     let us = &field.subject;
     section(
         &mut page,
@@ -75,7 +76,7 @@ pub(super) fn page(
     Ok((page, field.remark))
 }
 
-fn section(page: &mut String, title: &str, what: &str, duels: &[&Duel<'_>]) {
+fn section(page: &mut String, title: &str, what: &str, duels: &[&ShownDuel<'_>]) {
     writeln!(page, "\n## {title}\n\n{what}\n").expect(FITS);
     if duels.is_empty() {
         page.push_str("None.\n");
@@ -103,7 +104,7 @@ fn section(page: &mut String, title: &str, what: &str, duels: &[&Duel<'_>]) {
     page.push_str(&table.markdown());
 }
 
-fn show(value: f64, duel: &Duel<'_>) -> String {
+fn show(value: f64, duel: &ShownDuel<'_>) -> String {
     let unit = duel.ours.metric(duel.group.metric).map_or(Unit::COUNT, |metric| metric.unit.clone());
     quantity::show(value, &unit)
 }
@@ -127,7 +128,7 @@ fn says(ratio: &Ratio) -> String {
 }
 
 /// What kind each gap is, with its evidence.
-fn labels(gaps: &[&Duel<'_>], field: &Field<'_>) -> String {
+fn labels(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     if gaps.is_empty() {
         return String::new();
     }
@@ -140,7 +141,7 @@ fn labels(gaps: &[&Duel<'_>], field: &Field<'_>) -> String {
 }
 
 /// What should be done, the largest gap first: the order of `gaps`.
-fn backlog(gaps: &[&Duel<'_>], field: &Field<'_>) -> String {
+fn backlog(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     let mut text = format!(
         "\n## Backlog\n\nGaps in which the best rival leads by {WARNING}x (warning) or {ACTION}x (action), the largest \
          first. The advice is read off the phases and counters of the run.\n\n"
@@ -171,7 +172,7 @@ fn backlog(gaps: &[&Duel<'_>], field: &Field<'_>) -> String {
 }
 
 /// How many variants are of each kind.
-fn positioning(field: &Field<'_>, duels: &[Duel<'_>], counts: [usize; 3]) -> String {
+fn positioning(field: &ComparedField<'_>, duels: &[ShownDuel<'_>], counts: [usize; 3]) -> String {
     let ties = duels.iter().filter(|duel| duel.ratio.is_tie()).count();
     let ours = field.groups.iter().filter(|group| field.ours(group).is_some()).count();
     let alone = ours - duels.len();

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use weighbridge::data::CaseRecord;
 
-use super::field::{Field, by_cpu, name};
-use super::spent::{Line, Spent, seconds};
+use super::field::{ComparedField, by_cpu, name};
+use super::spent::{Spent, SpentLine, seconds};
 use crate::show;
 use crate::table::Table;
 
@@ -22,7 +22,7 @@ struct Curve<'a> {
 }
 
 /// What every number of a curve brought, and the line through the times of a batch.
-pub(super) fn section(field: &Field<'_>) -> String {
+pub(super) fn section(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for curve in found(field) {
         let all: BTreeSet<u32> = curve.cases.values().flat_map(BTreeMap::keys).copied().collect();
@@ -40,7 +40,7 @@ pub(super) fn section(field: &Field<'_>) -> String {
             });
             let point =
                 |(number, case): (&u32, &&CaseRecord)| Some((f64::from(*number), Spent::time(case, clock)?));
-            let line = Line::through(&of.iter().filter_map(point).collect::<Vec<_>>());
+            let line = SpentLine::through(&of.iter().filter_map(point).collect::<Vec<_>>());
             let costs = line.map_or_else(Default::default, |line| [line.fixed, line.factor].map(seconds));
             table.row(std::iter::once(adapter.to_owned()).chain(rates).chain(costs));
         }
@@ -56,7 +56,7 @@ pub(super) fn section(field: &Field<'_>) -> String {
 }
 
 /// The curves of a run, without workers: those are no variant.
-fn found<'a>(field: &Field<'a>) -> Vec<Curve<'a>> {
+fn found<'a>(field: &ComparedField<'a>) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for group in &field.groups {
         for case in group.cases.iter().copied().filter(|case| case.ranked()) {

@@ -1,7 +1,7 @@
 //! The field: what was measured of each scenario and variant, and how the subject stands to the best of its rivals.
 
 use anyhow::Result;
-use weighbridge::data::{CaseRecord, CaseStatus, Place, Ratio, RunRecord, rank};
+use weighbridge::data::{CaseRecord, CaseStatus, Ranking, Ratio, RunRecord, rank};
 use weighbridge_scenarios::adapters::python::{self, PEERS};
 
 use crate::stop;
@@ -12,20 +12,20 @@ const USUAL: &str = "Datarax";
 const PLAIN: &str = "NumPy";
 
 /// A run, as one adapter sees it.
-pub(super) struct Field<'a> {
+pub(super) struct ComparedField<'a> {
     pub(super) run: &'a RunRecord,
     /// The adapter whose strengths and gaps are looked for.
     pub(super) subject: String,
     /// Those that it is compared with.
     pub(super) rivals: Vec<String>,
     /// By scenario and point, in the order of the run.
-    pub(super) groups: Vec<Group<'a>>,
+    pub(super) groups: Vec<FieldGroup<'a>>,
     /// What the reader should know of the choice.
     pub(super) remark: Option<String>,
 }
 
 /// The cases of one scenario and point.
-pub(super) struct Group<'a> {
+pub(super) struct FieldGroup<'a> {
     /// `CV-1/small/workers=0`.
     pub(super) title: String,
     /// Those that were measured, in the order of the run.
@@ -35,8 +35,8 @@ pub(super) struct Group<'a> {
 }
 
 /// The subject beside the best of its rivals.
-pub(super) struct Duel<'a> {
-    pub(super) group: &'a Group<'a>,
+pub(super) struct ShownDuel<'a> {
+    pub(super) group: &'a FieldGroup<'a>,
     pub(super) ours: &'a CaseRecord,
     pub(super) rival: &'a CaseRecord,
     /// By what factor the subject leads.
@@ -45,7 +45,7 @@ pub(super) struct Duel<'a> {
     pub(super) equals: Vec<&'a str>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> ComparedField<'a> {
     /// # Errors
     /// When an adapter that is named has no measured case.
     pub(super) fn of(run: &'a RunRecord, subject: Option<&str>, rivals: &[String]) -> Result<Self> {
@@ -87,12 +87,12 @@ impl<'a> Field<'a> {
     }
 
     /// The subject's case of a group, where it may be ranked.
-    pub(super) fn ours<'b>(&self, group: &'b Group<'a>) -> Option<&'b CaseRecord> {
+    pub(super) fn ours<'b>(&self, group: &'b FieldGroup<'a>) -> Option<&'b CaseRecord> {
         group.ranked(&self.subject)
     }
 
     /// The subject beside the best rival; `None` where one of them was not measured or did other work.
-    pub(super) fn duel<'b>(&self, group: &'b Group<'a>) -> Option<Duel<'b>> {
+    pub(super) fn duel<'b>(&self, group: &'b FieldGroup<'a>) -> Option<ShownDuel<'b>> {
         let ours = self.ours(group)?;
         let rivals: Vec<&CaseRecord> = group
             .cases
@@ -101,20 +101,20 @@ impl<'a> Field<'a> {
             .filter(|case| case.id.adapter.as_ref().is_some_and(|name| self.rivals.contains(name)))
             .collect();
         let places = rank(&rivals, group.metric);
-        let best: &Place<'_> = places.first()?;
+        let best: &Ranking<'_> = places.first()?;
         let ratio = Ratio::between(ours.metric(group.metric)?, best.metric)?;
         let equals = places[1..].iter().filter(|place| place.rank == 1).map(|place| name(place.case));
-        Some(Duel { group, ours, rival: best.case, ratio, equals: equals.collect() })
+        Some(ShownDuel { group, ours, rival: best.case, ratio, equals: equals.collect() })
     }
 
     /// All of them, in the order of the run.
-    pub(super) fn duels(&self) -> Vec<Duel<'_>> {
+    pub(super) fn duels(&self) -> Vec<ShownDuel<'_>> {
         self.groups.iter().filter_map(|group| self.duel(group)).collect()
     }
 
     /// Whether any scenario is compared by the processor's clock. A statement on one of them goes by its own clock.
     pub(super) fn any_by_cpu(&self) -> bool {
-        self.groups.iter().any(Group::by_cpu)
+        self.groups.iter().any(FieldGroup::by_cpu)
     }
 
     /// What the cases of this scenario are compared by.
@@ -137,7 +137,7 @@ impl<'a> Field<'a> {
     }
 }
 
-impl Group<'_> {
+impl FieldGroup<'_> {
     /// Its scenario.
     pub(super) fn scenario(&self) -> &str {
         self.cases.first().map_or("", |case| &case.id.scenario)
@@ -177,14 +177,14 @@ fn is_rival(subject: &str, other: &str) -> bool {
     }
 }
 
-fn groups(run: &RunRecord) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(run: &RunRecord) -> Vec<FieldGroup<'_>> {
+    let mut groups: Vec<FieldGroup<'_>> = Vec::new();
     let measured = run.cases.iter().filter(|case| case.status == CaseStatus::Measured);
     for case in measured.filter(|case| case.id.adapter.is_some()) {
         let title = case.group();
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.cases.push(case),
-            None => groups.push(Group { title, cases: vec![case], metric: "" }),
+            None => groups.push(FieldGroup { title, cases: vec![case], metric: "" }),
         }
     }
     for at in 0..groups.len() {

@@ -3,12 +3,12 @@
 use weighbridge::Delivery;
 use weighbridge::data::{CaseRecord, Unit, WorkReport, quantity};
 
-use super::field::{Duel, Field, name};
-use super::spent::{self, Fit, Spent, fastest};
+use super::field::{ComparedField, ShownDuel, name};
+use super::spent::{self, Spent, SpentFit, fastest};
 
 /// What kind of gap it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GapKind {
     /// One of them runs on a device.
     HostVersusDevice,
     /// The work reports differ in what is handed over.
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 /// A kind with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label {
-    pub(super) kind: Kind,
+    pub(super) kind: GapKind,
     /// In a sentence without a full stop.
     pub(super) evidence: String,
 }
@@ -30,7 +30,7 @@ pub(super) struct Label {
 /// From this share on a part of the gap is most of it.
 const MOST: f64 = 0.5;
 
-impl Kind {
+impl GapKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::HostVersusDevice => "host-versus-device",
@@ -42,7 +42,7 @@ impl Kind {
 }
 
 /// The label of a gap. The work reports are looked at first: where they differ, times explain nothing.
-pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
+pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
     if let Some(label) = reports(duel.ours, duel.rival) {
         return label;
     }
@@ -50,18 +50,18 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
     let clock = duel.group.by_cpu();
     let (ours, theirs) = (Spent::time(duel.ours, clock), Spent::time(duel.rival, clock));
     let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group, clock)) else {
-        return evidence(Kind::Unexplained, "there are no times of single batches".to_owned());
+        return evidence(GapKind::Unexplained, "there are no times of single batches".to_owned());
     };
     let excess = ours - theirs;
     let takes = if clock { "takes the processor" } else { "takes" };
-    let fit = |case| Fit::of(field, name(case), clock);
+    let fit = |case| SpentFit::of(field, name(case), clock);
     let Some((fit, other)) = fit(duel.ours).zip(fit(duel.rival)) else {
         let text = format!(
             "a batch {takes} {} against {}; too few variants were measured to tell what of it is fixed",
             time(ours),
             time(theirs)
         );
-        return evidence(Kind::Unexplained, text);
+        return evidence(GapKind::Unexplained, text);
     };
     if excess <= 0.0 {
         let text = format!(
@@ -71,7 +71,7 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
             time(least),
             spent::clock(clock)
         );
-        return evidence(Kind::Unexplained, text);
+        return evidence(GapKind::Unexplained, text);
     }
     // What is fixed of a batch cannot be more than the batch.
     let (our_fixed, their_fixed) = (fit.line.fixed.min(ours), other.line.fixed.min(theirs));
@@ -86,7 +86,7 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
             time(their_fixed),
             fit.line.points
         );
-        return evidence(Kind::IterationBound, text);
+        return evidence(GapKind::IterationBound, text);
     }
     let text = format!(
         "a batch {takes} {} against {}, and {best} {} for it: the gap grows with the work ({:.1} times {} \
@@ -99,7 +99,7 @@ pub(super) fn label(duel: &Duel<'_>, field: &Field<'_>) -> Label {
         other.line.factor,
         if other.beside == fit.beside { String::new() } else { format!(" times {}", other.beside) }
     );
-    evidence(Kind::Unexplained, text)
+    evidence(GapKind::Unexplained, text)
 }
 
 /// What the work reports say, where they do not say the same.
@@ -109,10 +109,10 @@ fn reports(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
     let (us, them) = (name(ours), name(theirs));
     if worked_on(&ours_report) != worked_on(&theirs_report) {
         let evidence = format!("{us} ran on `{}`, {them} on `{}`", ours_report.ran_on, theirs_report.ran_on);
-        return Some(Label { kind: Kind::HostVersusDevice, evidence });
+        return Some(Label { kind: GapKind::HostVersusDevice, evidence });
     }
     let found = asymmetry(&ours_report, &theirs_report)?;
-    Some(Label { kind: Kind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
+    Some(Label { kind: GapKind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
 }
 
 /// Where the work was done: `cuda:0` of `cuda:0 NVIDIA H200`, `cpu` of `cpu, delivered to cuda:0`.

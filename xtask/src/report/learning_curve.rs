@@ -5,16 +5,16 @@ use weighbridge_scenarios::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIM
 
 /// Looks at a training, until its target or the end of its data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct LearningCurve {
+pub(crate) struct ShownCurve {
     /// In order; none where the case has no target.
-    pub(crate) looks: Vec<Look>,
+    pub(crate) looks: Vec<ShownLook>,
     /// Whether the last one reached it.
     pub(crate) reached: bool,
 }
 
 /// What was seen after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct ShownLook {
     pub(crate) steps: u64,
     /// Seconds of the steps until there.
     pub(crate) time: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Look {
     pub(crate) accuracy: f64,
 }
 
-impl LearningCurve {
+impl ShownCurve {
     /// Medians over the repeats.
     pub(crate) fn of(case: &CaseRecord) -> Self {
         Self::read(case, |metric| Some(metric.estimate.as_ref()?.median))
@@ -38,7 +38,7 @@ impl LearningCurve {
     fn read(case: &CaseRecord, of: impl Fn(&MetricRecord) -> Option<f64>) -> Self {
         let value = |name: &str| of(case.metric(name)?);
         let look = |steps: u64| {
-            Some(Look {
+            Some(ShownLook {
                 steps,
                 time: value(&format!("{TIME_AT}{steps}"))?,
                 loss: value(&format!("{LOSS_AT}{steps}"))?,
@@ -46,7 +46,7 @@ impl LearningCurve {
             })
         };
         let steps = case.metrics.iter().filter_map(|metric| metric.name.strip_prefix(LOSS_AT)?.parse().ok());
-        let mut looks: Vec<Look> = steps.filter_map(look).collect();
+        let mut looks: Vec<ShownLook> = steps.filter_map(look).collect();
         looks.sort_by_key(|look| look.steps);
         Self { looks, reached: value(STEPS_TO_TARGET).is_some() }
     }

@@ -2,12 +2,12 @@
 
 use weighbridge::data::{CaseRecord, Ledger, median};
 
-use super::field::Field;
+use super::field::ComparedField;
 use super::{sections, spent};
 use crate::table::Table;
 
 /// The shares of a repeat's life, each the median over the variants of an adapter; nothing where no case has them.
-pub(super) fn section(field: &Field<'_>) -> String {
+pub(super) fn section(field: &ComparedField<'_>) -> String {
     let names = Ledger::ENTRIES.iter().map(|(_, name)| *name).chain(["unexplained"]);
     let share = |case: &CaseRecord, name: &str| {
         let of = |name: &str| spent::median(case, &format!("time/{name}")).unwrap_or(0.0);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use weighbridge::data::{CaseRecord, rank};
 use weighbridge::{Equivalence, Operator};
 
-use super::field::{Field, Group, name};
+use super::field::{ComparedField, FieldGroup, name};
 use crate::show;
 use crate::table::Table;
 
@@ -24,9 +24,9 @@ pub(super) fn word(case: &CaseRecord) -> String {
 }
 
 /// Every scenario with its systems by whose operators they run, the fastest first.
-pub(super) fn section(field: &Field<'_>) -> String {
-    let said = |group: &&Group<'_>| group.cases.iter().any(|case| !operators(case).is_empty());
-    let groups: Vec<&Group<'_>> = field.groups.iter().filter(said).collect();
+pub(super) fn section(field: &ComparedField<'_>) -> String {
+    let said = |group: &&FieldGroup<'_>| group.cases.iter().any(|case| !operators(case).is_empty());
+    let groups: Vec<&FieldGroup<'_>> = field.groups.iter().filter(said).collect();
     if groups.is_empty() {
         return String::new();
     }

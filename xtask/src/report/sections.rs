@@ -10,9 +10,9 @@ use weighbridge::data::{
 
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
 
-use super::field::{Field, Group, name};
+use super::field::{ComparedField, FieldGroup, name};
 use super::operators;
-use super::spent::{self, Fit, seconds};
+use super::spent::{self, SpentFit, seconds};
 use crate::show;
 use crate::table::Table;
 
@@ -44,7 +44,7 @@ const RANKED: [(&str, &str); 7] = [
 const ON_THE_WALL: [&str; 5] = ["throughput", "wall_time", "latency_p50", "latency_p99", "first_item"];
 
 /// Who, against whom, and under which conditions.
-pub(super) fn head(field: &Field<'_>) -> String {
+pub(super) fn head(field: &ComparedField<'_>) -> String {
     let manifest = &field.run.manifest;
     let planned = &manifest.planned;
     let budget = planned.budget;
@@ -85,10 +85,10 @@ pub(super) fn head(field: &Field<'_>) -> String {
 }
 
 /// Which scenarios are compared by another clock than the one on the wall.
-fn clocks(field: &Field<'_>) -> String {
+fn clocks(field: &ComparedField<'_>) -> String {
     let of = |by_cpu: bool| {
         let groups = field.groups.iter().filter(|group| group.by_cpu() == by_cpu);
-        groups.map(Group::scenario).collect::<BTreeSet<_>>()
+        groups.map(FieldGroup::scenario).collect::<BTreeSet<_>>()
     };
     let by_cpu: Vec<&str> = of(true).into_iter().collect();
     if by_cpu.is_empty() {
@@ -103,7 +103,7 @@ fn clocks(field: &Field<'_>) -> String {
 }
 
 /// Variants that no rival did: a floor, and no rank.
-pub(super) fn alone(field: &Field<'_>) -> String {
+pub(super) fn alone(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for group in &field.groups {
         let Some(ours) = field.ours(group).filter(|_| field.duel(group).is_none()) else { continue };
@@ -122,12 +122,12 @@ pub(super) fn alone(field: &Field<'_>) -> String {
 }
 
 /// What is asymmetric, and what the figures are held against.
-pub(super) fn notes(field: &Field<'_>) -> String {
+pub(super) fn notes(field: &ComparedField<'_>) -> String {
     let mut text = "\n## Interpretation\n\n".to_owned();
     let us = &field.subject;
     let clock = field.any_by_cpu();
-    match Fit::of(field, us, clock) {
-        Some(Fit { line, beside }) => writeln!(
+    match SpentFit::of(field, us, clock) {
+        Some(SpentFit { line, beside }) => writeln!(
             text,
             "- Over {} variants a batch of {us} costs {} of {} whatever is in it, and {:.1} times what {beside} needs. The \
              first part is what small batches show.",
@@ -177,13 +177,13 @@ pub(super) fn notes(field: &Field<'_>) -> String {
     text
 }
 
-fn versus(field: &Field<'_>, group: &Group<'_>, other: &str) -> Option<f64> {
+fn versus(field: &ComparedField<'_>, group: &FieldGroup<'_>, other: &str) -> Option<f64> {
     let ours = field.ours(group)?.metric(group.metric)?;
     Some(Ratio::between(ours, group.ranked(other)?.metric(group.metric)?)?.estimate)
 }
 
 /// Iterator mode beside whole epochs in one compiled call, where an adapter has both.
-pub(super) fn scan(field: &Field<'_>) -> String {
+pub(super) fn scan(field: &ComparedField<'_>) -> String {
     let mut table =
         Table::new(["variant", "iterator>", "scan>", "speed-up>", "interval", "compile>", "worth it after>"]);
     for base in field.adapters() {
@@ -229,7 +229,7 @@ fn worth(compile: f64, slow: &MetricRecord, fast: &MetricRecord) -> Option<Strin
 }
 
 /// The default setting of workers beside the best one.
-pub(super) fn workers(field: &Field<'_>) -> String {
+pub(super) fn workers(field: &ComparedField<'_>) -> String {
     let mut settings: BTreeMap<(String, &str), Vec<(&str, &CaseRecord)>> = BTreeMap::new();
     for group in &field.groups {
         for case in group.cases.iter().filter(|case| case.ranked()) {
@@ -270,7 +270,7 @@ pub(super) fn workers(field: &Field<'_>) -> String {
 }
 
 /// What lies outside the steady state: medians over the cases of each adapter.
-pub(super) fn costs(field: &Field<'_>) -> String {
+pub(super) fn costs(field: &ComparedField<'_>) -> String {
     let mut table = Table::new(
         ["adapter"]
             .into_iter()
@@ -298,7 +298,7 @@ pub(super) fn costs(field: &Field<'_>) -> String {
 }
 
 /// Where and how each did its work, by its work reports.
-pub(super) fn work(field: &Field<'_>) -> String {
+pub(super) fn work(field: &ComparedField<'_>) -> String {
     let mut table =
         Table::new(["adapter", "tier>", "version", "ran on", "waited for a batch", "hands over", "workers"]);
     for adapter in field.adapters() {
@@ -329,7 +329,7 @@ pub(super) fn work(field: &Field<'_>) -> String {
 }
 
 /// What was measured and did other work: never ranked.
-pub(super) fn unequal(field: &Field<'_>) -> String {
+pub(super) fn unequal(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for case in &field.run.cases {
         let why = match (&case.status, &case.agreement) {
@@ -347,7 +347,7 @@ pub(super) fn unequal(field: &Field<'_>) -> String {
 }
 
 /// Every scenario with all its systems, by each metric.
-pub(super) fn rankings(field: &Field<'_>) -> String {
+pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     let mut text =
         "\n## Rankings\n\nPlace, value, and how far behind the best. Whoever cannot be told from the best is first as well.\n"
             .to_owned();
@@ -403,7 +403,7 @@ pub(super) fn rankings(field: &Field<'_>) -> String {
 }
 
 /// What has no figure, and why.
-pub(super) fn not_measured(field: &Field<'_>) -> String {
+pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
     let mut reasons: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for case in &field.run.cases {
         let why = match &case.status {
@@ -442,7 +442,7 @@ pub(super) fn not_measured(field: &Field<'_>) -> String {
 const MOST: usize = 8;
 
 /// Where it was measured.
-pub(super) fn place(field: &Field<'_>) -> String {
+pub(super) fn place(field: &ComparedField<'_>) -> String {
     let manifest = &field.run.manifest;
     let mut text = format!("\n## The machine\n\n- {}\n", machine(&manifest.environment));
     for (what, facts) in
@@ -461,7 +461,10 @@ pub(super) fn place(field: &Field<'_>) -> String {
 }
 
 /// The measured cases of an adapter.
-pub(super) fn of_adapter<'b>(field: &'b Field<'_>, adapter: &'b str) -> impl Iterator<Item = &'b CaseRecord> {
+pub(super) fn of_adapter<'b>(
+    field: &'b ComparedField<'_>,
+    adapter: &'b str,
+) -> impl Iterator<Item = &'b CaseRecord> {
     field.run.cases.iter().filter(move |case| case.status == CaseStatus::Measured && name(case) == adapter)
 }
 

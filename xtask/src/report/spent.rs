@@ -2,7 +2,7 @@
 
 use weighbridge::data::{CaseRecord, Reading, Unit, quantile, quantity};
 
-use super::field::{Field, Group, name};
+use super::field::{ComparedField, FieldGroup, name};
 
 /// What one batch of a case costs; what was not measured is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,7 +64,7 @@ pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
 
 /// The cost of a batch as a fixed part and a part that grows with the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct SpentLine {
     /// What a batch costs however little there is in it, in seconds.
     pub(super) fixed: f64,
     /// The seconds that each unit of work adds.
@@ -75,9 +75,9 @@ pub(super) struct Line {
 
 /// An adapter's line over what another one needs for the same batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct SpentFit {
     /// Its `factor` says how often the other one's time is needed on top of what is fixed.
-    pub(super) line: Line,
+    pub(super) line: SpentLine,
     /// Who the other one is.
     pub(super) beside: &'static str,
 }
@@ -87,25 +87,26 @@ const LEAST: usize = 3;
 /// The heaviest batch must be so much heavier than the lightest.
 const SPREAD: f64 = 4.0;
 
-impl Fit {
+impl SpentFit {
     /// The line through the adapter's variants of this run, all by one clock. The work of a batch is what the reference needs
     /// for it, or, where that was measured for too few, what the fastest other system needs: that has the transforms in it,
     /// which bytes have not.
-    pub(super) fn of(field: &Field<'_>, adapter: &str, by_cpu: bool) -> Option<Self> {
+    pub(super) fn of(field: &ComparedField<'_>, adapter: &str, by_cpu: bool) -> Option<Self> {
         // Every variant has processor times that hold; wall times are of the machine where a scenario is not compared by them.
-        let groups: Vec<&Group<'_>> = field.groups.iter().filter(|group| by_cpu || !group.by_cpu()).collect();
-        let by = |work: fn(&Group<'_>, &str, bool) -> Option<f64>, beside| {
-            let point = |group: &&Group<'_>| {
+        let groups: Vec<&FieldGroup<'_>> =
+            field.groups.iter().filter(|group| by_cpu || !group.by_cpu()).collect();
+        let by = |work: fn(&FieldGroup<'_>, &str, bool) -> Option<f64>, beside| {
+            let point = |group: &&FieldGroup<'_>| {
                 Some((work(group, adapter, by_cpu)?, Spent::time(group.ranked(adapter)?, by_cpu)?))
             };
-            let line = Line::through(&groups.iter().filter_map(point).collect::<Vec<_>>())?;
+            let line = SpentLine::through(&groups.iter().filter_map(point).collect::<Vec<_>>())?;
             Some(Self { line, beside })
         };
         by(reference, "the reference").or_else(|| by(others, "the fastest other system"))
     }
 }
 
-impl Line {
+impl SpentLine {
     /// The line through points of work and seconds. The slope is the median of the slopes of all pairs and the fixed part the
     /// median of what is left (Theil 1950, Sen 1968), so one odd point moves neither. `None` for fewer than three points, or
     /// where all have about the same work.
@@ -131,20 +132,20 @@ impl Line {
 }
 
 /// What the batch of a group takes the reference, where that is not the adapter itself, in seconds.
-fn reference(group: &Group<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
+fn reference(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let case =
         group.cases.iter().find(|case| case.tier == Some(0) && case.ranked() && name(case) != adapter)?;
     Spent::time(case, by_cpu)
 }
 
 /// What it takes the fastest other system.
-fn others(group: &Group<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
+fn others(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let others = group.cases.iter().filter(|case| case.ranked() && name(case) != adapter);
     others.filter_map(|case| Spent::time(case, by_cpu)).reduce(f64::min)
 }
 
 /// The fastest verified system of a group, and its time of a batch in seconds.
-pub(super) fn fastest<'a>(group: &Group<'a>, by_cpu: bool) -> Option<(&'a str, f64)> {
+pub(super) fn fastest<'a>(group: &FieldGroup<'a>, by_cpu: bool) -> Option<(&'a str, f64)> {
     let ranked = group.cases.iter().copied().filter(|case| case.ranked());
     let times = ranked.filter_map(|case| Some((name(case), Spent::time(case, by_cpu)?)));
     times.min_by(|a, b| a.1.total_cmp(&b.1))
@@ -158,25 +159,25 @@ mod tests {
     fn a_line_has_its_fixed_part_and_its_slope_and_one_odd_point_moves_neither() {
         let mut points: Vec<(f64, f64)> =
             [1e-6, 5e-6, 2e-5, 1e-4, 4e-4].iter().map(|work| (*work, 190e-6 + 3.0 * work)).collect();
-        let close = |fit: Line| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
-        assert!(close(Line::through(&points).expect("five points")));
+        let close = |fit: SpentLine| (fit.fixed - 190e-6).abs() < 1e-9 && (fit.factor - 3.0).abs() < 1e-6;
+        assert!(close(SpentLine::through(&points).expect("five points")));
         points.push((5e-5, 9e-3));
-        let fit = Line::through(&points).expect("six points");
+        let fit = SpentLine::through(&points).expect("six points");
         assert!((fit.fixed - 190e-6).abs() < 2e-5 && (fit.factor - 3.0).abs() < 0.5, "{fit:?}");
     }
 
     #[test]
     fn few_variants_or_variants_of_one_weight_make_no_line() {
-        assert_eq!(Line::through(&[(1e-6, 1e-5), (1e-4, 1e-3)]), None);
-        assert_eq!(Line::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)]), None);
-        assert_eq!(Line::through(&[]), None);
+        assert_eq!(SpentLine::through(&[(1e-6, 1e-5), (1e-4, 1e-3)]), None);
+        assert_eq!(SpentLine::through(&[(1e-6, 1e-5), (2e-6, 1e-5), (3e-6, 1e-5)]), None);
+        assert_eq!(SpentLine::through(&[]), None);
     }
 
     #[test]
     fn nothing_is_negative() {
-        let fit = Line::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)]).expect("three points");
+        let fit = SpentLine::through(&[(1e-6, 1e-6), (1e-5, 30e-6), (1e-4, 400e-6)]).expect("three points");
         assert!(fit.fixed >= 0.0 && fit.factor > 0.0, "{fit:?}");
-        let falling = Line::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)]).expect("three points");
+        let falling = SpentLine::through(&[(1e-6, 4e-4), (1e-5, 3e-4), (1e-4, 2e-4)]).expect("three points");
         assert!(falling.factor.abs() < 1e-12);
     }
 }

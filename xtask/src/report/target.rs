@@ -6,7 +6,7 @@ use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
 use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use super::configuration::{axis, row_name, value};
-use super::learning_curve::LearningCurve;
+use super::learning_curve::ShownCurve;
 use crate::table::Table;
 
 /// The scenario whose cases these are.
@@ -88,7 +88,7 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
 fn missed(one: &Trained<'_>) -> String {
     let of = |case: &&CaseRecord| {
         let best = value(case, BEST_ACCURACY)?;
-        let last = LearningCurve::of(case).looks.last()?.steps;
+        let last = ShownCurve::of(case).looks.last()?.steps;
         value(case, STEPS_TO_TARGET).is_none().then(|| {
             format!("seed {}: {:.1} % in {last} steps", axis(case, "seed").unwrap_or("?"), 100.0 * best)
         })
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_learning_curve_is_read_in_the_order_of_its_steps() {
         let steps: Vec<u64> =
-            LearningCurve::of(&case("One", 1, 1.0, None)).looks.iter().map(|look| look.steps).collect();
+            ShownCurve::of(&case("One", 1, 1.0, None)).looks.iter().map(|look| look.steps).collect();
         assert_eq!(steps, [8, 64]);
     }
 }

@@ -16,7 +16,7 @@ use weighbridge::data::{Keep, Layout, RunStatus, Runs};
 
 use super::toll::Harm;
 use crate::place::Place;
-use crate::programs::Program;
+use crate::programs::BuiltProgram;
 
 /// Holds the mark of a fault, by which all processes are found that it left.
 const MARK: &str = "STORM_MARK";
@@ -69,7 +69,7 @@ impl Lab {
     ///
     /// # Errors
     /// When it cannot be made, or the program does not run.
-    pub(super) fn new(program: &Program) -> Result<Self> {
+    pub(super) fn new(program: &BuiltProgram) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("weighbridge-storm-{}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
         let own = folder.join("program");

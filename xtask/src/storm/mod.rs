@@ -67,7 +67,7 @@ pub(crate) fn folder(place: &Place) -> PathBuf {
 }
 
 /// Builds it, with the versions of the workspace's crates.
-fn build(folder: &Path, place: &Place) -> Result<Vec<programs::Program>> {
+fn build(folder: &Path, place: &Place) -> Result<Vec<programs::BuiltProgram>> {
     if !folder.join("Cargo.toml").exists() {
         return Err(stop::nothing(format!(
             "this workspace has no crate to be broken off: `{}`",

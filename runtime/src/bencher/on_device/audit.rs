@@ -1,9 +1,9 @@
 //! The sync audit: is the work of a body done when it returns, and does the body wait for the device?
 
-use super::sample::Body;
+use super::sample::DeviceBody;
 use crate::bencher::Error;
 use crate::device::Device;
-use crate::metric::Audit;
+use crate::metric::DeviceAudit;
 
 /// How often a body is looked at.
 const RUNS: usize = 5;
@@ -20,7 +20,7 @@ const MOST: u64 = 50_000_000;
 ///
 /// # Errors
 /// When the body or the device failed.
-pub(super) fn audit(device: &dyn Device, body: &mut Body<'_>) -> Result<Vec<Audit>, Error> {
+pub(super) fn audit(device: &dyn Device, body: &mut DeviceBody<'_>) -> Result<Vec<DeviceAudit>, Error> {
     let mut audits = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         device.sync()?;
@@ -30,7 +30,7 @@ pub(super) fn audit(device: &dyn Device, body: &mut Body<'_>) -> Result<Vec<Audi
         let idle = device.is_idle()?;
         device.sync()?;
         let complete = device.host_ns() - start;
-        audits.push(Audit { returned, complete, idle, waited: None });
+        audits.push(DeviceAudit { returned, complete, idle, waited: None });
     }
     for audit in &mut audits {
         audit.waited = waited(device, body, audit.returned)?;
@@ -40,7 +40,7 @@ pub(super) fn audit(device: &dyn Device, body: &mut Body<'_>) -> Result<Vec<Audi
 
 /// Whether the body waits for work that was enqueued before it. It alone tells a body that synchronises from one whose
 /// work is short: neither leaves anything to do when it returns.
-fn waited(device: &dyn Device, body: &mut Body<'_>, returned: u64) -> Result<Option<bool>, Error> {
+fn waited(device: &dyn Device, body: &mut DeviceBody<'_>, returned: u64) -> Result<Option<bool>, Error> {
     let busy = (TIMES * returned).clamp(OCCUPIED, MOST);
     if busy < 2 * returned {
         return Ok(None); // it takes longer to return than a queue is kept busy
@@ -68,14 +68,18 @@ mod tests {
         let of = device.clone();
         let seen = audit(
             &*device,
-            &mut Body::new(&mut |_| {
+            &mut DeviceBody::new(&mut |_| {
                 of.kernel(Queue::MEASURED, 2_000_000);
                 Ok(())
             }),
         )
         .unwrap();
-        let expected =
-            Audit { returned: LAUNCH, complete: LAUNCH + 2_000_000 + SYNC, idle: false, waited: Some(false) };
+        let expected = DeviceAudit {
+            returned: LAUNCH,
+            complete: LAUNCH + 2_000_000 + SYNC,
+            idle: false,
+            waited: Some(false),
+        };
         assert_eq!(seen, [expected; 5]);
     }
 
@@ -88,7 +92,7 @@ mod tests {
             of.sync()?;
             Ok(())
         };
-        let seen = audit(&*device, &mut Body::new(&mut waits)).unwrap();
+        let seen = audit(&*device, &mut DeviceBody::new(&mut waits)).unwrap();
         assert!(seen.iter().all(|audit| audit.idle && audit.waited == Some(true)), "{seen:?}");
 
         let of = device.clone();
@@ -97,7 +101,7 @@ mod tests {
             of.host(5_000);
             Ok(())
         };
-        let seen = audit(&*device, &mut Body::new(&mut short)).unwrap();
+        let seen = audit(&*device, &mut DeviceBody::new(&mut short)).unwrap();
         assert!(seen.iter().all(|audit| audit.idle && audit.waited == Some(false)), "{seen:?}");
     }
 }

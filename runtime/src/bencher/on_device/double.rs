@@ -33,7 +33,7 @@ pub(super) struct Double {
     ends: RefCell<Vec<u64>>,
     marks: RefCell<Vec<Option<u64>>>,
     /// Work behind a hold: marks and kernels in order.
-    held: RefCell<Option<VecDeque<Work>>>,
+    held: RefCell<Option<VecDeque<QueuedWork>>>,
     recording: RefCell<Option<Vec<u64>>>,
     /// A queue of somebody else in the same process.
     hidden: Cell<u64>,
@@ -57,7 +57,7 @@ pub(super) struct Double {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Work {
+enum QueuedWork {
     Kernel(u64),
     Mark(usize),
 }
@@ -120,7 +120,7 @@ impl Double {
                 return;
             }
             if let Some(held) = &mut *self.held.borrow_mut() {
-                held.push_back(Work::Kernel(ns));
+                held.push_back(QueuedWork::Kernel(ns));
                 return;
             }
         }
@@ -147,8 +147,8 @@ impl Release for Double {
         }
         for work in held {
             match work {
-                Work::Kernel(ns) => self.enqueue(Queue::MEASURED, ns),
-                Work::Mark(mark) => self.reach(mark, 0),
+                QueuedWork::Kernel(ns) => self.enqueue(Queue::MEASURED, ns),
+                QueuedWork::Mark(mark) => self.reach(mark, 0),
             }
         }
     }
@@ -168,7 +168,7 @@ impl Device for Double {
         let mark = self.marks.borrow().len();
         self.marks.borrow_mut().push(None);
         if let (Queue::MEASURED, Some(held)) = (queue, &mut *self.held.borrow_mut()) {
-            held.push_back(Work::Mark(mark));
+            held.push_back(QueuedWork::Mark(mark));
             return Ok(Mark(mark));
         }
         self.reach(mark, queue.0);
@@ -283,32 +283,32 @@ impl Device for Double {
 
     fn end_capture(&self) -> Result<Box<dyn Replay + '_>, DeviceError> {
         let work = self.recording.borrow_mut().take().unwrap_or_default();
-        Ok(Box::new(Recorded { device: self, work }))
+        Ok(Box::new(RecordedGraph { device: self, work }))
     }
 
     fn copies(&self, bytes: usize) -> Result<Option<Box<dyn Copies + '_>>, DeviceError> {
-        Ok(Some(Box::new(Buffers { device: self, bytes: bytes as u64 })))
+        Ok(Some(Box::new(DoubleBuffers { device: self, bytes: bytes as u64 })))
     }
 }
 
-struct Recorded<'a> {
+struct RecordedGraph<'a> {
     device: &'a Double,
     work: Vec<u64>,
 }
 
-impl Replay for Recorded<'_> {
+impl Replay for RecordedGraph<'_> {
     fn replay(&self) -> Result<(), DeviceError> {
         self.device.kernel(Queue::MEASURED, self.work.iter().sum());
         Ok(())
     }
 }
 
-struct Buffers<'a> {
+struct DoubleBuffers<'a> {
     device: &'a Double,
     bytes: u64,
 }
 
-impl Copies for Buffers<'_> {
+impl Copies for DoubleBuffers<'_> {
     fn copy(&self, which: CopyKind) -> Result<u64, DeviceError> {
         let bytes = if which == CopyKind::Device { 2 * self.bytes } else { self.bytes };
         let share = if which == CopyKind::Device { 1.0 } else { 0.01 };

@@ -1,6 +1,6 @@
 //! Energy of one body: a difference of the driver's counter over a window that is long enough for it.
 
-use super::sample::Body;
+use super::sample::DeviceBody;
 use crate::bencher::Error;
 use crate::device::Device;
 use crate::metric::Reading;
@@ -23,7 +23,7 @@ pub(super) fn energy(
     device: &dyn Device,
     each: f64,
     budget: u64,
-    body: &mut Body<'_>,
+    body: &mut DeviceBody<'_>,
 ) -> Result<Reading, Error> {
     if device.telemetry().energy_joules.is_none() {
         return Ok(Reading::absent("n/a: the device has no counter of energy"));
@@ -68,7 +68,7 @@ mod tests {
             of.kernel(Queue::MEASURED, 1_000_000);
             Ok(())
         };
-        let mut body = Body::new(&mut run);
+        let mut body = DeviceBody::new(&mut run);
         let absent = energy(&*device, 1e6, WINDOW, &mut body).unwrap();
         assert_eq!(absent.why(), Some("n/a: the device has no counter of energy"));
         device.watts.set(500.0);

@@ -1,6 +1,6 @@
 //! Bodies that are recorded together and replayed: what they cost without their launches.
 
-use super::sample::{Body, let_go};
+use super::sample::{DeviceBody, let_go};
 use crate::bencher::Error;
 use crate::device::{Device, Queue};
 use crate::metric::{Reading, Replayed};
@@ -16,7 +16,11 @@ const REPLAYS: usize = 10;
 ///
 /// # Errors
 /// When the device was lost.
-pub(super) fn replay(device: &dyn Device, round_trip: f64, body: &mut Body<'_>) -> Result<Replayed, Error> {
+pub(super) fn replay(
+    device: &dyn Device,
+    round_trip: f64,
+    body: &mut DeviceBody<'_>,
+) -> Result<Replayed, Error> {
     if body.beside > 0 {
         return Ok(Replayed { each: Reading::absent("the body has streams of its own"), bodies: 0 });
     }
@@ -29,7 +33,7 @@ pub(super) fn replay(device: &dyn Device, round_trip: f64, body: &mut Body<'_>) 
     Ok(Replayed { each, bodies: BODIES })
 }
 
-fn try_replay(device: &dyn Device, round_trip: f64, body: &mut Body<'_>) -> Result<Reading, Error> {
+fn try_replay(device: &dyn Device, round_trip: f64, body: &mut DeviceBody<'_>) -> Result<Reading, Error> {
     device.sync()?;
     if !device.begin_capture()? {
         return Ok(Reading::absent("this device records nothing"));
@@ -69,10 +73,10 @@ mod tests {
             of.kernel(Queue::MEASURED, 1_000);
             Ok(())
         };
-        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut DeviceBody::new(&mut run)).unwrap();
         assert_eq!(seen.each, Reading::Value((20.0 * 1_000.0 + STAMP as f64) / 20.0));
         device.can_record.set(false);
-        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut DeviceBody::new(&mut run)).unwrap();
         assert_eq!(seen.each, Reading::absent("this device records nothing"));
     }
 
@@ -80,7 +84,7 @@ mod tests {
     fn a_body_that_fails_while_it_is_recorded_is_no_failure_of_the_repeat() {
         let device = Double::new();
         let mut run = |_: &Stream<'_>| Err(Error::new("operation not permitted when stream is capturing"));
-        let seen = replay(&*device, 0.0, &mut Body::new(&mut run)).unwrap();
+        let seen = replay(&*device, 0.0, &mut DeviceBody::new(&mut run)).unwrap();
         assert!(seen.each.why().unwrap().contains("cannot be recorded: operation not permitted"), "{seen:?}");
     }
 }

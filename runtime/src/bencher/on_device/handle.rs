@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::sample::Body;
-use super::sampling::{Asked, Sampling};
+use super::sample::DeviceBody;
+use super::sampling::{DeviceRequest, DeviceSampling};
 use super::{PLATFORM, Stream};
 use crate::bencher::{Bencher, Error, Phase, Purpose, Result, skip};
 use crate::device::{Backend, Device, DeviceInfo, Numbers, open_device};
@@ -150,10 +150,10 @@ impl DeviceBencher<'_> {
         ran
     }
 
-    fn measure(&self, run: &mut super::sample::Run<'_>) -> Result<()> {
+    fn measure(&self, run: &mut super::sample::BodyRun<'_>) -> Result<()> {
         let device = &*self.device;
         device.open_queues(self.beside)?;
-        let mut body = Body::new(run).collecting(&self.bencher.collecting_by_device);
+        let mut body = DeviceBody::new(run).collecting(&self.bencher.collecting_by_device);
         body.beside = self.beside;
         if self.bencher.settings.purpose == Purpose::Verify {
             body.run(device)?;
@@ -165,9 +165,13 @@ impl DeviceBencher<'_> {
             // A body that synchronises leaves the device's clock nothing to see that the host's does not.
             _ => Mode::Sync,
         };
-        let asked =
-            Asked { mode, returns: self.returns, numbers: self.numbers, allowed: self.allowed.clone() };
-        Sampling::new(self.bencher, device, asked)?.run(&mut body)
+        let asked = DeviceRequest {
+            mode,
+            returns: self.returns,
+            numbers: self.numbers,
+            allowed: self.allowed.clone(),
+        };
+        DeviceSampling::new(self.bencher, device, asked)?.run(&mut body)
     }
 }
 
@@ -536,13 +540,13 @@ mod tests {
 
     /// What was told of blocks.
     #[derive(Clone, Default)]
-    struct Told {
+    struct ToldOnce {
         ready: Rc<Cell<bool>>,
         blocks: Rc<RefCell<Vec<Block>>>,
     }
 
     /// Asks for these blocks, the last first, and keeps what it is told.
-    struct Script(Vec<u64>, Told);
+    struct Script(Vec<u64>, ToldOnce);
 
     impl Pace for Script {
         fn ready(&mut self, _: PerIteration) {
@@ -559,8 +563,8 @@ mod tests {
     }
 
     /// A bencher that is asked for these blocks, and what it tells of them.
-    fn paced(device: &Rc<Double>, mode: Mode, inject: f64, asks: Vec<u64>) -> (Bencher, Told) {
-        let told = Told::default();
+    fn paced(device: &Rc<Double>, mode: Mode, inject: f64, asks: Vec<u64>) -> (Bencher, ToldOnce) {
+        let told = ToldOnce::default();
         let device: Rc<dyn Device> = device.clone();
         let settings = Settings {
             mode: Some(mode),

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::Stream;
-use super::stream::Phases;
+use super::stream::StreamPhases;
 use crate::bencher::Error;
 use crate::device::{Backend, Device, DeviceError, Hold, Mark, Queue, Stamp};
 use crate::metric::{DeviceSample, Mode};
@@ -16,22 +16,22 @@ const HELD: u64 = 2;
 const MOST_LOOKS: u32 = 10_000;
 
 /// What the author hands in.
-pub(super) type Run<'a> = dyn FnMut(&Stream<'_>) -> Result<(), Error> + 'a;
+pub(super) type BodyRun<'a> = dyn FnMut(&Stream<'_>) -> Result<(), Error> + 'a;
 
 /// A body, and the queues that it has beside the measured one.
-pub(super) struct Body<'a> {
-    run: &'a mut Run<'a>,
+pub(super) struct DeviceBody<'a> {
+    run: &'a mut BodyRun<'a>,
     pub(super) beside: usize,
     /// Handed to the body as the number of the call, so that it may rotate its inputs.
     calls: u64,
-    phases: Phases,
+    phases: StreamPhases,
     /// Nanoseconds that collectors of `measure` blocks have cost so far.
     collecting: Option<&'a Cell<u64>>,
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn new(run: &'a mut Run<'a>) -> Self {
-        Self { run, beside: 0, calls: 0, phases: Phases::default(), collecting: None }
+impl<'a> DeviceBody<'a> {
+    pub(super) fn new(run: &'a mut BodyRun<'a>) -> Self {
+        Self { run, beside: 0, calls: 0, phases: StreamPhases::default(), collecting: None }
     }
 
     /// The same, with the count of what collectors of `measure` blocks in it cost.
@@ -57,7 +57,7 @@ impl<'a> Body<'a> {
 
 /// What a sample saw of its parts, in nanoseconds by the device's clock.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sides {
+pub(super) struct SampleSides {
     /// Whether the queue was held, be it while a part of the bodies was enqueued.
     pub(super) held: bool,
     /// Where there are queues beside the measured one: of each, that one first, the time from the beginning of the
@@ -79,8 +79,8 @@ pub(super) fn sample(
     mode: Mode,
     hold: Option<u64>,
     bodies: u64,
-    body: &mut Body<'_>,
-) -> Result<(DeviceSample, Sides), Error> {
+    body: &mut DeviceBody<'_>,
+) -> Result<(DeviceSample, SampleSides), Error> {
     match mode {
         Mode::Sync => by_host(device, bodies, body),
         _ => by_device(device, mode == Mode::Cold, hold, bodies, body),
@@ -88,7 +88,11 @@ pub(super) fn sample(
 }
 
 /// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody declared count.
-fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<(DeviceSample, Sides), Error> {
+fn by_host(
+    device: &dyn Device,
+    bodies: u64,
+    body: &mut DeviceBody<'_>,
+) -> Result<(DeviceSample, SampleSides), Error> {
     device.stamp(Stamp::Before)?;
     device.sync()?; // what was enqueued before is no part of the sample
     let collected = body.collected();
@@ -109,7 +113,7 @@ fn by_host(device: &dyn Device, bodies: u64, body: &mut Body<'_>) -> Result<(Dev
         clock: device.clock_mhz(),
         held: false,
     };
-    Ok((sample, Sides { collected, ..Sides::default() }))
+    Ok((sample, SampleSides { collected, ..SampleSides::default() }))
 }
 
 /// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing else went
@@ -125,8 +129,8 @@ fn by_device(
     cold: bool,
     hold: Option<u64>,
     bodies: u64,
-    body: &mut Body<'_>,
-) -> Result<(DeviceSample, Sides), Error> {
+    body: &mut DeviceBody<'_>,
+) -> Result<(DeviceSample, SampleSides), Error> {
     device.recycle();
     body.phases.set(false);
     if cold {
@@ -173,7 +177,7 @@ fn by_device(
     };
     let phases = phases(device, first, last, &body.phases.begun())?;
     body.phases.set(false);
-    Ok((sample, Sides { held: was_held, busy, phases, collected }))
+    Ok((sample, SampleSides { held: was_held, busy, phases, collected }))
 }
 
 /// From each stamp to the next one: all of them together are the time from the first to the last.
@@ -241,9 +245,15 @@ mod tests {
     use super::super::double::{Double, LAUNCH, RELEASE, STAMP, SYNC};
     use super::*;
 
-    fn take(device: &Double, mode: Mode, hold: Option<u64>, bodies: u64, run: &mut Run<'_>) -> DeviceSample {
+    fn take(
+        device: &Double,
+        mode: Mode,
+        hold: Option<u64>,
+        bodies: u64,
+        run: &mut BodyRun<'_>,
+    ) -> DeviceSample {
         let mut run = |stream: &Stream<'_>| run(stream);
-        sample(device, mode, hold, bodies, &mut Body::new(&mut run)).unwrap().0
+        sample(device, mode, hold, bodies, &mut DeviceBody::new(&mut run)).unwrap().0
     }
 
     #[test]
@@ -311,7 +321,7 @@ mod tests {
             of.kernel(Queue::beside(1), 300_000);
             Ok(())
         };
-        let mut body = Body { beside: 2, ..Body::new(&mut run) };
+        let mut body = DeviceBody { beside: 2, ..DeviceBody::new(&mut run) };
         let (seen, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
         let makespan = seen.device.unwrap();
         assert!((300_000.0..320_000.0).contains(&makespan), "{makespan}");
@@ -331,7 +341,7 @@ mod tests {
             of.kernel(Queue::beside(0), 300_000);
             Ok(())
         };
-        let mut body = Body { beside: 1, ..Body::new(&mut run) };
+        let mut body = DeviceBody { beside: 1, ..DeviceBody::new(&mut run) };
         let (_, sides) = sample(&*device, Mode::Event, None, 1, &mut body).unwrap();
         let [own, beside] = sides.busy[..] else { panic!("{sides:?}") };
         assert!((200_000.0..210_000.0).contains(&own), "not until it had waited for the other: {own}");
@@ -346,7 +356,7 @@ mod tests {
             of.kernel(Queue::MEASURED, 5_000);
             Ok(())
         };
-        let mut body = Body::new(&mut run);
+        let mut body = DeviceBody::new(&mut run);
         for (bodies, held) in [(HELD, true), (HELD + 1, false)] {
             let (seen, sides) = sample(&*device, Mode::Hot, Some(0), bodies, &mut body).unwrap();
             assert_eq!((seen.held, sides.held), (held, true), "{bodies}");
@@ -357,7 +367,7 @@ mod tests {
     fn a_body_that_fails_lets_a_held_queue_go() {
         let device = Double::new();
         let mut run = |_: &Stream<'_>| Err(Error::new("no memory"));
-        let failed = sample(&*device, Mode::Event, Some(0), 1, &mut Body::new(&mut run)).unwrap_err();
+        let failed = sample(&*device, Mode::Event, Some(0), 1, &mut DeviceBody::new(&mut run)).unwrap_err();
         assert_eq!(failed.to_string(), "no memory");
         device.sync().unwrap(); // asserts that nothing is held
     }

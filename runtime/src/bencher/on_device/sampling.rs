@@ -7,8 +7,8 @@ use super::calibrate::calibrate;
 use super::energy::energy;
 use super::graph::replay;
 use super::roofline;
-use super::sample::{Body, Sides, sample};
-use super::stop::{LEAST, Stop};
+use super::sample::{DeviceBody, SampleSides, sample};
+use super::stop::{LEAST, StoppingRule};
 use super::warm::{Warmed, warm_up};
 use crate::bencher::bench::Paced;
 use crate::bencher::calibrate::Calibrator;
@@ -51,7 +51,7 @@ const LOW_CLOCK: f64 = 0.9;
 
 /// What is asked of the sampling.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct DeviceRequest {
     pub(super) mode: Mode,
     pub(super) returns: Returns,
     pub(super) numbers: Option<Numbers>,
@@ -59,7 +59,7 @@ pub(super) struct Asked {
 }
 
 /// One repeat of a body on a device.
-pub(super) struct Sampling<'a> {
+pub(super) struct DeviceSampling<'a> {
     bencher: &'a Bencher,
     device: &'a dyn Device,
     seen: OnDevice,
@@ -78,11 +78,15 @@ pub(super) struct Sampling<'a> {
     collected: u64,
 }
 
-impl<'a> Sampling<'a> {
+impl<'a> DeviceSampling<'a> {
     /// Refuses a mode that the device has not.
-    pub(super) fn new(bencher: &'a Bencher, device: &'a dyn Device, asked: Asked) -> Result<Self, Error> {
+    pub(super) fn new(
+        bencher: &'a Bencher,
+        device: &'a dyn Device,
+        asked: DeviceRequest,
+    ) -> Result<Self, Error> {
         let info = device.info();
-        let Asked { mode, returns, numbers, allowed } = asked;
+        let DeviceRequest { mode, returns, numbers, allowed } = asked;
         let refused =
             |why: &str| Err(Error::new(format!("mode {mode} cannot be had: {why}; use --mode sync")));
         if mode.is_by_device_clock() && !info.has_clock {
@@ -127,7 +131,7 @@ impl<'a> Sampling<'a> {
     ///
     /// # Errors
     /// What the body or the device failed with; in a duel and in a smoke run caveats that fail the case.
-    pub(super) fn run(mut self, body: &mut Body<'_>) -> Result<(), Error> {
+    pub(super) fn run(mut self, body: &mut DeviceBody<'_>) -> Result<(), Error> {
         let (device, budget) = (self.device, self.bencher.budget());
         let measures = self.bencher.settings.purpose == Purpose::Measure && !budget.min_time.is_zero();
         let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
@@ -186,7 +190,7 @@ impl<'a> Sampling<'a> {
 
     /// Whether the queue may stand still while the body enqueues: it must not wait for it, and it must be worth it. A
     /// body with streams of its own forks and joins them, which needs no hold.
-    fn may_hold(&self, warmed: &Warmed, body: &Body<'_>) -> bool {
+    fn may_hold(&self, warmed: &Warmed, body: &DeviceBody<'_>) -> bool {
         let never_waits = self.seen.audits.iter().all(|audit| audit.waited == Some(false));
         self.seen.mode.is_by_device_clock()
             && self.seen.returns == Returns::Enqueued
@@ -196,7 +200,7 @@ impl<'a> Sampling<'a> {
     }
 
     /// Finds how many bodies a sample has.
-    fn find_bodies(&mut self, warmed: &Warmed, body: &mut Body<'_>) -> Result<(), Error> {
+    fn find_bodies(&mut self, warmed: &Warmed, body: &mut DeviceBody<'_>) -> Result<(), Error> {
         let smoke = self.bencher.budget().min_time.is_zero();
         let wanted = match self.seen.mode {
             _ if smoke => return Ok(()),
@@ -224,7 +228,7 @@ impl<'a> Sampling<'a> {
         Ok(())
     }
 
-    fn sample_all(&mut self, body: &mut Body<'_>) -> Result<Windows, Error> {
+    fn sample_all(&mut self, body: &mut DeviceBody<'_>) -> Result<Windows, Error> {
         let budget = self.bencher.budget();
         let least = match self.seen.mode {
             _ if budget.min_time.is_zero() => budget.batches.max(1),
@@ -233,7 +237,7 @@ impl<'a> Sampling<'a> {
         };
         let clock = self.bencher.settings.clock.clone();
         let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
-        let mut stop = Stop::new(least, budget.min_time);
+        let mut stop = StoppingRule::new(least, budget.min_time);
         let mut times = Vec::new();
         self.bencher.enter(Phase::Timed);
         loop {
@@ -252,7 +256,7 @@ impl<'a> Sampling<'a> {
 
     /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that what fails a case
     /// is looked for before each block is told.
-    fn paced(&mut self, pace: Paced, body: &mut Body<'_>) -> Result<Windows, Error> {
+    fn paced(&mut self, pace: Paced, body: &mut DeviceBody<'_>) -> Result<Windows, Error> {
         let Paced(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
         let mut inject = Inject::new(self.bencher.settings.inject);
@@ -334,9 +338,9 @@ impl<'a> Sampling<'a> {
     fn one(
         &mut self,
         bodies: u64,
-        body: &mut Body<'_>,
+        body: &mut DeviceBody<'_>,
         windows: &mut Windows,
-    ) -> Result<(DeviceSample, Sides), Error> {
+    ) -> Result<(DeviceSample, SampleSides), Error> {
         loop {
             let before = self.hold.is_some().then(|| (windows.so_far(), self.bencher.recorded_regions()));
             self.bencher.mute_regions(false);
@@ -356,7 +360,7 @@ impl<'a> Sampling<'a> {
     }
 
     /// Whether the sample's queue was held and went on by itself, since the body waited for it: then none is held again.
-    fn expired(&mut self, sides: &Sides) -> bool {
+    fn expired(&mut self, sides: &SampleSides) -> bool {
         let expired = sides.held && self.device.hold_expired();
         if expired {
             self.seen.hold_expired = true;
@@ -366,7 +370,7 @@ impl<'a> Sampling<'a> {
     }
 
     /// Takes in a sample; looks at the device now and then, outside of every window.
-    fn take(&mut self, sample: DeviceSample, sides: &Sides, cpu: u64) -> Result<(), Error> {
+    fn take(&mut self, sample: DeviceSample, sides: &SampleSides, cpu: u64) -> Result<(), Error> {
         let busy = &sides.busy;
         for (name, ns) in &sides.phases {
             match self.phases.iter_mut().find(|(known, _)| known == name) {

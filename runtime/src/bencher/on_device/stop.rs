@@ -28,14 +28,14 @@ const BUDGET: u32 = 4;
 
 /// Decides when sampling ends.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(super) struct StoppingRule {
     least: u64,
     min_time: Duration,
     /// Relative spreads that were found so far.
     spreads: Vec<f64>,
 }
 
-impl Stop {
+impl StoppingRule {
     /// At least so many samples and so much time; at most four times as much.
     pub(super) fn new(least: u64, min_time: Duration) -> Self {
         Self { least, min_time, spreads: Vec::new() }
@@ -89,7 +89,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn run(time: impl Fn(usize) -> f64) -> (usize, Enough) {
-        let (mut stop, mut times) = (Stop::new(10, SECOND), Vec::new());
+        let (mut stop, mut times) = (StoppingRule::new(10, SECOND), Vec::new());
         loop {
             times.push(time(times.len()));
             let spent = Duration::from_nanos(times.iter().sum::<f64>() as u64);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_smoke_run_ends_with_what_was_asked_for() {
-        let mut stop = Stop::new(2, Duration::ZERO);
+        let mut stop = StoppingRule::new(2, Duration::ZERO);
         assert_eq!(stop.enough(&[1.0], SECOND), None);
         assert_eq!(stop.enough(&[1.0, 9.0], SECOND), Some(Enough::Asked));
     }

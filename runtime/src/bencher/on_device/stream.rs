@@ -14,17 +14,17 @@ pub struct Stream<'a> {
     device: &'a dyn Device,
     beside: usize,
     call: u64,
-    phases: &'a Phases,
+    phases: &'a StreamPhases,
 }
 
 /// The phases that bodies began, each with its stamp. Stamps are taken while a sample is taken by the device's clock.
 #[derive(Debug, Default)]
-pub(super) struct Phases {
+pub(super) struct StreamPhases {
     begun: RefCell<Vec<(&'static str, Mark)>>,
     on: Cell<bool>,
 }
 
-impl Phases {
+impl StreamPhases {
     /// Begins to take stamps, or stops; forgets those that were taken.
     pub(super) fn set(&self, on: bool) {
         self.on.set(on);
@@ -38,7 +38,7 @@ impl Phases {
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(device: &'a dyn Device, beside: usize, call: u64, phases: &'a Phases) -> Self {
+    pub(super) fn new(device: &'a dyn Device, beside: usize, call: u64, phases: &'a StreamPhases) -> Self {
         Self { device, beside, call, phases }
     }
 

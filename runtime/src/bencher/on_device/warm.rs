@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::sample::Body;
+use super::sample::DeviceBody;
 use crate::bencher::{Budget, Error};
 use crate::device::{Device, Stamp};
 
@@ -36,7 +36,11 @@ pub(super) struct Warmed {
 ///
 /// # Errors
 /// When the body or the device failed.
-pub(super) fn warm_up(device: &dyn Device, budget: Budget, body: &mut Body<'_>) -> Result<Warmed, Error> {
+pub(super) fn warm_up(
+    device: &dyn Device,
+    budget: Budget,
+    body: &mut DeviceBody<'_>,
+) -> Result<Warmed, Error> {
     let due = if budget.min_time.is_zero() { Duration::ZERO } else { LEAST.max(budget.min_time / 20) };
     let bodies = budget.warmup.max(LEAST_BODIES);
     device.sync()?;
@@ -84,7 +88,7 @@ mod tests {
             of.kernel(Queue::MEASURED, 10_000_000);
             Ok(())
         };
-        warm_up(&**device, budget, &mut Body::new(&mut run)).unwrap()
+        warm_up(&**device, budget, &mut DeviceBody::new(&mut run)).unwrap()
     }
 
     #[test]

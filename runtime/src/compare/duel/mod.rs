@@ -66,7 +66,7 @@ pub struct Rounds {
 }
 
 /// A metric over the rounds.
-struct Series {
+struct DuelSeries {
     name: String,
     unit: Unit,
     direction: Direction,
@@ -109,7 +109,7 @@ impl CaseDuel {
         let primary_metric = self.primary_metric(&all);
         let (judged, _) = self.judged(&all, |shifts| sequence::look(shifts, margin));
         let gates =
-            |series: &Series| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
+            |series: &DuelSeries| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
         let gating = all.iter().zip(judged).filter(|(series, _)| gates(series));
         let looks: Vec<Option<Judgement>> = gating.map(|(_, judgement)| judgement).collect();
         let regressed = |look: &Option<Judgement>| {
@@ -135,7 +135,7 @@ impl CaseDuel {
         let primary_metric = self.primary_metric(&all);
         let (judged, explained) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
         let gates =
-            |series: &Series| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
+            |series: &DuelSeries| series.name == primary_metric || policy.gates(&case.scenario, &series.name);
         let mut deciding: Option<usize> = None;
         for (at, series) in all.iter().enumerate() {
             let rank = |at: usize| judged[at].as_ref().map_or(Judgement::INCONCLUSIVE, Judgement::rank);
@@ -171,7 +171,7 @@ impl CaseDuel {
     /// What is said of each series by this rule, and the names of those whose change a device's clock explains.
     fn judged<'a>(
         &self,
-        all: &'a [Series],
+        all: &'a [DuelSeries],
         rule: impl Fn(&[f64]) -> Option<Judgement>,
     ) -> (Vec<Option<Judgement>>, Vec<&'a str>) {
         let mut judged: Vec<Option<Judgement>> =
@@ -181,7 +181,7 @@ impl CaseDuel {
     }
 
     /// A judgement, unless the samples that it is of never settle.
-    fn believed(&self, series: &Series, judgement: Option<Judgement>) -> Option<Judgement> {
+    fn believed(&self, series: &DuelSeries, judgement: Option<Judgement>) -> Option<Judgement> {
         match unsteady(self.unsteady(&series.name, &series.unit)) {
             Some(why) => judgement.map(|of| Judgement { verdict: Verdict::Inconclusive(why), ..of }),
             None => judgement,
@@ -212,14 +212,14 @@ impl CaseDuel {
     }
 
     /// The metric that stands for the case.
-    fn primary_metric(&self, all: &[Series]) -> String {
+    fn primary_metric(&self, all: &[DuelSeries]) -> String {
         match self.repeats[0].is_empty() {
             true => all.first().map_or_else(|| "wall_time".to_owned(), |series| series.name.clone()),
             false => standing_metrics(&self.repeats[0]).0,
         }
     }
 
-    fn summary(&self, deciding: &Series) -> Rounds {
+    fn summary(&self, deciding: &DuelSeries) -> Rounds {
         let mut clean = (0, 0);
         for round in &self.blocks {
             clean = (clean.0 + round.clean.0, clean.1 + round.clean.1);
@@ -235,7 +235,7 @@ impl CaseDuel {
         }
     }
 
-    fn series(&self) -> Vec<Series> {
+    fn series(&self) -> Vec<DuelSeries> {
         let mut all = if self.repeats[0].is_empty() { self.block_series() } else { self.repeat_series() };
         for series in &mut all {
             let shift = self.accepted.get(&series.name).copied().unwrap_or_default();
@@ -244,11 +244,11 @@ impl CaseDuel {
         all
     }
 
-    fn block_series(&self) -> Vec<Series> {
+    fn block_series(&self) -> Vec<DuelSeries> {
         let series =
             |name: &str, unit: Unit, side: fn(&Condensed, usize) -> f64, shift: fn(&Condensed) -> f64| {
                 let values = |at: usize| self.blocks.iter().map(|round| side(round, at)).collect();
-                Series {
+                DuelSeries {
                     name: name.to_owned(),
                     unit,
                     direction: Direction::Lower,
@@ -263,11 +263,11 @@ impl CaseDuel {
         ]
     }
 
-    fn repeat_series(&self) -> Vec<Series> {
+    fn repeat_series(&self) -> Vec<DuelSeries> {
         let [old, new] = [0, 1].map(|side| standing_metrics(&self.repeats[side]).1);
         let paired = |metric: &MetricRecord| {
             let other = new.iter().find(|other| other.name == metric.name)?;
-            let mut series = Series {
+            let mut series = DuelSeries {
                 name: metric.name.clone(),
                 unit: metric.unit.clone(),
                 direction: metric.direction,
@@ -289,7 +289,7 @@ impl CaseDuel {
 
 /// Holds what is said of a device's time against what is said of its cycles, and gives the names of those whose change
 /// the clock explains.
-fn held<'a>(all: &'a [Series], judged: &mut [Option<Judgement>]) -> Vec<&'a str> {
+fn held<'a>(all: &'a [DuelSeries], judged: &mut [Option<Judgement>]) -> Vec<&'a str> {
     hold_against_cycles(all.iter().map(|series| series.name.as_str()).zip(judged))
 }
 
@@ -313,7 +313,7 @@ fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
     (mean.is_finite() && !values.is_empty()).then(|| (stats::median(&values), mean))
 }
 
-fn changed(series: &Series, judgement: Option<&Judgement>) -> MetricChange {
+fn changed(series: &DuelSeries, judgement: Option<&Judgement>) -> MetricChange {
     let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
     let tendency = match judgement.map(|judgement| &judgement.verdict) {
         _ if series.direction == Direction::Information => Tendency::Information,

@@ -9,7 +9,7 @@ use crate::stats::SplitMix64;
 
 /// A body on a machine: what stays the same between its processes.
 #[derive(Clone, Copy)]
-struct Body {
+struct SampledBody {
     /// Nanoseconds of CPU time of one iteration.
     cpu: f64,
     /// Elements of one iteration.
@@ -24,10 +24,11 @@ struct Body {
     waits: f64,
 }
 
-const BODY: Body = Body { cpu: 1000.0, elements: 0.0, faults: 0.01, switched: 0.05, slow: 1.0, waits: 1.0 };
+const BODY: SampledBody =
+    SampledBody { cpu: 1000.0, elements: 0.0, faults: 0.01, switched: 0.05, slow: 1.0, waits: 1.0 };
 
 /// Its case, measured in so many processes that differ by a percent or so.
-fn measured(body: Body, processes: usize, seed: u64) -> CaseRecord {
+fn measured(body: SampledBody, processes: usize, seed: u64) -> CaseRecord {
     let mut random = SplitMix64::new(seed);
     let mut wander = || 1.0 + 0.01 * ((random.draw() >> 40) as f64 / (1 << 24) as f64 - 0.5);
     let (mut times, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());
@@ -65,7 +66,7 @@ fn judged(before: CaseRecord, after: CaseRecord, history: &History, policy: &Pol
     judge(&baseline, &run(2, vec![after]), history, policy).rows.remove(0)
 }
 
-fn plain(before: Body, after: Body) -> Row {
+fn plain(before: SampledBody, after: SampledBody) -> Row {
     let policy = Policy { threshold: Some(0.05), ..Policy::default() };
     judged(measured(before, 7, 1), measured(after, 7, 2), &History::default(), &policy)
 }
@@ -79,14 +80,14 @@ fn gating(metrics: &[&str]) -> Policy {
 fn days(slow: &[f64]) -> History {
     let mut history = History::default();
     for (at, slow) in slow.iter().enumerate() {
-        history.add(&RunId::new(3, 0), &measured(Body { slow: *slow, ..BODY }, 7, 100 + at as u64));
+        history.add(&RunId::new(3, 0), &measured(SampledBody { slow: *slow, ..BODY }, 7, 100 + at as u64));
     }
     history
 }
 
 #[test]
 fn the_time_of_a_body_is_the_cpu_time_of_its_clean_blocks() {
-    let row = plain(BODY, Body { cpu: 1100.0, ..BODY });
+    let row = plain(BODY, SampledBody { cpu: 1100.0, ..BODY });
     assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![Mark::ByCpuClock]));
     // What the wall clock of half of the blocks took in besides is nobody's.
     let mut busy = measured(BODY, 7, 2);
@@ -125,16 +126,16 @@ fn a_body_that_is_below_its_bound_is_judged_in_words_that_say_so() {
 #[test]
 fn a_body_that_waits_is_judged_by_the_wall_clock() {
     // The same CPU time, and a tenth of the time asleep.
-    let row = plain(BODY, Body { waits: 1.3, ..BODY });
+    let row = plain(BODY, SampledBody { waits: 1.3, ..BODY });
     assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![]));
 }
 
 #[test]
 fn twice_the_work_in_twice_the_time_is_no_change() {
-    let one = Body { elements: 10.0, ..BODY };
-    let two = Body { elements: 20.0, cpu: 2000.0, ..BODY };
+    let one = SampledBody { elements: 10.0, ..BODY };
+    let two = SampledBody { elements: 20.0, cpu: 2000.0, ..BODY };
     assert_eq!(plain(one, two).verdict, Verdict::Unchanged);
-    assert_eq!(plain(one, Body { elements: 20.0, ..one }).verdict, Verdict::Improved);
+    assert_eq!(plain(one, SampledBody { elements: 20.0, ..one }).verdict, Verdict::Improved);
     // What only one side states is no unit.
     assert_eq!(plain(BODY, two).verdict, Verdict::Regressed);
 }
@@ -142,7 +143,7 @@ fn twice_the_work_in_twice_the_time_is_no_change() {
 #[test]
 fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
     let wandering = days(&[1.0, 1.2, 0.9, 1.1, 1.3, 0.95]);
-    let slow_day = Body { slow: 1.25, ..BODY };
+    let slow_day = SampledBody { slow: 1.25, ..BODY };
     let policy = Policy::default();
     let row = judged(measured(BODY, 7, 1), measured(slow_day, 7, 2), &wandering, &policy);
     assert_eq!(
@@ -151,7 +152,7 @@ fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
     );
     assert_eq!(row.processes.unwrap().yardstick.as_deref(), Some("chain"));
     assert_eq!(row.tolerance.unwrap().basis, Basis::Margin);
-    let slow_code = Body { cpu: 1150.0, ..slow_day };
+    let slow_code = SampledBody { cpu: 1150.0, ..slow_day };
     let row = judged(measured(BODY, 7, 1), measured(slow_code, 7, 2), &wandering, &policy);
     assert_eq!(row.verdict, Verdict::Regressed);
     // Where days are alike a yardstick only adds its own noise.
@@ -161,13 +162,13 @@ fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
 
 #[test]
 fn a_busy_machine_decides_nothing_however_slow_the_code() {
-    let row = plain(BODY, Body { cpu: 3000.0, switched: 0.4, ..BODY });
+    let row = plain(BODY, SampledBody { cpu: 3000.0, switched: 0.4, ..BODY });
     assert!(row.verdict.why().unwrap().contains("in 40 % of the blocks"), "{row:?}");
     assert!(row.advice.unwrap().starts_with("measure again on a quieter machine, or in turns"));
 }
 
 /// The same body, whose work a device does: the host's thread spins until it is done.
-fn on_device(body: Body, by_its_clock: bool, seed: u64) -> CaseRecord {
+fn on_device(body: SampledBody, by_its_clock: bool, seed: u64) -> CaseRecord {
     let mut case = measured(body, 7, seed);
     case.metrics.push(metric("device_memory_used", Direction::Information, &[1e9; 7]));
     if by_its_clock {
@@ -182,8 +183,8 @@ fn on_device(body: Body, by_its_clock: bool, seed: u64) -> CaseRecord {
 #[test]
 fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbed_them() {
     let policy = Policy { threshold: Some(0.05), ..Policy::default() };
-    let busy = Body { switched: 0.9, ..BODY };
-    let slow = Body { cpu: 1300.0, ..busy };
+    let busy = SampledBody { switched: 0.9, ..BODY };
+    let slow = SampledBody { cpu: 1300.0, ..busy };
     let judged = |by_its_clock, before, after| {
         let (before, after) = (on_device(before, by_its_clock, 1), on_device(after, by_its_clock, 2));
         judged(before, after, &History::default(), &policy)
@@ -192,7 +193,7 @@ fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbe
     assert_eq!((row.metric.as_str(), &row.verdict), ("device_time", &Verdict::Regressed), "{row:?}");
     // By the host's clock a preemption is in the time.
     assert!(judged(false, busy, slow).verdict.why().unwrap().contains("in 90 % of the blocks"));
-    let row = judged(false, BODY, Body { cpu: 1300.0, ..BODY });
+    let row = judged(false, BODY, SampledBody { cpu: 1300.0, ..BODY });
     assert_eq!(
         (&row.verdict, row.marks.contains(&Mark::ByCpuClock)),
         (&Verdict::Regressed, false),
@@ -203,13 +204,14 @@ fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbe
 #[test]
 fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_its_counts_all_the_same() {
     let policy = gating(&["minor_faults"]);
-    let slower = Body { cpu: 1300.0, ..BODY };
-    let with = |body: Body, seed, stationarity| CaseRecord {
+    let slower = SampledBody { cpu: 1300.0, ..BODY };
+    let with = |body: SampledBody, seed, stationarity| CaseRecord {
         stationarity: Some(stationarity),
         ..measured(body, 7, seed)
     };
-    let row =
-        |old, new, after: Body| judged(with(BODY, 1, old), with(after, 2, new), &History::default(), &policy);
+    let row = |old, new, after: SampledBody| {
+        judged(with(BODY, 1, old), with(after, 2, new), &History::default(), &policy)
+    };
     for (old, new, whose) in [
         (Stationarity::Flat, Stationarity::Unsteady, "candidate's"),
         (Stationarity::Unsteady, Stationarity::WarmingUp, "baseline's"),
@@ -222,7 +224,7 @@ fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_it
         }
     }
     assert_eq!(row(Stationarity::Drifting, Stationarity::WarmingUp, slower).verdict, Verdict::Regressed);
-    let faulting = Body { faults: 0.03, ..BODY };
+    let faulting = SampledBody { faults: 0.03, ..BODY };
     let row = row(Stationarity::Flat, Stationarity::Unsteady, faulting);
     assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "minor_faults"));
 }
@@ -260,17 +262,17 @@ fn a_stream_that_waited_for_a_processor_is_judged_by_the_cpu_clock() {
 #[test]
 fn a_slowdown_that_lives_in_page_faults_alone_is_found_by_their_count() {
     let policy = gating(&["minor_faults"]);
-    let faulting = Body { faults: 0.02, ..BODY };
+    let faulting = SampledBody { faults: 0.02, ..BODY };
     let row = judged(measured(BODY, 7, 1), measured(faulting, 7, 2), &History::default(), &policy);
     assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "minor_faults"));
     // Nor is it hidden where each block has fewer iterations, as it has when they take longer.
-    let both = Body { faults: 0.02, cpu: 2000.0, ..BODY };
+    let both = SampledBody { faults: 0.02, cpu: 2000.0, ..BODY };
     let row = judged(measured(BODY, 7, 1), measured(both, 7, 2), &History::default(), &policy);
     let faults = row.metrics.iter().find(|metric| metric.metric == "minor_faults").unwrap();
     assert_eq!(faults.tendency, Tendency::Worse);
     // Slower blocks alone are no faults, and none at all are the same.
     for faults in [0.01, 0.0] {
-        let (before, after) = (Body { faults, ..BODY }, Body { faults, cpu: 1300.0, ..BODY });
+        let (before, after) = (SampledBody { faults, ..BODY }, SampledBody { faults, cpu: 1300.0, ..BODY });
         let row = judged(measured(before, 7, 1), measured(after, 7, 2), &History::default(), &policy);
         let faults = row.metrics.iter().find(|metric| metric.metric == "minor_faults").unwrap();
         assert_eq!((faults.tendency, row.metric.as_str()), (Tendency::Same, "wall_time"));
@@ -323,7 +325,7 @@ fn swapping_the_sides_flips_every_verdict_and_scaling_all_times_changes_none() {
     for seed in 0..200 {
         let policy = gating(&["minor_faults"]);
         let history = if seed % 2 == 0 { days(&[1.0, 1.2, 0.9, 1.1, 1.3]) } else { History::default() };
-        let after = Body {
+        let after = SampledBody {
             cpu: 850.0 + random.below(300) as f64,
             faults: [0.01, 0.011, 0.009][random.below(3) as usize],
             slow: [1.0, 1.1][random.below(2) as usize],
@@ -361,7 +363,7 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
     let baseline = Baseline::promote("main", &run(1, vec![measured(BODY, 7, 1)]));
     let empty = judge(&baseline, &run(2, vec![]), &History::default(), &policy);
     assert_eq!(empty.outcome(&policy), GateOutcome::NothingToJudge);
-    let tainted = Body { switched: 0.9, ..BODY };
+    let tainted = SampledBody { switched: 0.9, ..BODY };
     let tainted = judge(&baseline, &run(2, vec![measured(tainted, 7, 2)]), &History::default(), &policy);
     assert_eq!(tainted.outcome(&policy), GateOutcome::Inconclusive);
     // So far from one another that only half as much again would be found.
@@ -391,7 +393,7 @@ fn accepted(slowdown: f64, number: u32) -> Policy {
 
 #[test]
 fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
-    let slower = |times: f64| measured(Body { cpu: BODY.cpu * times, ..BODY }, 7, 2);
+    let slower = |times: f64| measured(SampledBody { cpu: BODY.cpu * times, ..BODY }, 7, 2);
     let judge =
         |times, policy: &Policy| judged(measured(BODY, 7, 1), slower(times), &History::default(), policy);
     let policy = accepted(0.10, 2);
@@ -425,9 +427,10 @@ fn runs_from_before_an_accepted_change_do_not_say_how_far_its_figures_wander() {
     for number in 3..9 {
         let times = if number < 6 { 1.0 } else { 1.5 };
         let id = run(number, vec![]).manifest.id;
-        history.add(&id, &measured(Body { cpu: BODY.cpu * times, ..BODY }, 7, 100 + u64::from(number)));
+        history
+            .add(&id, &measured(SampledBody { cpu: BODY.cpu * times, ..BODY }, 7, 100 + u64::from(number)));
     }
-    let after = || measured(Body { cpu: BODY.cpu * 1.5, ..BODY }, 7, 2);
+    let after = || measured(SampledBody { cpu: BODY.cpu * 1.5, ..BODY }, 7, 2);
     let row = |policy: &Policy| judged(measured(BODY, 7, 1), after(), &history, policy);
     let since = Policy { threshold: None, ..accepted(0.5, 6) };
     assert_eq!(row(&since).tolerance.unwrap().runs, 3);

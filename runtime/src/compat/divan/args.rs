@@ -6,14 +6,14 @@ use std::fmt::{self, Debug, Display};
 use super::Bencher;
 
 /// What runs a bench, with one choice of its generic parameters.
-pub enum Body {
+pub enum DivanBody {
     /// It takes no arguments.
     Plain(fn(Bencher<'_, '_>)),
     /// It does: made anew for each use, so that they are made where they are used alone.
     Args(fn() -> Vec<Arg>),
 }
 
-impl Debug for Body {
+impl Debug for DivanBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",

@@ -14,7 +14,7 @@ const MOST: usize = 128;
 
 /// What one run of a bench is asked for, and what came of it.
 #[derive(Debug)]
-pub(super) struct Context<'b> {
+pub(super) struct DivanContext<'b> {
     pub(super) bencher: &'b bencher::Bencher,
     pub(super) threads: usize,
     pub(super) sample_size: Option<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Context<'b> {
     pub(super) refused: Option<Error>,
 }
 
-impl<'b> Context<'b> {
+impl<'b> DivanContext<'b> {
     /// The bencher, with all that is stated; `None` where nothing can be measured as it is asked for.
     fn begin(&mut self, threads: Threads, by_input: &[Kind]) -> Option<&'b bencher::Bencher> {
         if threads == Threads::ThisOne && self.threads > 1 {
@@ -59,7 +59,7 @@ enum Threads {
 /// What a bench measures with: by value, and once.
 #[must_use = "a bencher measures when one of its `bench` methods is called"]
 pub struct Bencher<'a, 'b, C = NoInputs> {
-    context: &'a mut Context<'b>,
+    context: &'a mut DivanContext<'b>,
     config: C,
 }
 
@@ -81,7 +81,7 @@ pub struct Inputs<G, K = NotCounted> {
 }
 
 impl<'a, 'b> Bencher<'a, 'b> {
-    pub(super) fn new(context: &'a mut Context<'b>) -> Self {
+    pub(super) fn new(context: &'a mut DivanContext<'b>) -> Self {
         Self { context, config: NoInputs(()) }
     }
 
@@ -234,8 +234,13 @@ mod tests {
             clock: hand.clock(),
             ..Settings::new(Purpose::Measure, BUDGET)
         });
-        let mut context =
-            Context { bencher: &bencher, threads, sample_size, counts: Counts::default(), refused: None };
+        let mut context = DivanContext {
+            bencher: &bencher,
+            threads,
+            sample_size,
+            counts: Counts::default(),
+            refused: None,
+        };
         bench(Bencher::new(&mut context), &hand);
         match context.refused {
             Some(refused) => Err(refused),

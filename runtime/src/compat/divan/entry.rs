@@ -1,7 +1,7 @@
 //! What `#[divan::bench]` and `#[divan::bench_group]` register, and the scenarios that are made of it.
 
-use super::args::{Arg, Body};
-use super::bencher::{Bencher, Context};
+use super::args::{Arg, DivanBody};
+use super::bencher::{Bencher, DivanContext};
 use super::main::overall;
 use super::options::Options;
 use crate::bencher::{self, Error, PartialBudget};
@@ -31,7 +31,7 @@ pub struct Instance {
     pub constant: Option<fn() -> String>,
     /// Whether there is such a one: of a list of constants that is elsewhere, more are written than it has.
     pub exists: bool,
-    pub body: Body,
+    pub body: DivanBody,
 }
 
 /// A module whose benches share options.
@@ -140,8 +140,8 @@ impl Instance {
 
     fn args(&self) -> Vec<Arg> {
         match self.body {
-            Body::Args(make) => make(),
-            Body::Plain(_) => Vec::new(),
+            DivanBody::Args(make) => make(),
+            DivanBody::Plain(_) => Vec::new(),
         }
     }
 }
@@ -220,7 +220,7 @@ pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Res
         Some(text) => threads.find(|count| thread_text(count) == text),
         None => threads.next(),
     };
-    let mut context = Context {
+    let mut context = DivanContext {
         bencher: lent,
         threads: threads.ok_or_else(gone)?,
         sample_size: options.sample_size,
@@ -229,8 +229,8 @@ pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Res
     };
     state_budget(lent, options.budget());
     match instance.body {
-        Body::Plain(body) => body(Bencher::new(&mut context)),
-        Body::Args(make) => {
+        DivanBody::Plain(body) => body(Bencher::new(&mut context)),
+        DivanBody::Args(make) => {
             let wanted = at(ARG);
             let arg = make().into_iter().find(|arg| Some(&arg.text) == wanted.as_ref()).ok_or_else(gone)?;
             (arg.run)(Bencher::new(&mut context));

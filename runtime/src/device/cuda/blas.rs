@@ -15,12 +15,12 @@ use super::probe::symbol;
 /// handle is made.
 const NAMES: [&str; 2] = ["libcublas.so.13", "libcublas.so.12"];
 
-type Handle = *mut c_void;
-type Create = unsafe extern "C" fn(*mut Handle) -> c_int;
-type Destroy = unsafe extern "C" fn(Handle) -> c_int;
-type SetStream = unsafe extern "C" fn(Handle, CUstream) -> c_int;
+type BlasHandle = *mut c_void;
+type Create = unsafe extern "C" fn(*mut BlasHandle) -> c_int;
+type Destroy = unsafe extern "C" fn(BlasHandle) -> c_int;
+type SetStream = unsafe extern "C" fn(BlasHandle, CUstream) -> c_int;
 type Multiply = unsafe extern "C" fn(
-    Handle,
+    BlasHandle,
     c_int,
     c_int,
     c_int,
@@ -47,7 +47,7 @@ const ITS_CHOICE: c_int = -1;
 
 /// cuBLAS with a handle, for the stream that is measured.
 pub(super) struct Blas {
-    handle: Handle,
+    handle: BlasHandle,
     multiply: Multiply,
     destroy: Destroy,
 }

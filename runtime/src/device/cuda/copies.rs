@@ -14,7 +14,7 @@ use super::memory::Buffer;
 pub(super) const NOISE: usize = 1 << 20;
 
 /// The buffers. Those of the host are made when they are asked for.
-pub(super) struct Buffers {
+pub(super) struct CopyBuffers {
     stream: CUstream,
     from: Buffer,
     to: Buffer,
@@ -22,7 +22,7 @@ pub(super) struct Buffers {
     pageable: RefCell<Vec<u8>>,
 }
 
-impl Buffers {
+impl CopyBuffers {
     /// Two buffers of the device. The first holds noise: zeros may be copied faster than anything else.
     pub(super) fn new(stream: CUstream, bytes: usize) -> Result<Self, DeviceError> {
         let (from, to) = (Buffer::new(bytes)?, Buffer::new(bytes)?);
@@ -49,7 +49,7 @@ impl Buffers {
     }
 }
 
-impl Copies for Buffers {
+impl Copies for CopyBuffers {
     fn copy(&self, which: CopyKind) -> Result<u64, DeviceError> {
         let (bytes, stream) = (self.from.bytes, self.stream);
         let (from, to) = (self.from.address, self.to.address);
@@ -75,7 +75,7 @@ impl Copies for Buffers {
     }
 }
 
-impl Drop for Buffers {
+impl Drop for CopyBuffers {
     fn drop(&mut self) {
         // A copy to memory of the host that is still to come must not come after it is gone.
         // SAFETY: the stream is the device's own.

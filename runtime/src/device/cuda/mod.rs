@@ -351,7 +351,7 @@ impl Device for Cuda {
     }
 
     fn copies(&self, bytes: usize) -> Result<Option<Box<dyn Copies + '_>>, DeviceError> {
-        Ok(Some(Box::new(copies::Buffers::new(self.measured()?, bytes)?)))
+        Ok(Some(Box::new(copies::CopyBuffers::new(self.measured()?, bytes)?)))
     }
 }
 

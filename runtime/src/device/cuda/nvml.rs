@@ -8,17 +8,17 @@ use libloading::os::unix::Library;
 use super::super::{DeviceInfo, Telemetry};
 use super::probe::{Driver, symbol};
 
-type Handle = *mut c_void;
-type Init = unsafe extern "C" fn() -> c_int;
-type ByUuid = unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int;
-type ByIndex = unsafe extern "C" fn(c_uint, *mut Handle) -> c_int;
-type Number = unsafe extern "C" fn(Handle, *mut c_uint) -> c_int;
-type Wide = unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int;
-type Which = unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int;
-type Rates = unsafe extern "C" fn(Handle, *mut [c_uint; 2]) -> c_int;
-type Modes = unsafe extern "C" fn(Handle, *mut c_uint, *mut c_uint) -> c_int;
-type Processes = unsafe extern "C" fn(Handle, *mut c_uint, *mut Running) -> c_int;
-type Text = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
+type NvmlHandle = *mut c_void;
+type NvmlInit = unsafe extern "C" fn() -> c_int;
+type ByUuid = unsafe extern "C" fn(*const c_char, *mut NvmlHandle) -> c_int;
+type ByIndex = unsafe extern "C" fn(c_uint, *mut NvmlHandle) -> c_int;
+type NvmlNumber = unsafe extern "C" fn(NvmlHandle, *mut c_uint) -> c_int;
+type Wide = unsafe extern "C" fn(NvmlHandle, *mut c_ulonglong) -> c_int;
+type NvmlIndex = unsafe extern "C" fn(NvmlHandle, c_uint, *mut c_uint) -> c_int;
+type Rates = unsafe extern "C" fn(NvmlHandle, *mut [c_uint; 2]) -> c_int;
+type Modes = unsafe extern "C" fn(NvmlHandle, *mut c_uint, *mut c_uint) -> c_int;
+type NvmlProcesses = unsafe extern "C" fn(NvmlHandle, *mut c_uint, *mut NvmlProcess) -> c_int;
+type NvmlText = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
 
 /// `nvmlClockType_t`.
 const SM: c_uint = 1;
@@ -33,7 +33,7 @@ const MOST: usize = 64;
 /// `nvmlProcessInfo_v2_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Running {
+struct NvmlProcess {
     pid: c_uint,
     memory: c_ulonglong,
     instance: c_uint,
@@ -43,19 +43,19 @@ struct Running {
 /// The library and its handle of the device. What it lacks is not told.
 #[derive(Debug)]
 pub(super) struct Nvml {
-    handle: Handle,
-    power: Option<Number>,
-    power_limit: Option<Number>,
+    handle: NvmlHandle,
+    power: Option<NvmlNumber>,
+    power_limit: Option<NvmlNumber>,
     energy: Option<Wide>,
-    clock: Option<Which>,
-    max_clock: Option<Which>,
-    temperature: Option<Which>,
+    clock: Option<NvmlIndex>,
+    max_clock: Option<NvmlIndex>,
+    temperature: Option<NvmlIndex>,
     throttle: Option<Wide>,
     rates: Option<Rates>,
     partition: Option<Modes>,
-    persistence: Option<Number>,
-    processes: Option<Processes>,
-    version: Option<Text>,
+    persistence: Option<NvmlNumber>,
+    processes: Option<NvmlProcesses>,
+    version: Option<NvmlText>,
 }
 
 impl Nvml {
@@ -75,7 +75,7 @@ impl Nvml {
 
     fn of(library: &Library, info: &DeviceInfo) -> Result<Self, String> {
         let lacks = |name: &str| format!("the management library has no {name}");
-        let init = symbol::<Init>(library, "nvmlInit_v2").ok_or_else(|| lacks("nvmlInit_v2"))?;
+        let init = symbol::<NvmlInit>(library, "nvmlInit_v2").ok_or_else(|| lacks("nvmlInit_v2"))?;
         // SAFETY: the signature is the library's.
         match unsafe { init() } {
             0 => {}
@@ -131,7 +131,7 @@ impl Nvml {
         info
     }
 
-    fn number(&self, ask: Option<Number>) -> Option<u32> {
+    fn number(&self, ask: Option<NvmlNumber>) -> Option<u32> {
         let mut value = 0;
         // SAFETY: the signature is the library's, the handle its own, and the place outlives the call.
         (unsafe { ask?(self.handle, &raw mut value) } == 0).then_some(value)
@@ -143,7 +143,7 @@ impl Nvml {
         (unsafe { ask?(self.handle, &raw mut value) } == 0).then_some(value)
     }
 
-    fn which(&self, ask: Option<Which>, which: c_uint) -> Option<u32> {
+    fn which(&self, ask: Option<NvmlIndex>, which: c_uint) -> Option<u32> {
         let mut value = 0;
         // SAFETY: as above.
         (unsafe { ask?(self.handle, which, &raw mut value) } == 0).then_some(value)
@@ -165,7 +165,7 @@ impl Nvml {
     /// Processes that compute on the device, this one aside. In a container the library may tell ids of another
     /// namespace: then one of them is taken to be this one, which has a context.
     fn other_processes(&self) -> Option<u32> {
-        let mut running = [Running::default(); MOST];
+        let mut running = [NvmlProcess::default(); MOST];
         let mut count = MOST as c_uint;
         // SAFETY: as above; there is room for as many as `count` says.
         let asked = unsafe { self.processes?(self.handle, &raw mut count, running.as_mut_ptr()) };
@@ -182,7 +182,7 @@ impl Nvml {
 }
 
 /// The library's handle: by the device's id, since a process may see other devices than the library does.
-fn handle(library: &Library, uuid: Option<&str>) -> Option<Handle> {
+fn handle(library: &Library, uuid: Option<&str>) -> Option<NvmlHandle> {
     let mut handle = std::ptr::null_mut();
     if let (Some(uuid), Some(ask)) = (uuid, symbol::<ByUuid>(library, "nvmlDeviceGetHandleByUUID")) {
         let text = CString::new(uuid).ok()?;

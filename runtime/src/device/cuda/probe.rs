@@ -55,8 +55,8 @@ const NEEDED: &[&str] = &[
     "cuStreamWaitEvent",
 ];
 
-type Init = unsafe extern "C" fn(u32) -> c_int;
-type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
+type InitDriver = unsafe extern "C" fn(u32) -> c_int;
+type CountDevices = unsafe extern "C" fn(*mut c_int) -> c_int;
 type ErrorName = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 pub(super) type Elapsed = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
 pub(super) type Uuid = unsafe extern "C" fn(*mut [u8; 16], c_int) -> c_int;
@@ -86,7 +86,8 @@ impl Driver {
         let elapsed = symbol::<Elapsed>(&library, "cuEventElapsedTime_v2")
             .or_else(|| symbol(&library, "cuEventElapsedTime"))
             .ok_or_else(|| no("the driver has no cuEventElapsedTime".to_owned()))?;
-        let init = symbol::<Init>(&library, "cuInit").ok_or_else(|| no("it has no cuInit".to_owned()))?;
+        let init =
+            symbol::<InitDriver>(&library, "cuInit").ok_or_else(|| no("it has no cuInit".to_owned()))?;
         // SAFETY: the signature is the driver's, and 0 the only flag that it takes.
         match unsafe { init(0) } {
             0 => {}
@@ -170,7 +171,7 @@ fn reason(error: &libloading::Error) -> String {
 }
 
 fn has(library: &Library, name: &str) -> bool {
-    symbol::<Init>(library, name).is_some() // its address is asked for, and never called
+    symbol::<InitDriver>(library, name).is_some() // its address is asked for, and never called
 }
 
 /// A function of the library. The caller names its signature.
@@ -180,7 +181,7 @@ pub(super) fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
 }
 
 fn count(library: &Library) -> Option<i32> {
-    let ask = symbol::<Count>(library, "cuDeviceGetCount")?;
+    let ask = symbol::<CountDevices>(library, "cuDeviceGetCount")?;
     let mut count = 0;
     // SAFETY: the signature is the driver's, and the place outlives the call.
     (unsafe { ask(&raw mut count) } == 0).then_some(count)

@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use super::fact::Fact;
 
 /// A command that is running, and what it is called.
-pub(super) struct Asked {
+pub(super) struct RunningCommand {
     name: String,
     child: io::Result<Child>,
 }
 
 /// Starts a command in a directory. It must be one that ends by itself and asks nothing.
-pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> Asked {
+pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> RunningCommand {
     let child = Command::new(program)
         .args(arguments)
         .current_dir(directory)
@@ -23,10 +23,10 @@ pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> Asked 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    Asked { name: format!("{program} {}", arguments.join(" ")), child }
+    RunningCommand { name: format!("{program} {}", arguments.join(" ")), child }
 }
 
-impl Asked {
+impl RunningCommand {
     /// What it wrote to stdout, without the space at the end; or why there is no answer.
     pub(super) fn answer(self) -> Fact {
         let name = self.name;

@@ -68,7 +68,7 @@ impl Environment {
     /// `data` is the directory whose storage is described (it need not exist yet), `project` the one whose
     /// commit is.
     pub fn capture(data: &Path, project: &Path, build: &Build) -> Self {
-        let commands = software::Commands::start(project);
+        let commands = software::SoftwareCommands::start(project);
         let mut environment = Self::default();
         let Self { machine, software, variables, moment, absent } = &mut environment;
         machine::read(Path::new("/"), &mut Facts::new(machine, absent));

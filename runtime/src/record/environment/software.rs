@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sysinfo::System;
 
-use super::ask::{Asked, ask};
+use super::ask::{RunningCommand, ask};
 use super::fact::{Fact, Facts};
 
 /// What only the bench binary knows of its own build; `main!()` bakes it in.
@@ -24,13 +24,13 @@ pub struct Build {
 }
 
 /// Commands that were started and whose answers are read later.
-pub(super) struct Commands {
-    rustc: Asked,
-    libc: Asked,
-    git: Asked,
+pub(super) struct SoftwareCommands {
+    rustc: RunningCommand,
+    libc: RunningCommand,
+    git: RunningCommand,
 }
 
-impl Commands {
+impl SoftwareCommands {
     /// Starts them: the compiler that builds the project, since the folder may pin one, and its repository.
     pub(super) fn start(project: &Path) -> Self {
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
@@ -43,7 +43,7 @@ impl Commands {
 }
 
 /// Reads the facts of the software.
-pub(super) fn read(build: &Build, commands: Commands, facts: &mut Facts<'_>) {
+pub(super) fn read(build: &Build, commands: SoftwareCommands, facts: &mut Facts<'_>) {
     let said = |fact: Result<String, sysinfo::Error>| fact.map_err(|error| error.to_string());
     facts.note("os", said(System::long_os_version()));
     facts.note("kernel", said(System::kernel_version()));
@@ -64,14 +64,14 @@ pub(super) fn read(build: &Build, commands: Commands, facts: &mut Facts<'_>) {
         facts.note(name, Ok(version));
     }
 
-    let commit = commands.git.answer().and_then(|text| Commit::parse(&text));
-    let part = |read: fn(&Commit) -> String| commit.as_ref().map(read).map_err(Clone::clone);
+    let commit = commands.git.answer().and_then(|text| CommitFacts::parse(&text));
+    let part = |read: fn(&CommitFacts) -> String| commit.as_ref().map(read).map_err(Clone::clone);
     facts.note("commit", part(|commit| commit.id.clone()));
     facts.note("branch", part(|commit| commit.branch.clone()));
     facts.note("working tree", part(|commit| if commit.dirty { "dirty" } else { "clean" }.into()));
 }
 
-fn libc(glibc: Asked) -> Fact {
+fn libc(glibc: RunningCommand) -> Fact {
     let answer = glibc.answer();
     if cfg!(target_env = "musl") { Ok("musl".into()) } else { answer }
 }
@@ -85,13 +85,13 @@ fn huge_pages() -> Fact {
 
 /// Where a repository stands.
 #[derive(Debug, PartialEq, Eq)]
-struct Commit {
+struct CommitFacts {
     id: String,
     branch: String,
     dirty: bool,
 }
 
-impl Commit {
+impl CommitFacts {
     /// Reads `git status --porcelain=v2 --branch`: headers begin with `#`, and every other line is a file
     /// that differs from the commit or that it does not know.
     fn parse(text: &str) -> Fact<Self> {
@@ -117,18 +117,18 @@ mod tests {
 
     #[test]
     fn a_commit_is_read_with_its_branch_and_whether_files_differ() {
-        let expected = Commit { id: "1f2e3d".into(), branch: "main".into(), dirty: false };
-        assert_eq!(Commit::parse(CLEAN), Ok(expected));
+        let expected = CommitFacts { id: "1f2e3d".into(), branch: "main".into(), dirty: false };
+        assert_eq!(CommitFacts::parse(CLEAN), Ok(expected));
         for line in ["1 .M N... 100644 100644 100644 aa bb a.rs", "? new.rs"] {
-            assert!(Commit::parse(&format!("{CLEAN}\n{line}\n")).unwrap().dirty, "{line}");
+            assert!(CommitFacts::parse(&format!("{CLEAN}\n{line}\n")).unwrap().dirty, "{line}");
         }
     }
 
     #[test]
     fn a_repository_without_a_commit_has_a_reason() {
         let text = "# branch.oid (initial)\n# branch.head main\n";
-        assert_eq!(Commit::parse(text), Err("the repository has no commit yet".into()));
-        assert!(Commit::parse("").unwrap_err().contains("branch.oid"));
+        assert_eq!(CommitFacts::parse(text), Err("the repository has no commit yet".into()));
+        assert!(CommitFacts::parse("").unwrap_err().contains("branch.oid"));
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
             crates: BTreeMap::from([("suite".into(), "0.3.0".into())]),
             ..Build::default()
         };
-        read(&build, Commands::start(folder.path()), &mut Facts::new(&mut known, &mut absent));
+        read(&build, SoftwareCommands::start(folder.path()), &mut Facts::new(&mut known, &mut absent));
         assert!(absent["commit"].contains("not a git repository"), "{absent:?}");
         assert_eq!(known["rustc"], "rustc 1.95.0");
         assert_eq!(known["build profile"], "debug assertions on");

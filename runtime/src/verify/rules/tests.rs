@@ -3,7 +3,7 @@
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted};
-use crate::metric::{Audit as DeviceAudit, Custom, Direction, OnDevice, Returns, Taken, Unit};
+use crate::metric::{Custom, DeviceAudit, Direction, OnDevice, Returns, Taken, Unit};
 use crate::registry::Equivalence;
 use crate::verify::{Agreement, Severity};
 

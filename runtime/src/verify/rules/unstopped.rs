@@ -35,7 +35,7 @@ const SHORT: f64 = 5e6;
 const WAITED: f64 = 0.1;
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
-    let mut ratios: Vec<(Ratio, u32)> = examined
+    let mut ratios: Vec<(GainRatio, u32)> = examined
         .ended()
         .filter(One::is_measured)
         .filter_map(|one| Some((ratio(&one)?, one.repeat.number)))
@@ -43,7 +43,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one counts.
     ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
     let middle = ratios.len().saturating_sub(1) / 2;
-    let Some((Ratio { ratio, hidden }, _)) = ratios.get(middle) else { return Vec::new() };
+    let Some((GainRatio { ratio, hidden }, _)) = ratios.get(middle) else { return Vec::new() };
     // Nor is one epoch of milliseconds, beside which no other stands, enough to take a rank away.
     let alone = ratios.len() == 1 && *hidden < SHORT;
     let severity = match ratio {
@@ -63,12 +63,12 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 }
 
 /// How many times as long an element takes, and what that makes in the epoch, in nanoseconds.
-pub(super) struct Ratio {
+pub(super) struct GainRatio {
     pub(super) ratio: f64,
     pub(super) hidden: f64,
 }
 
-pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
+pub(super) fn ratio(one: &One<'_>) -> Option<GainRatio> {
     let epoch = one.evidence.unstopped?;
     let each = one.each()?;
     if epoch.batches < 2 {
@@ -83,7 +83,7 @@ pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
     let wait = epoch.wait.unwrap_or(0).min(off).min(tail / 4 * 3);
     let faults = epoch.faults.saturating_mul(FAULT).min((tail - wait) / 2);
     let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
-    let found = Ratio { ratio: tail / elements / each, hidden: tail - elements * each };
+    let found = GainRatio { ratio: tail / elements / each, hidden: tail - elements * each };
     let waited = epoch.wait.unwrap_or(0) as f64 > epoch.wall as f64 * WAITED;
     let by_processor = || {
         let ran = one.seen.around.ran.filter(|_| one.evidence.account.is_some());
@@ -93,7 +93,7 @@ pub(super) fn ratio(one: &One<'_>) -> Option<Ratio> {
     };
     match by_processor() {
         Some(ratio) if found.hidden < SHORT || waited => {
-            Some(Ratio { ratio: ratio.min(found.ratio), ..found })
+            Some(GainRatio { ratio: ratio.min(found.ratio), ..found })
         }
         _ => Some(found),
     }

@@ -10,18 +10,18 @@ use crate::contract::Batch;
 /// A line of the processor's cache, and the widest of its registers: no load or store within one touches two.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct BufferLine([u8; 64]);
 
 /// Bytes that are aligned for every type of number, and for a cache's lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bytes {
-    lines: Vec<Line>,
+    lines: Vec<BufferLine>,
 }
 
 impl Bytes {
     /// Zeros, enough for `bytes`. They are written, so the system has given the memory.
     pub(super) fn new(bytes: usize) -> Self {
-        Self { lines: vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())] }
+        Self { lines: vec![BufferLine::zeroed(); bytes.div_ceil(size_of::<BufferLine>())] }
     }
 
     pub(super) fn first(&self, bytes: usize) -> &[u8] {
@@ -34,8 +34,8 @@ impl Bytes {
 
     /// The first bytes, after growing where there are fewer: only the first call with so many allocates.
     pub(super) fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.lines.len() * size_of::<Line>() < bytes {
-            self.lines.resize(bytes.div_ceil(size_of::<Line>()), Line::zeroed());
+        if self.lines.len() * size_of::<BufferLine>() < bytes {
+            self.lines.resize(bytes.div_ceil(size_of::<BufferLine>()), BufferLine::zeroed());
         }
         self.first_mut(bytes)
     }
@@ -55,11 +55,11 @@ pub(super) struct Buffers {
     pub(super) elements: usize,
     /// As they are now: a field that is padded dynamically has another length in each batch.
     kinds: Vec<FieldKind>,
-    fields: Vec<Field>,
+    fields: Vec<BufferField>,
 }
 
 #[derive(Clone, Debug)]
-struct Field {
+struct BufferField {
     bytes: Bytes,
     /// Bytes of an element now, and at most.
     row: usize,
@@ -71,21 +71,21 @@ impl Buffers {
     pub(super) fn new(kinds: &Arc<[FieldKind]>, batch_size: usize) -> Self {
         let room = |kind: &FieldKind| {
             let row = row_bytes(kind);
-            Field { bytes: Bytes::new(batch_size * row), row, whole_row: row }
+            BufferField { bytes: Bytes::new(batch_size * row), row, whole_row: row }
         };
         Self { elements: 0, kinds: kinds.to_vec(), fields: kinds.iter().map(room).collect() }
     }
 
     /// The room of the first elements of a field, at full length.
     pub(super) fn first_mut(&mut self, field: usize, elements: usize) -> &mut [u8] {
-        let Field { bytes, row, whole_row } = &mut self.fields[field];
+        let BufferField { bytes, row, whole_row } = &mut self.fields[field];
         *row = *whole_row;
         bytes.first_mut(elements * *row)
     }
 
     /// The numbers of a field, and the bytes of one element.
     pub(super) fn rows_mut(&mut self, field: usize) -> (&mut [u8], usize) {
-        let Field { bytes, row, .. } = &mut self.fields[field];
+        let BufferField { bytes, row, .. } = &mut self.fields[field];
         (bytes.first_mut(self.elements * *row), *row)
     }
 
@@ -93,7 +93,7 @@ impl Buffers {
     pub(super) fn shorten(&mut self, field: usize, length: usize) {
         let kind = &mut self.kinds[field];
         kind.shape[0] = length;
-        let Field { bytes, row, whole_row } = &mut self.fields[field];
+        let BufferField { bytes, row, whole_row } = &mut self.fields[field];
         *row = length * kind.dtype.size();
         let all = bytes.first_mut(self.elements * *whole_row);
         for element in 1..self.elements {
@@ -134,7 +134,7 @@ impl Batch for Buffers {
     }
 
     fn bytes(&self, field: usize) -> &[u8] {
-        let Field { bytes, row, .. } = &self.fields[field];
+        let BufferField { bytes, row, .. } = &self.fields[field];
         bytes.first(self.elements * row)
     }
 }

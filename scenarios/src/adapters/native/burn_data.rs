@@ -59,10 +59,10 @@ impl Loader for BurnData {
         }
         let (epoch, kinds) = (batcher.epoch.clone(), batcher.kinds.clone());
         let builder = DataLoaderBuilder::new(batcher).batch_size(spec.batch_size).num_workers(spec.workers);
-        let loader = builder.set_device(Device::flex()).build(Rows::open(spec, data)?);
+        let loader = builder.set_device(Device::flex()).build(BurnRows::open(spec, data)?);
         let loader = &**self.loader.insert(loader);
         let (current, spec) = (Buffers::new(&kinds, 0), spec.clone());
-        Ok(Box::new(Cursor { loader, iterator: None, ended: false, current, epoch, spec }))
+        Ok(Box::new(BurnCursor { loader, iterator: None, ended: false, current, epoch, spec }))
     }
 }
 
@@ -79,15 +79,15 @@ fn declined(spec: &PipelineSpec) -> Option<String> {
 
 /// An item: one row of every field.
 #[derive(Clone, Debug)]
-struct Row {
+struct BurnRow {
     element: usize,
     fields: Vec<Vec<u8>>,
 }
 
 /// The data set as burn sees it.
 #[derive(Debug)]
-struct Rows {
-    from: From,
+struct BurnRows {
+    from: BurnSource,
     /// The first element of the shard, and how many it has.
     first: usize,
     count: usize,
@@ -95,19 +95,19 @@ struct Rows {
 }
 
 #[derive(Debug)]
-enum From {
+enum BurnSource {
     Memory(Arc<DataSet>),
     /// Reading has a buffer, so one thread reads at a time.
     Files(Mutex<Input>),
 }
 
-impl Rows {
+impl BurnRows {
     fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
         let elements = spec.elements();
         Ok(Self {
             from: match spec.access {
-                Access::Memory => From::Memory(data.clone()),
-                _ => From::Files(Mutex::new(Input::open(spec, data)?)),
+                Access::Memory => BurnSource::Memory(data.clone()),
+                _ => BurnSource::Files(Mutex::new(Input::open(spec, data)?)),
             },
             first: elements.start,
             count: elements.len(),
@@ -116,14 +116,14 @@ impl Rows {
     }
 }
 
-impl Dataset<Row> for Rows {
-    fn get(&self, index: usize) -> Result<Row, DatasetError> {
+impl Dataset<BurnRow> for BurnRows {
+    fn get(&self, index: usize) -> Result<BurnRow, DatasetError> {
         let element = self.first + index;
         let fields = match &self.from {
-            From::Memory(data) => {
+            BurnSource::Memory(data) => {
                 Ok((0..self.fields).map(|field| data.rows(field, element..element + 1).to_vec()).collect())
             }
-            From::Files(input) => {
+            BurnSource::Files(input) => {
                 // A thread that panicked while reading left nothing behind that the next read would use.
                 let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut row = |field| Ok(input.rows(field, element..element + 1)?.to_vec());
@@ -131,7 +131,7 @@ impl Dataset<Row> for Rows {
             }
         };
         let fields = fields.map_err(|error| DatasetError::new(std::io::Error::other(error.to_string())))?;
-        Ok(Row { element, fields })
+        Ok(BurnRow { element, fields })
     }
 
     fn len(&self) -> usize {
@@ -166,11 +166,11 @@ impl PutTogether {
     }
 }
 
-impl Batcher<Row, Buffers> for PutTogether {
-    fn batch(&self, rows: Vec<Row>, _device: &Device) -> Buffers {
+impl Batcher<BurnRow, Buffers> for PutTogether {
+    fn batch(&self, rows: Vec<BurnRow>, _device: &Device) -> Buffers {
         let draws = Draws::new(self.seed, self.epoch.load(Ordering::Relaxed));
         let elements: Vec<usize> = rows.iter().map(|row| row.element).collect();
-        let length = |row: &Row, field: usize| {
+        let length = |row: &BurnRow, field: usize| {
             row.fields[field].first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes))
         };
         let lengths: Vec<i32> = self
@@ -204,7 +204,7 @@ impl Batcher<Row, Buffers> for PutTogether {
 }
 
 /// A cursor over what burn's iterator gives.
-struct Cursor<'a> {
+struct BurnCursor<'a> {
     loader: &'a dyn DataLoader<Buffers>,
     /// Of this epoch: made with the first request, so that its cost falls into the first batch.
     iterator: Option<Box<dyn DataLoaderIterator<Buffers> + 'a>>,
@@ -214,7 +214,7 @@ struct Cursor<'a> {
     spec: PipelineSpec,
 }
 
-impl Epochs for Cursor<'_> {
+impl Epochs for BurnCursor<'_> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         // What the workers still make for the iterator before goes nowhere, whatever its epoch.
         (self.iterator, self.ended) = (None, false);

@@ -3,20 +3,20 @@
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::buffer::{Bytes, row_bytes};
-use super::elements::{Element, ElementStep, Workspace};
+use super::elements::{Element, ElementBuffers, ElementStep};
 use super::kernels::{Convert, Float, Plain, tile_length};
 use crate::data::DataSet;
 use crate::workload::{Draws, Touch, Transform};
 
 /// What happens to one field. All types become `f32` when they change, so a field changes its type once at most.
 #[derive(Debug)]
-pub(super) struct Chain {
+pub(super) struct KernelChain {
     /// Steps before the type changes; none if it does not.
     staged: Vec<ElementStep>,
     /// The change of type.
-    change: Option<Change>,
+    change: Option<ChainChange>,
     /// Steps in the type that is delivered.
-    steps: Vec<Step>,
+    steps: Vec<ChainStep>,
     /// The field as it comes out.
     pub(super) output: FieldKind,
     source_row: usize,
@@ -25,14 +25,14 @@ pub(super) struct Chain {
 }
 
 #[derive(Debug)]
-enum Step {
+enum ChainStep {
     Float(Float),
     Element(ElementStep),
 }
 
 /// What makes `f32` of another type.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum ChainChange {
     Convert(Convert),
     AttentionMask(Dtype),
     CausalMask { length: usize },
@@ -60,9 +60,9 @@ pub(super) enum Indices<'a> {
 
 /// Room for the steps of a chain, used again and again.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct ChainScratch {
     staging: Bytes,
-    space: Workspace,
+    space: ElementBuffers,
 }
 
 /// How the steps of a chain are written.
@@ -74,7 +74,7 @@ pub(super) enum Writing {
     Joined,
 }
 
-impl Chain {
+impl KernelChain {
     /// Compiles what touches a field that is `source` in the data set, at position `field`, and `start` here.
     pub(super) fn compile(
         touches: &[Touch],
@@ -95,9 +95,10 @@ impl Chain {
         };
         for touch in touches {
             if let Some(step) = ElementStep::new(touch) {
-                chain.steps.push(Step::Element(step));
+                chain.steps.push(ChainStep::Element(step));
             } else if touch.before != touch.after {
-                chain.staged = std::mem::take(&mut chain.steps).into_iter().map(Step::into_element).collect();
+                chain.staged =
+                    std::mem::take(&mut chain.steps).into_iter().map(ChainStep::into_element).collect();
                 chain.change = Some(change(touch, writing));
             } else if let Some(step) = float(touch.transform, source, data, field)? {
                 chain.push(step, touch, writing);
@@ -110,15 +111,15 @@ impl Chain {
 
     fn push(&mut self, step: Float, touch: &Touch, writing: Writing) {
         if touch.gate.is_some() {
-            self.steps.push(Step::Element(ElementStep::gated(step, touch)));
+            self.steps.push(ChainStep::Element(ElementStep::gated(step, touch)));
             return;
         }
         let joined = match self.steps.last_mut() {
-            Some(Step::Float(last)) if writing == Writing::Joined => last.join(&step),
+            Some(ChainStep::Float(last)) if writing == Writing::Joined => last.join(&step),
             _ => false,
         };
         if !joined {
-            self.steps.push(Step::Float(step));
+            self.steps.push(ChainStep::Float(step));
         }
     }
 
@@ -133,8 +134,8 @@ impl Chain {
     }
 
     /// Runs every step over a whole block before the next one.
-    pub(super) fn run(&self, block: Block<'_>, from: &[u8], scratch: &mut Scratch, to: &mut [u8]) {
-        let Scratch { staging, space } = scratch;
+    pub(super) fn run(&self, block: Block<'_>, from: &[u8], scratch: &mut ChainScratch, to: &mut [u8]) {
+        let ChainScratch { staging, space } = scratch;
         if let Some(change) = self.change {
             let from = match self.staged.split_first() {
                 None => from,
@@ -154,14 +155,14 @@ impl Chain {
             return to.copy_from_slice(from); // a batch is a copy, even where nothing is to be done
         };
         match first {
-            Step::Float(step) => step.apply(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to)),
-            Step::Element(step) => self.elements_from(step, block, from, to, space),
+            ChainStep::Float(step) => step.apply(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to)),
+            ChainStep::Element(step) => self.elements_from(step, block, from, to, space),
         }
         self.run_in_place(rest, block, to, space);
     }
 
     /// Runs all steps over one cache-sized piece of the block after the other, so that memory is touched once.
-    pub(super) fn run_fused(&self, block: Block<'_>, from: &[u8], scratch: &mut Scratch, to: &mut [u8]) {
+    pub(super) fn run_fused(&self, block: Block<'_>, from: &[u8], scratch: &mut ChainScratch, to: &mut [u8]) {
         if self.works_by_element() {
             // Elements are cache-sized.
             let elements =
@@ -185,15 +186,15 @@ impl Chain {
     /// Whether a step needs a whole element.
     fn works_by_element(&self) -> bool {
         !self.staged.is_empty()
-            || matches!(self.change, Some(Change::CausalMask { .. }))
-            || self.steps.iter().any(|step| matches!(step, Step::Element(_)))
+            || matches!(self.change, Some(ChainChange::CausalMask { .. }))
+            || self.steps.iter().any(|step| matches!(step, ChainStep::Element(_)))
     }
 
-    fn run_in_place(&self, steps: &[Step], block: Block<'_>, to: &mut [u8], space: &mut Workspace) {
+    fn run_in_place(&self, steps: &[ChainStep], block: Block<'_>, to: &mut [u8], space: &mut ElementBuffers) {
         for step in steps {
             match step {
-                Step::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(to)),
-                Step::Element(step) => elements_in_place(step, block, to, self.output_row, space),
+                ChainStep::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(to)),
+                ChainStep::Element(step) => elements_in_place(step, block, to, self.output_row, space),
             }
         }
     }
@@ -204,7 +205,7 @@ impl Chain {
         block: Block<'_>,
         from: &[u8],
         to: &mut [u8],
-        space: &mut Workspace,
+        space: &mut ElementBuffers,
     ) {
         let row = self.source_row.max(1);
         for (index, (from, to)) in from.chunks_exact(row).zip(to.chunks_exact_mut(row)).enumerate() {
@@ -218,7 +219,7 @@ fn elements_in_place(
     block: Block<'_>,
     elements: &mut [u8],
     row: usize,
-    space: &mut Workspace,
+    space: &mut ElementBuffers,
 ) {
     for (index, element) in elements.chunks_exact_mut(row.max(1)).enumerate() {
         step.apply(element, block.element(index), space);
@@ -258,7 +259,7 @@ impl Block<'_> {
     }
 }
 
-impl Step {
+impl ChainStep {
     fn into_element(self) -> ElementStep {
         match self {
             Self::Element(step) => step,
@@ -267,7 +268,7 @@ impl Step {
     }
 }
 
-impl Change {
+impl ChainChange {
     fn apply(self, from: &[u8], to: &mut [u8]) {
         let to: &mut [f32] = bytemuck::cast_slice_mut(to);
         match self {
@@ -292,11 +293,13 @@ fn mask<T: Copy + Default + PartialEq>(tokens: &[T], to: &mut [f32]) {
 }
 
 /// The step that makes `f32` of another type.
-fn change(touch: &Touch, writing: Writing) -> Change {
+fn change(touch: &Touch, writing: Writing) -> ChainChange {
     let from = touch.before.dtype;
-    Change::Convert(match (touch.transform, from) {
-        (Transform::CreateAttentionMask, _) => return Change::AttentionMask(from),
-        (Transform::CausalMaskGeneration, _) => return Change::CausalMask { length: touch.before.shape[0] },
+    ChainChange::Convert(match (touch.transform, from) {
+        (Transform::CreateAttentionMask, _) => return ChainChange::AttentionMask(from),
+        (Transform::CausalMaskGeneration, _) => {
+            return ChainChange::CausalMask { length: touch.before.shape[0] };
+        }
         (Transform::Normalize, Dtype::U8) if writing == Writing::Joined => Convert::MultiplyBytes,
         (Transform::Normalize, Dtype::U8) => Convert::DivideBytes,
         (_, Dtype::U8) => Convert::CastU8,

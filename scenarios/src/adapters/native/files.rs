@@ -52,7 +52,7 @@ pub(super) fn read(folder: &Path, element: usize, mut room: &mut [u8]) -> Result
 
 /// A tar file of all elements, and where each lies in it: found out in set-up, as an index beside a shard says it.
 #[derive(Debug)]
-pub(super) struct Shard {
+pub(super) struct ShardFile {
     path: PathBuf,
     file: File,
     /// The first byte of each, and how many it has.
@@ -62,7 +62,7 @@ pub(super) struct Shard {
 /// Bytes of a block of a tar file.
 const BLOCK: usize = 512;
 
-impl Shard {
+impl ShardFile {
     /// The shard of a data set with one field, made first if it is not there.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let data = Cache::at(place.path()).open(&DataSpec::photographs(3)).unwrap();
         for _ in ["made", "found"] {
-            let (folder, shard) = (of(&data).unwrap(), Shard::of(&data).unwrap());
+            let (folder, shard) = (of(&data).unwrap(), ShardFile::of(&data).unwrap());
             for element in [2, 0, 1] {
                 let row = data.rows(0, element..element + 1);
                 let (mut file, mut entry) = (vec![7; row.len()], vec![7; row.len()]);

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use weighbridge::{Error, Result};
 
 use super::buffer::{Bytes, row_bytes};
-use super::files::{self, Shard};
+use super::files::{self, ShardFile};
 use crate::data::DataSet;
 use crate::workload::{Access, PipelineSpec};
 
@@ -17,11 +17,11 @@ use crate::workload::{Access, PipelineSpec};
 #[derive(Debug)]
 pub(super) struct Input {
     data: Arc<DataSet>,
-    from: From,
+    from: InputSource,
 }
 
 #[derive(Debug)]
-enum From {
+enum InputSource {
     Memory,
     Eager(Arc<OnceLock<Result<Vec<Bytes>>>>),
     Streaming {
@@ -35,7 +35,7 @@ enum From {
     },
     /// One tar file of them.
     Shard {
-        shard: Arc<Shard>,
+        shard: Arc<ShardFile>,
         rows: Bytes,
     },
 }
@@ -43,15 +43,17 @@ enum From {
 impl Input {
     pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
         let from = match spec.access {
-            Access::Memory => From::Memory,
-            Access::FileEager => From::Eager(Arc::default()),
+            Access::Memory => InputSource::Memory,
+            Access::FileEager => InputSource::Eager(Arc::default()),
             // Rows of one length in one file: the form of records that this crate has.
             Access::FileStreaming | Access::Records => {
                 let files: Result<_> = (0..data.kinds().count()).map(|field| open(data, field)).collect();
-                From::Streaming { files: Arc::new(files?), rows: room(spec, data) }
+                InputSource::Streaming { files: Arc::new(files?), rows: room(spec, data) }
             }
-            Access::Files => From::Each { folder: Arc::new(files::of(data)?), rows: Bytes::default() },
-            Access::Tar => From::Shard { shard: Arc::new(Shard::of(data)?), rows: Bytes::default() },
+            Access::Files => InputSource::Each { folder: Arc::new(files::of(data)?), rows: Bytes::default() },
+            Access::Tar => {
+                InputSource::Shard { shard: Arc::new(ShardFile::of(data)?), rows: Bytes::default() }
+            }
         };
         Ok(Self { data: data.clone(), from })
     }
@@ -59,13 +61,17 @@ impl Input {
     /// Another input over the same rows, for another thread.
     pub(super) fn another(&self, spec: &PipelineSpec) -> Self {
         let from = match &self.from {
-            From::Memory => From::Memory,
-            From::Eager(whole) => From::Eager(whole.clone()),
-            From::Streaming { files, .. } => {
-                From::Streaming { files: files.clone(), rows: room(spec, &self.data) }
+            InputSource::Memory => InputSource::Memory,
+            InputSource::Eager(whole) => InputSource::Eager(whole.clone()),
+            InputSource::Streaming { files, .. } => {
+                InputSource::Streaming { files: files.clone(), rows: room(spec, &self.data) }
             }
-            From::Each { folder, .. } => From::Each { folder: folder.clone(), rows: Bytes::default() },
-            From::Shard { shard, .. } => From::Shard { shard: shard.clone(), rows: Bytes::default() },
+            InputSource::Each { folder, .. } => {
+                InputSource::Each { folder: folder.clone(), rows: Bytes::default() }
+            }
+            InputSource::Shard { shard, .. } => {
+                InputSource::Shard { shard: shard.clone(), rows: Bytes::default() }
+            }
         };
         Self { data: self.data.clone(), from }
     }
@@ -74,20 +80,20 @@ impl Input {
     pub(super) fn rows(&mut self, field: usize, elements: Range<usize>) -> Result<&[u8]> {
         let Self { data, from } = self;
         match from {
-            From::Memory => Ok(data.rows(field, elements)),
-            From::Eager(whole) => {
+            InputSource::Memory => Ok(data.rows(field, elements)),
+            InputSource::Eager(whole) => {
                 let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
                 let fields = whole.get_or_init(|| read_whole(data)).as_ref().map_err(Clone::clone)?;
                 Ok(&fields[field].first(elements.end * row)[elements.start * row..])
             }
-            From::Streaming { files, rows } => {
+            InputSource::Streaming { files, rows } => {
                 let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
                 let rows = rows[field].first_mut(elements.len() * row);
                 let at = (elements.start * row) as u64;
                 files[field].read_exact_at(rows, at).map_err(|error| unreadable(data, field, &error))?;
                 Ok(rows)
             }
-            From::Each { folder, rows } => {
+            InputSource::Each { folder, rows } => {
                 let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
                 let room = rows.room(elements.len() * row);
                 for (element, room) in elements.zip(room.chunks_exact_mut(row)) {
@@ -95,7 +101,7 @@ impl Input {
                 }
                 Ok(room)
             }
-            From::Shard { shard, rows } => {
+            InputSource::Shard { shard, rows } => {
                 let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
                 let room = rows.room(elements.len() * row);
                 for (element, room) in elements.zip(room.chunks_exact_mut(row)) {

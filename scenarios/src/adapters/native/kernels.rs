@@ -12,12 +12,12 @@ use crate::workload::Transform;
 /// step to the last. Two, because three would be five times the loops and a store is already paid by three steps.
 #[derive(Clone, Debug)]
 pub(super) struct Float {
-    head: Head,
-    then: Then,
+    head: KernelHead,
+    then: KernelTail,
 }
 
 #[derive(Clone, Debug)]
-enum Head {
+enum KernelHead {
     Keep,
     /// `x / 255`.
     Divide255,
@@ -26,7 +26,7 @@ enum Head {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum KernelTail {
     Nothing,
     One(Plain),
     Two(Plain, Plain),
@@ -67,24 +67,24 @@ macro_rules! with {
 
 impl Float {
     pub(super) fn divide_255() -> Self {
-        Self { head: Head::Divide255, then: Then::Nothing }
+        Self { head: KernelHead::Divide255, then: KernelTail::Nothing }
     }
 
     pub(super) fn standardise(constants: &Normalisation) -> Self {
-        Self { head: Head::Standardise(Tile::new(constants)), then: Then::Nothing }
+        Self { head: KernelHead::Standardise(Tile::new(constants)), then: KernelTail::Nothing }
     }
 
     pub(super) fn plain(step: Plain) -> Self {
-        Self { head: Head::Keep, then: Then::One(step) }
+        Self { head: KernelHead::Keep, then: KernelTail::One(step) }
     }
 
     /// Takes `next` into the same loop, if it fits.
     pub(super) fn join(&mut self, next: &Self) -> bool {
-        let (Head::Keep, Then::One(next)) = (&next.head, next.then) else { return false };
+        let (KernelHead::Keep, KernelTail::One(next)) = (&next.head, next.then) else { return false };
         self.then = match self.then {
-            Then::Nothing => Then::One(next),
-            Then::One(first) => Then::Two(first, next),
-            Then::Two(..) => return false,
+            KernelTail::Nothing => KernelTail::One(next),
+            KernelTail::One(first) => KernelTail::Two(first, next),
+            KernelTail::Two(..) => return false,
         };
         true
     }
@@ -92,34 +92,34 @@ impl Float {
     /// From one slice into another. Both start at index 0 of the last axis.
     pub(super) fn apply(&self, from: &[f32], to: &mut [f32]) {
         match self.then {
-            Then::Nothing => self.run(from, to, |x| x),
-            Then::One(a) => with!(a, |f| self.run(from, to, f)),
-            Then::Two(a, b) => with!(a, |f| with!(b, |g| self.run(from, to, |x| g(f(x))))),
+            KernelTail::Nothing => self.run(from, to, |x| x),
+            KernelTail::One(a) => with!(a, |f| self.run(from, to, f)),
+            KernelTail::Two(a, b) => with!(a, |f| with!(b, |g| self.run(from, to, |x| g(f(x))))),
         }
     }
 
     /// In place.
     pub(super) fn apply_in_place(&self, numbers: &mut [f32]) {
         match self.then {
-            Then::Nothing => self.run_in_place(numbers, |x| x),
-            Then::One(a) => with!(a, |f| self.run_in_place(numbers, f)),
-            Then::Two(a, b) => with!(a, |f| with!(b, |g| self.run_in_place(numbers, |x| g(f(x))))),
+            KernelTail::Nothing => self.run_in_place(numbers, |x| x),
+            KernelTail::One(a) => with!(a, |f| self.run_in_place(numbers, f)),
+            KernelTail::Two(a, b) => with!(a, |f| with!(b, |g| self.run_in_place(numbers, |x| g(f(x))))),
         }
     }
 
     fn run(&self, from: &[f32], to: &mut [f32], then: impl Fn(f32) -> f32) {
         match &self.head {
-            Head::Keep => map(from, to, then),
-            Head::Divide255 => map(from, to, |x| then(x / 255.0)),
-            Head::Standardise(tile) => tile.apply(from, to, then),
+            KernelHead::Keep => map(from, to, then),
+            KernelHead::Divide255 => map(from, to, |x| then(x / 255.0)),
+            KernelHead::Standardise(tile) => tile.apply(from, to, then),
         }
     }
 
     fn run_in_place(&self, numbers: &mut [f32], then: impl Fn(f32) -> f32) {
         match &self.head {
-            Head::Keep => map_in_place(numbers, then),
-            Head::Divide255 => map_in_place(numbers, |x| then(x / 255.0)),
-            Head::Standardise(tile) => tile.apply_in_place(numbers, then),
+            KernelHead::Keep => map_in_place(numbers, then),
+            KernelHead::Divide255 => map_in_place(numbers, |x| then(x / 255.0)),
+            KernelHead::Standardise(tile) => tile.apply_in_place(numbers, then),
         }
     }
 }
@@ -283,7 +283,7 @@ mod tests {
                 let mut joined = steps[0].clone();
                 assert!(joined.join(&steps[1]));
                 let fits = joined.join(&steps[2]);
-                assert_eq!(fits, !matches!(head.head, Head::Keep));
+                assert_eq!(fits, !matches!(head.head, KernelHead::Keep));
                 let mut together = vec![0.0; numbers.len()];
                 joined.apply(&numbers, &mut together);
                 if !fits {

@@ -3,14 +3,14 @@
 use weighbridge::{Dtype, FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes};
-use super::chain::{Block, Chain, Scratch, Writing};
+use super::chain::{Block, ChainScratch, KernelChain, Writing};
 use super::photograph::{Darkroom, Decode};
 use crate::data::DataSet;
 use crate::workload::{PipelineSpec, Route, Transform};
 
 /// How a line runs over a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum RouteStyle {
     /// One transform after the other, each over the whole batch.
     StepByStep,
     /// All transforms over one cache-sized piece after the other.
@@ -19,42 +19,42 @@ pub(super) enum Style {
 
 /// A route, compiled.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct CompiledRoute {
     /// The position of the field in the data set.
     pub(super) source: usize,
     /// Whether its rows are shortened batch by batch.
     pub(super) is_padded: bool,
     /// What is done first, where elements are encoded images.
     decode: Option<Decode>,
-    trunk: Chain,
-    branches: Vec<Chain>,
+    trunk: KernelChain,
+    branches: Vec<KernelChain>,
     /// The field as it is delivered.
     pub(super) output: FieldKind,
 }
 
 /// Room for a line's work.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct RouteRoom {
     darkroom: Darkroom,
-    scratch: Scratch,
+    scratch: ChainScratch,
     trunk: Bytes,
     branch: Bytes,
 }
 
 /// Compiles a pipeline: one line for each delivered field, in order.
-pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<Line>> {
-    spec.routes()?.iter().map(|route| Line::compile(route, data, writing)).collect()
+pub(super) fn compile(spec: &PipelineSpec, data: &DataSet, writing: Writing) -> Result<Vec<CompiledRoute>> {
+    spec.routes()?.iter().map(|route| CompiledRoute::compile(route, data, writing)).collect()
 }
 
 /// The position of the field that says how long a row is, where the rows of a line are padded.
-pub(super) fn length_field(lines: &[Line], data: &DataSet) -> Option<usize> {
+pub(super) fn length_field(lines: &[CompiledRoute], data: &DataSet) -> Option<usize> {
     let is_length =
         |kind: &FieldKind| kind.name == "length" && kind.dtype == Dtype::I32 && kind.shape.is_empty();
     if lines.iter().any(|line| line.is_padded) { data.kinds().position(is_length) } else { None }
 }
 
 /// Ends the padded rows of a batch where the longest of them ends; `lengths` has what each element's field says, or nothing.
-pub(super) fn shorten(lines: &[Line], lengths: &[i32], batch: &mut Buffers) {
+pub(super) fn shorten(lines: &[CompiledRoute], lengths: &[i32], batch: &mut Buffers) {
     let Some(longest) = lengths.iter().copied().max() else { return };
     let longest = usize::try_from(longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);
     for (field, line) in lines.iter().enumerate().filter(|(_, line)| line.is_padded) {
@@ -62,13 +62,14 @@ pub(super) fn shorten(lines: &[Line], lengths: &[i32], batch: &mut Buffers) {
     }
 }
 
-impl Line {
+impl CompiledRoute {
     fn compile(route: &Route, data: &DataSet, writing: Writing) -> Result<Self> {
         let source = data.kinds().nth(route.source).expect("a route starts from a field");
         let (decode, touches) = Decode::split(&route.trunk);
         let start = if decode.is_some() { &route.trunk[0].after } else { source };
-        let trunk = Chain::compile(touches, data, route.source, start, writing)?;
-        let branch = |touches: &Vec<_>| Chain::compile(touches, data, route.source, &trunk.output, writing);
+        let trunk = KernelChain::compile(touches, data, route.source, start, writing)?;
+        let branch =
+            |touches: &Vec<_>| KernelChain::compile(touches, data, route.source, &trunk.output, writing);
         let branches = route.branches.iter().map(branch).collect::<Result<_>>()?;
         Ok(Self {
             source: route.source,
@@ -83,11 +84,11 @@ impl Line {
     /// Runs the line over a block of elements, given the bytes of one element in the data set.
     pub(super) fn run(
         &self,
-        style: Style,
+        style: RouteStyle,
         block: Block<'_>,
         from: &[u8],
         source_row: usize,
-        room: &mut Room,
+        room: &mut RouteRoom,
         to: &mut [u8],
     ) {
         let Some(decode) = self.decode else {
@@ -103,22 +104,22 @@ impl Line {
     /// The same over elements that are decoded, or need not be.
     fn run_decoded(
         &self,
-        style: Style,
+        style: RouteStyle,
         block: Block<'_>,
         from: &[u8],
         source_row: usize,
-        room: &mut Room,
+        room: &mut RouteRoom,
         to: &mut [u8],
     ) {
         if self.branches.is_empty() {
             return match style {
-                Style::StepByStep => self.trunk.run(block, from, &mut room.scratch, to),
-                Style::Fused => self.trunk.run_fused(block, from, &mut room.scratch, to),
+                RouteStyle::StepByStep => self.trunk.run(block, from, &mut room.scratch, to),
+                RouteStyle::Fused => self.trunk.run_fused(block, from, &mut room.scratch, to),
             };
         }
         match style {
-            Style::StepByStep => self.merge(block, from, from.len() / source_row.max(1), room, to),
-            Style::Fused => {
+            RouteStyle::StepByStep => self.merge(block, from, from.len() / source_row.max(1), room, to),
+            RouteStyle::Fused => {
                 let rows = to.chunks_exact_mut(self.branches[0].output_row().max(1));
                 for (index, (from, to)) in from.chunks_exact(source_row.max(1)).zip(rows).enumerate() {
                     self.merge(block.from(index), from, 1, room, to);
@@ -128,8 +129,8 @@ impl Line {
     }
 
     /// The mean of the branches.
-    fn merge(&self, block: Block<'_>, from: &[u8], elements: usize, room: &mut Room, to: &mut [u8]) {
-        let Room { scratch, trunk, branch, .. } = room;
+    fn merge(&self, block: Block<'_>, from: &[u8], elements: usize, room: &mut RouteRoom, to: &mut [u8]) {
+        let RouteRoom { scratch, trunk, branch, .. } = room;
         let from = if self.trunk.is_empty() {
             from
         } else {

@@ -8,22 +8,22 @@ use weighbridge::{FieldKind, Result};
 use super::buffer::{Buffers, Bytes, row_bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::{self, Line, Room, Style};
+use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
 use super::mixing::mix;
-use super::mixture::Order;
+use super::mixture::MixtureOrder;
 use super::slowdown::Slowdown;
 use crate::data::DataSet;
 use crate::workload::{Draws, PipelineSpec};
 
 /// An epoch, as whoever makes its batches has to know it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Epoch {
+pub(super) struct MadeEpoch {
     pub(super) number: u64,
     /// Which elements it has, where the data set is mixed.
-    order: Arc<Order>,
+    order: Arc<MixtureOrder>,
 }
 
-impl Epoch {
+impl MadeEpoch {
     /// Throws its order, in the room of the one before.
     pub(super) fn throw(&mut self, spec: &PipelineSpec) {
         if spec.structure.mixture.is_empty() {
@@ -40,10 +40,10 @@ impl Epoch {
 /// Makes the batches of a pipeline on one thread.
 #[derive(Debug)]
 pub(super) struct Maker {
-    style: Style,
+    style: RouteStyle,
     input: Input,
-    lines: Arc<Vec<Line>>,
-    rooms: Vec<Room>,
+    lines: Arc<Vec<CompiledRoute>>,
+    rooms: Vec<RouteRoom>,
     gathered: Bytes,
     /// Which field says how long a row is, and what it says of the elements at hand.
     length_field: Option<usize>,
@@ -57,16 +57,16 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    pub(super) fn open(spec: &Arc<PipelineSpec>, data: &Arc<DataSet>, style: Style) -> Result<Self> {
+    pub(super) fn open(spec: &Arc<PipelineSpec>, data: &Arc<DataSet>, style: RouteStyle) -> Result<Self> {
         let writing = match style {
-            Style::StepByStep => Writing::Plain,
-            Style::Fused => Writing::Joined,
+            RouteStyle::StepByStep => Writing::Plain,
+            RouteStyle::Fused => Writing::Joined,
         };
         let lines = Arc::new(line::compile(spec, data, writing)?);
         Ok(Self {
             style,
             input: Input::open(spec, data)?,
-            rooms: lines.iter().map(|_| Room::default()).collect(),
+            rooms: lines.iter().map(|_| RouteRoom::default()).collect(),
             length_field: line::length_field(&lines, data),
             lines,
             gathered: Bytes::default(),
@@ -84,7 +84,7 @@ impl Maker {
             style: self.style,
             input: self.input.another(&self.spec),
             lines: self.lines.clone(),
-            rooms: self.lines.iter().map(|_| Room::default()).collect(),
+            rooms: self.lines.iter().map(|_| RouteRoom::default()).collect(),
             gathered: Bytes::default(),
             length_field: self.length_field,
             lengths: Vec::new(),
@@ -111,7 +111,12 @@ impl Maker {
     }
 
     /// Makes the batch of the elements at these places of the epoch.
-    pub(super) fn make(&mut self, epoch: &Epoch, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+    pub(super) fn make(
+        &mut self,
+        epoch: &MadeEpoch,
+        places: Range<usize>,
+        batch: &mut Buffers,
+    ) -> Result<()> {
         let number =
             if self.kept.is_empty() { 0 } else { (places.start - self.all.start) / self.spec.batch_size };
         if let Some(kept) = self.kept.get(number).and_then(OnceLock::get) {
@@ -137,7 +142,7 @@ impl Maker {
     fn slow_down(
         &mut self,
         draws: Draws,
-        order: &Order,
+        order: &MixtureOrder,
         places: &Range<usize>,
         batch: &mut Buffers,
     ) -> Result<()> {
@@ -152,7 +157,13 @@ impl Maker {
     }
 
     /// Fills the first rows of a batch with the elements at these places.
-    fn fill(&mut self, draws: Draws, order: &Order, places: Range<usize>, batch: &mut Buffers) -> Result<()> {
+    fn fill(
+        &mut self,
+        draws: Draws,
+        order: &MixtureOrder,
+        places: Range<usize>,
+        batch: &mut Buffers,
+    ) -> Result<()> {
         let Self { input, lines, rooms, gathered, lengths, .. } = self;
         let elements = if self.spec.structure.mixture.is_empty() {
             Indices::From(places.start)

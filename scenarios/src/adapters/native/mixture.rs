@@ -6,12 +6,12 @@ use crate::workload::{Draws, PipelineSpec, Shard, Structure};
 
 /// Which element stands at which place of an epoch.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct MixtureOrder {
     elements: Vec<usize>,
     next: Vec<usize>,
 }
 
-impl Order {
+impl MixtureOrder {
     /// Throws an epoch's order: a draw for each place, in the room of the epoch before.
     pub(super) fn throw(&mut self, spec: &PipelineSpec, draws: Draws) {
         let weights = &spec.structure.mixture;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use weighbridge::{Delivery, Result};
 
 use super::buffer::Buffers;
-use super::line::Style;
-use super::maker::{Epoch, Maker};
-use super::place::Place;
+use super::line::RouteStyle;
+use super::maker::{MadeEpoch, Maker};
+use super::place::CopyPlace;
 use super::prefetch::{Batches, Prefetch};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
@@ -15,14 +15,14 @@ use crate::workload::PipelineSpec;
 
 /// A cursor over batches, with workers or without.
 #[derive(Debug)]
-pub(super) struct Open {
-    style: Style,
+pub(super) struct OpenPipeline {
+    style: RouteStyle,
     maker: Maker,
     batches: Batches,
     workers: Option<Prefetch>,
     current: Buffers,
     regrouped: Option<Regrouped>,
-    epoch: Epoch,
+    epoch: MadeEpoch,
     /// Whether a batch of the epoch was asked for: until then nobody works on it.
     has_begun: bool,
     next: usize,
@@ -38,8 +38,8 @@ struct Regrouped {
     taken: usize,
 }
 
-impl Open {
-    pub(super) fn new(spec: &PipelineSpec, data: &Arc<DataSet>, style: Style) -> Result<Self> {
+impl OpenPipeline {
+    pub(super) fn new(spec: &PipelineSpec, data: &Arc<DataSet>, style: RouteStyle) -> Result<Self> {
         data.check_is(&spec.source)?;
         let spec = Arc::new(spec.clone());
         let maker = Maker::open(&spec, data, style)?;
@@ -57,7 +57,7 @@ impl Open {
             workers: None,
             current,
             regrouped,
-            epoch: Epoch::default(),
+            epoch: MadeEpoch::default(),
             has_begun: false,
             next: 0,
             spec,
@@ -68,7 +68,7 @@ impl Open {
     pub(super) fn many<'a>(
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
-        style: Style,
+        style: RouteStyle,
     ) -> Result<Vec<Box<dyn Epochs + Send + 'a>>> {
         let open = |spec| Ok(Box::new(Self::new(spec, data, style)?) as Box<dyn Epochs + Send>);
         specs.iter().map(open).collect()
@@ -125,7 +125,7 @@ impl Open {
     }
 }
 
-impl Epochs for Open {
+impl Epochs for OpenPipeline {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         if let Some(workers) = &mut self.workers {
             workers.recall();
@@ -154,15 +154,15 @@ impl Epochs for Open {
     }
 
     fn whole_pass(&self) -> bool {
-        self.style == Style::Fused
+        self.style == RouteStyle::Fused
     }
 
     fn save(&mut self) -> Result<Vec<u8>> {
-        Ok(Place { epoch: self.epoch.number, next: self.next as u64 }.save(&self.spec))
+        Ok(CopyPlace { epoch: self.epoch.number, next: self.next as u64 }.save(&self.spec))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<()> {
-        let place = Place::restore(saved, &self.spec)?;
+        let place = CopyPlace::restore(saved, &self.spec)?;
         self.begin(place.epoch)?;
         self.next = place.next as usize;
         Ok(())

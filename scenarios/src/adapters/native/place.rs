@@ -19,13 +19,13 @@ const MAGIC: u64 = u64::from_le_bytes(*b"WBPLACE1");
 
 /// Where a pipeline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CopyPlace {
     pub(super) epoch: u64,
     /// Batches that were handed out.
     pub(super) next: u64,
 }
 
-impl Place {
+impl CopyPlace {
     pub(super) fn save(self, spec: &PipelineSpec) -> Vec<u8> {
         let words = [MAGIC, self.epoch, self.next, fingerprint(spec)];
         let mut bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -72,16 +72,17 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_and_the_workers_do_not_matter() {
-        let place = Place { epoch: 3, next: 7 };
+        let place = CopyPlace { epoch: 3, next: 7 };
         let saved = place.save(&spec());
         assert_eq!(saved.len(), 40);
-        assert_eq!(Place::restore(&saved, &spec().workers(2)).unwrap(), place);
+        assert_eq!(CopyPlace::restore(&saved, &spec().workers(2)).unwrap(), place);
     }
 
     #[test]
     fn a_place_that_cannot_be_is_refused_with_the_reason() {
-        let saved = Place { epoch: 3, next: 7 }.save(&spec());
-        let said = |bytes: &[u8], spec: &PipelineSpec| Place::restore(bytes, spec).unwrap_err().to_string();
+        let saved = CopyPlace { epoch: 3, next: 7 }.save(&spec());
+        let said =
+            |bytes: &[u8], spec: &PipelineSpec| CopyPlace::restore(bytes, spec).unwrap_err().to_string();
         assert!(said(&[], &spec()).contains("0 bytes are no saved place"));
         assert!(said(&saved[..39], &spec()).contains("no saved place"));
         let mut longer = saved.clone();
@@ -93,7 +94,7 @@ mod tests {
             assert!(said(&wrong, &spec()).contains("damaged"));
         }
         assert!(said(&saved, &spec().seed(1)).contains("of another pipeline"));
-        let far = Place { epoch: 0, next: 14 }.save(&spec());
+        let far = CopyPlace { epoch: 0, next: 14 }.save(&spec());
         assert!(said(&far, &spec()).contains("batch 14 of an epoch of 13"));
     }
 }

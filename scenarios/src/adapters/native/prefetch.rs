@@ -13,7 +13,7 @@ use std::thread::{Builder, JoinHandle};
 use weighbridge::{Error, Result};
 
 use super::buffer::Buffers;
-use super::maker::{Epoch, Maker};
+use super::maker::{MadeEpoch, Maker};
 
 /// Batches that one worker is asked for ahead.
 const AHEAD: usize = 2;
@@ -24,7 +24,7 @@ const OWN: usize = AHEAD + 1;
 /// The workers of a pipeline.
 #[derive(Debug)]
 pub(super) struct Prefetch {
-    workers: Vec<Worker>,
+    workers: Vec<PrefetchWorker>,
     /// What is asked for; `None` between epochs.
     progress: Option<EpochProgress>,
     /// Who made the batch that the consumer has.
@@ -35,26 +35,26 @@ pub(super) struct Prefetch {
 
 #[derive(Debug)]
 struct EpochProgress {
-    epoch: Epoch,
+    epoch: MadeEpoch,
     batches: Batches,
     /// The next batch to hand out.
     next: usize,
 }
 
 #[derive(Debug)]
-struct Worker {
+struct PrefetchWorker {
     /// Buffers that nobody uses.
     spare: Vec<Buffers>,
     /// How many batches it was asked for and has not handed over.
     asked: usize,
     /// `None` only while it is being stopped.
-    ends: Option<(SyncSender<Request>, Receiver<Reply>)>,
+    ends: Option<(SyncSender<BatchRequest>, Receiver<Reply>)>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Request {
-    epoch: Epoch,
+struct BatchRequest {
+    epoch: MadeEpoch,
     elements: Range<usize>,
     buffers: Buffers,
 }
@@ -67,7 +67,7 @@ impl Prefetch {
     pub(super) fn start(maker: &Maker, count: usize, room: usize) -> Result<Self> {
         let recalled = Arc::new(AtomicBool::new(false));
         let workers = (0..count).map(|index| {
-            let (ask, asked) = sync_channel::<Request>(AHEAD);
+            let (ask, asked) = sync_channel::<BatchRequest>(AHEAD);
             let (hand_over, made) = sync_channel::<Reply>(OWN);
             let (mut maker, recalled) = (maker.another(), recalled.clone());
             let work = move || {
@@ -77,7 +77,7 @@ impl Prefetch {
                         return;
                     }
                 }
-                for Request { epoch, elements, mut buffers } in asked {
+                for BatchRequest { epoch, elements, mut buffers } in asked {
                     let made = if recalled.load(Ordering::Relaxed) {
                         Ok(()) // nobody looks into it
                     } else {
@@ -93,7 +93,12 @@ impl Prefetch {
             let thread =
                 thread.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
             // What it sends unasked are its buffers.
-            Ok(Worker { spare: Vec::new(), asked: OWN, ends: Some((ask, made)), thread: Some(thread) })
+            Ok(PrefetchWorker {
+                spare: Vec::new(),
+                asked: OWN,
+                ends: Some((ask, made)),
+                thread: Some(thread),
+            })
         });
         let mut all =
             Self { workers: workers.collect::<Result<_>>()?, progress: None, lender: None, recalled };
@@ -102,7 +107,7 @@ impl Prefetch {
     }
 
     /// Asks for the first batches of an epoch, from `next` on.
-    pub(super) fn begin(&mut self, epoch: &Epoch, batches: &Batches, next: usize) {
+    pub(super) fn begin(&mut self, epoch: &MadeEpoch, batches: &Batches, next: usize) {
         let progress =
             self.progress.insert(EpochProgress { epoch: epoch.clone(), batches: batches.clone(), next });
         for batch in next..next + AHEAD * self.workers.len() {
@@ -160,7 +165,7 @@ impl Prefetch {
 
 impl EpochProgress {
     /// Asks the worker whose it is for a batch, if there is such a batch.
-    fn ask(&self, workers: &mut [Worker], batch: usize) {
+    fn ask(&self, workers: &mut [PrefetchWorker], batch: usize) {
         if batch >= self.batches.count() {
             return;
         }
@@ -168,7 +173,7 @@ impl EpochProgress {
         let Some(((ask, _), buffers)) = worker.ends.as_ref().zip(worker.spare.pop()) else { return };
         let elements = self.batches.elements(batch);
         // One that panicked is told of by the batch that does not come.
-        if ask.send(Request { epoch: self.epoch.clone(), elements, buffers }).is_ok() {
+        if ask.send(BatchRequest { epoch: self.epoch.clone(), elements, buffers }).is_ok() {
             worker.asked += 1;
         }
     }

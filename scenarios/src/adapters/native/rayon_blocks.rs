@@ -10,8 +10,8 @@ use weighbridge::{Delivery, Error, Result, adapter, skip};
 use super::buffer::{Buffers, row_bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::{self, Line, Room, Style};
-use super::place::Place;
+use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
+use super::place::CopyPlace;
 use super::prefetch::Batches;
 use crate::contract::{Batch, Epochs, Executed, Loader};
 use crate::data::DataSet;
@@ -32,7 +32,7 @@ pub struct Rayon;
 #[adapter(name = "rayon", tier = 1)]
 impl Loader for Rayon {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Box::new(Cursor::open(spec, data)?))
+        Ok(Box::new(BlockCursor::open(spec, data)?))
     }
 
     fn open_many(
@@ -40,7 +40,10 @@ impl Loader for Rayon {
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
-        specs.iter().map(|spec| Ok(Box::new(Cursor::open(spec, data)?) as Box<dyn Epochs + Send>)).collect()
+        specs
+            .iter()
+            .map(|spec| Ok(Box::new(BlockCursor::open(spec, data)?) as Box<dyn Epochs + Send>))
+            .collect()
     }
 }
 
@@ -48,17 +51,17 @@ impl Loader for Rayon {
 const BLOCKS: usize = 4;
 
 /// A block's number, its rows, where they go, and its room for work.
-type Piece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut Room));
+type BlockPiece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut RouteRoom));
 
 /// A cursor over batches that a pool makes.
-struct Cursor {
+struct BlockCursor {
     /// None: the consumer's own thread does the work.
     pool: Option<ThreadPool>,
     threads: usize,
-    lines: Vec<Line>,
+    lines: Vec<CompiledRoute>,
     input: Input,
     /// Room for each block of a batch, by field: blocks run side by side.
-    rooms: Vec<Vec<Room>>,
+    rooms: Vec<Vec<RouteRoom>>,
     batches: Batches,
     current: Buffers,
     epoch: u64,
@@ -66,7 +69,7 @@ struct Cursor {
     spec: PipelineSpec,
 }
 
-impl Cursor {
+impl BlockCursor {
     fn open(spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
         data.check_is(&spec.source)?;
         let lines = line::compile(spec, data, Writing::Joined)?;
@@ -85,7 +88,7 @@ impl Cursor {
         });
         let kinds: Arc<[_]> = lines.iter().map(|line| line.output.clone()).collect();
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
-        let rooms = |_: &Line| (0..BLOCKS * threads).map(|_| Room::default()).collect();
+        let rooms = |_: &CompiledRoute| (0..BLOCKS * threads).map(|_| RouteRoom::default()).collect();
         Ok(Self {
             pool: pool.transpose()?,
             threads,
@@ -108,10 +111,10 @@ impl Cursor {
             let to = self.current.first_mut(field, elements.len());
             let (source, output) = (from.len() / elements.len(), row_bytes(&line.output));
             let first = elements.start;
-            let make = |(index, ((from, to), room)): Piece<'_>| {
+            let make = |(index, ((from, to), room)): BlockPiece<'_>| {
                 let elements = Indices::From(first + index * per_block);
                 let block = Block { draws, elements, lengths: &[] };
-                line.run(Style::Fused, block, from, source, room, to);
+                line.run(RouteStyle::Fused, block, from, source, room, to);
             };
             let (of_block, to_block) = ((per_block * source).max(1), (per_block * output).max(1));
             match &self.pool {
@@ -133,7 +136,7 @@ impl Cursor {
 }
 
 /// What of the pipeline is not made element by element.
-fn declined(spec: &PipelineSpec, lines: &[Line]) -> Option<String> {
+fn declined(spec: &PipelineSpec, lines: &[CompiledRoute]) -> Option<String> {
     let structure = &spec.structure;
     let whole = !structure.mixture.is_empty()
         || structure.mixing.is_some()
@@ -145,7 +148,7 @@ fn declined(spec: &PipelineSpec, lines: &[Line]) -> Option<String> {
     lines.iter().any(|line| line.is_padded).then(|| "dynamic padding".to_owned())
 }
 
-impl Epochs for Cursor {
+impl Epochs for BlockCursor {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         (self.epoch, self.next) = (epoch, 0);
         Ok(())
@@ -165,11 +168,11 @@ impl Epochs for Cursor {
     }
 
     fn save(&mut self) -> Result<Vec<u8>> {
-        Ok(Place { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+        Ok(CopyPlace { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<()> {
-        let place = Place::restore(saved, &self.spec)?;
+        let place = CopyPlace::restore(saved, &self.spec)?;
         (self.epoch, self.next) = (place.epoch, place.next as usize);
         Ok(())
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use weighbridge::{Result, adapter};
 
-use super::line::Style;
+use super::line::RouteStyle;
 use super::modes::InMode;
-use super::open::Open;
+use super::open::OpenPipeline;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
@@ -20,7 +20,7 @@ pub struct Reference;
 #[adapter(name = "Reference", tier = 0)]
 impl Loader for Reference {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Box::new(Open::new(spec, data, Style::StepByStep)?))
+        Ok(Box::new(OpenPipeline::new(spec, data, RouteStyle::StepByStep)?))
     }
 
     fn open_many(
@@ -28,7 +28,7 @@ impl Loader for Reference {
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
-        Open::many(specs, data, Style::StepByStep)
+        OpenPipeline::many(specs, data, RouteStyle::StepByStep)
     }
 
     fn open_in(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weighbridge::{Result, adapter};
 
-use super::line::Style;
-use super::open::Open;
+use super::line::RouteStyle;
+use super::open::OpenPipeline;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
 use crate::workload::PipelineSpec;
@@ -19,7 +19,7 @@ pub struct ReferenceFused;
 #[adapter(name = "Reference (fused)", tier = 1)]
 impl Loader for ReferenceFused {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Box::new(Open::new(spec, data, Style::Fused)?))
+        Ok(Box::new(OpenPipeline::new(spec, data, RouteStyle::Fused)?))
     }
 
     fn open_many(
@@ -27,6 +27,6 @@ impl Loader for ReferenceFused {
         specs: &[PipelineSpec],
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
-        Open::many(specs, data, Style::Fused)
+        OpenPipeline::many(specs, data, RouteStyle::Fused)
     }
 }

@@ -23,6 +23,6 @@ pub use frameworks::{
     NumPy, Ray, Spdl, TfData, Torch, WebDataset,
 };
 pub use peer::{
-    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, State, TRAINER, find, home, requirements,
+    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, PeerState, TRAINER, find, home, requirements,
 };
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};

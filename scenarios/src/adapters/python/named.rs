@@ -25,17 +25,17 @@ print(json.dumps(found))
 
 /// An interpreter, and the packages that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedPeer {
     /// Where it is.
     pub(super) path: PathBuf,
     /// The version of each framework's package that it has; or why it does not say.
     versions: Result<BTreeMap<String, String>, String>,
 }
 
-impl Named {
+impl NamedPeer {
     /// The interpreter that was named, asked once; `None` where none was.
     pub(super) fn get() -> Option<&'static Self> {
-        static NAMED: OnceLock<Option<Named>> = OnceLock::new();
+        static NAMED: OnceLock<Option<NamedPeer>> = OnceLock::new();
         let path = || std::env::var_os(PYTHON).filter(|path| !path.is_empty()).map(PathBuf::from);
         NAMED.get_or_init(|| path().map(|path| Self::ask(&path))).as_ref()
     }
@@ -89,8 +89,8 @@ mod tests {
             std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
             // Another test that starts a process may hold the file open for a moment: then it is too busy to be started.
-            let mut asked = std::iter::repeat_with(|| Named::ask(&path));
-            let busy = |named: &Named| named.versions.as_ref().is_err_and(|why| why.contains("busy"));
+            let mut asked = std::iter::repeat_with(|| NamedPeer::ask(&path));
+            let busy = |named: &NamedPeer| named.versions.as_ref().is_err_and(|why| why.contains("busy"));
             asked.find(|named| !busy(named)).expect("it is closed at once")
         };
         let [torch, grain] = ["torch", "grain"].map(|short| find(short).expect("known"));
@@ -100,7 +100,7 @@ mod tests {
         assert!(why.ends_with("/python has no grain") && install.ends_with("/python -m pip install grain"));
         let (why, _) = ask("echo 'no module' >&2; exit 1").version(torch).expect_err("it failed");
         assert!(why.ends_with("does not say what it has: no module"), "{why}");
-        let (why, _) = Named::ask(&place.path().join("none")).version(torch).expect_err("not there");
+        let (why, _) = NamedPeer::ask(&place.path().join("none")).version(torch).expect_err("not there");
         assert!(why.contains("it cannot be started"), "{why}");
     }
 }

@@ -11,7 +11,7 @@ use weighbridge::{
 use crate::contract::{Batch, Epochs, Executed, Rank};
 
 /// An open pipeline of a worker, which is borrowed or ends with it.
-pub(super) struct Open<W: DerefMut<Target = Worker>> {
+pub(super) struct RemotePipeline<W: DerefMut<Target = Worker>> {
     pub(super) worker: W,
     executed: Executed,
     entry_point: String,
@@ -19,7 +19,7 @@ pub(super) struct Open<W: DerefMut<Target = Worker>> {
     current: Current,
 }
 
-impl<W: DerefMut<Target = Worker>> Open<W> {
+impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     pub(super) fn new(worker: W) -> Result<Self> {
         let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
         let order = worker.opened()?.order;
@@ -48,7 +48,7 @@ pub(super) fn entry_point(worker: &Worker) -> Result<String> {
     Ok(format!("{of} of {}, version {}, {}", hello.module, hello.version, hello.language))
 }
 
-impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {
+impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.current = Current::default();
         self.worker.begin(epoch)
@@ -105,7 +105,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for Open<W> {
     }
 }
 
-impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
+impl<W: DerefMut<Target = Worker>> Rank for RemotePipeline<W> {
     fn process(&self) -> u32 {
         self.worker.process()
     }
@@ -124,7 +124,7 @@ impl<W: DerefMut<Target = Worker>> Rank for Open<W> {
     }
 }
 
-impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
+impl<W: DerefMut<Target = Worker>> Remote for RemotePipeline<W> {
     fn budget(&self, asked: Budget) -> Budget {
         self.worker.budget(asked)
     }
@@ -162,7 +162,7 @@ impl<W: DerefMut<Target = Worker>> Remote for Open<W> {
     }
 }
 
-impl<W: DerefMut<Target = Worker>> Drop for Open<W> {
+impl<W: DerefMut<Target = Worker>> Drop for RemotePipeline<W> {
     fn drop(&mut self) {
         // What goes wrong here is met again when the next pipeline is opened.
         let _ = self.worker.close();

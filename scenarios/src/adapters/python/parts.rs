@@ -6,13 +6,13 @@ use serde::Serialize;
 use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
-use crate::workload::{Access, Gate, Merge, Mixing, PipelineSpec, Transform};
+use crate::workload::{Access, Merge, Mixing, PipelineSpec, Transform, TransformGate};
 
 /// What `open` says of a pipeline.
 #[derive(Debug, Serialize)]
 pub(super) struct Parts {
-    data: Data,
-    pipeline: Pipeline,
+    data: DataMessage,
+    pipeline: PipelineMessage,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<Ranked>,
 }
@@ -25,14 +25,14 @@ struct Ranked {
 }
 
 #[derive(Debug, Serialize)]
-struct Data {
+struct DataMessage {
     elements: usize,
     digest: String,
-    fields: Vec<Field>,
+    fields: Vec<FieldMessage>,
 }
 
 #[derive(Debug, Serialize)]
-struct Field {
+struct FieldMessage {
     #[serde(flatten)]
     kind: FieldKind,
     path: PathBuf,
@@ -41,7 +41,7 @@ struct Field {
 }
 
 #[derive(Debug, Serialize)]
-struct Pipeline {
+struct PipelineMessage {
     first: usize,
     end: usize,
     batch_size: usize,
@@ -80,19 +80,19 @@ impl Parts {
     pub(super) fn of(spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
         let field = |(position, kind): (usize, &FieldKind)| {
             let constants = data.normalisation(position);
-            Field {
+            FieldMessage {
                 kind: kind.clone(),
                 path: data.path(position).to_owned(),
                 mean: constants.map(|constants| constants.mean.clone()),
                 scale: constants.map(|constants| constants.scale.clone()),
             }
         };
-        let data = Data {
+        let data = DataMessage {
             elements: data.elements(),
             digest: data.digest().to_owned(),
             fields: data.kinds().enumerate().map(field).collect(),
         };
-        Ok(Self { data, pipeline: Pipeline::of(spec)?, rank: None })
+        Ok(Self { data, pipeline: PipelineMessage::of(spec)?, rank: None })
     }
 
     /// The same for the `index`-th of so many ranks.
@@ -106,12 +106,12 @@ impl Parts {
     }
 }
 
-impl Pipeline {
+impl PipelineMessage {
     fn of(spec: &PipelineSpec) -> Result<Self> {
         let structure = &spec.structure;
         let names = |transforms: &[Transform]| transforms.iter().map(|transform| transform.name()).collect();
-        let gate = |gate: &Gate| {
-            let Gate { position, decided_at, from, below } = *gate;
+        let gate = |gate: &TransformGate| {
+            let TransformGate { position, decided_at, from, below } = *gate;
             Passage { position, decided_at, from, below }
         };
         let mixing = |mixing: Mixing| match mixing {

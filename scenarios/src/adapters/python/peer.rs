@@ -170,7 +170,7 @@ impl Installed {
 
 /// How a peer stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PeerState {
     /// It is there, whole.
     Installed(Installed),
     /// It is not there.
@@ -221,49 +221,49 @@ impl Peer {
     }
 
     /// How it stands below this home. Nothing is started to find out.
-    pub fn state(&self, home: &Path) -> State {
+    pub fn state(&self, home: &Path) -> PeerState {
         let file = self.installed_file(home);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return if self.folder(home).exists() {
-                    State::Broken("an installation that did not come to its end".to_owned())
+                    PeerState::Broken("an installation that did not come to its end".to_owned())
                 } else {
-                    State::Absent
+                    PeerState::Absent
                 };
             }
-            Err(error) => return State::Broken(format!("`{}` cannot be read: {error}", file.display())),
+            Err(error) => return PeerState::Broken(format!("`{}` cannot be read: {error}", file.display())),
         };
         match serde_json::from_str::<Installed>(&text) {
-            Err(error) => State::Broken(format!("`{}` is damaged: {error}", file.display())),
-            Ok(installed) if installed.format != FORMAT => State::Broken(format!(
+            Err(error) => PeerState::Broken(format!("`{}` is damaged: {error}", file.display())),
+            Ok(installed) if installed.format != FORMAT => PeerState::Broken(format!(
                 "it was installed by another weighbridge (format {})",
                 installed.format
             )),
             Ok(installed) if installed.short != self.environment => {
-                State::Broken(format!("it is an installation of `{}`", installed.short))
+                PeerState::Broken(format!("it is an installation of `{}`", installed.short))
             }
-            Ok(_) if !self.python(home).exists() => State::Broken("its Python is gone".to_owned()),
+            Ok(_) if !self.python(home).exists() => PeerState::Broken("its Python is gone".to_owned()),
             // What is told there is the version of the peer that the environment is called after.
             Ok(installed) if self.is_guest() => self.version_in(home).map_or_else(
                 || {
-                    State::Broken(format!(
+                    PeerState::Broken(format!(
                         "`{}` is not in the environment of `{}`",
                         self.package, self.environment
                     ))
                 },
-                |version| State::Installed(Installed { version, ..installed }),
+                |version| PeerState::Installed(Installed { version, ..installed }),
             ),
-            Ok(installed) => State::Installed(installed),
+            Ok(installed) => PeerState::Installed(installed),
         }
     }
 
     /// Why it cannot be used, with the command that mends it; `None` where it can.
     pub fn missing(&self, home: &Path) -> Option<String> {
         let mut why = match self.state(home) {
-            State::Installed(_) => return None,
-            State::Absent => "not installed".to_owned(),
-            State::Broken(why) => why,
+            PeerState::Installed(_) => return None,
+            PeerState::Absent => "not installed".to_owned(),
+            PeerState::Broken(why) => why,
         };
         write!(why, ": {}", self.remedy()).expect("a String takes all that is written");
         Some(why)
@@ -336,7 +336,7 @@ mod tests {
             fs::create_dir_all(packages.join(name)).expect("made");
         }
         let version = |peer: &Peer| match peer.state(home) {
-            State::Installed(installed) => installed.version,
+            PeerState::Installed(installed) => installed.version,
             other => panic!("{other:?}"),
         };
         assert_eq!((version(guest), version(owner)), ("0.1.86".to_owned(), "0.12.8".to_owned()));
@@ -347,10 +347,10 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let (home, peer) = (place.path(), find("datarax_scan").expect("known"));
         let broken = |part: &str| match peer.state(home) {
-            State::Broken(why) => assert!(why.contains(part), "{why}"),
+            PeerState::Broken(why) => assert!(why.contains(part), "{why}"),
             other => panic!("{other:?}"),
         };
-        assert_eq!(peer.state(home), State::Absent);
+        assert_eq!(peer.state(home), PeerState::Absent);
         assert_eq!(
             peer.missing(home).as_deref(),
             Some("not installed: cargo xtask peers install datarax_scan")
@@ -364,7 +364,7 @@ mod tests {
         write(&serde_json::to_string(&installed).expect("JSON"));
         broken("Python is gone");
         fs::write(&python, "").expect("written");
-        assert_eq!(peer.state(home), State::Installed(installed.clone()));
+        assert_eq!(peer.state(home), PeerState::Installed(installed.clone()));
         assert_eq!((peer.missing(home), installed.requirements.len()), (None, 32));
         write("{");
         broken("damaged");

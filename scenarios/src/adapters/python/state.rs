@@ -17,7 +17,7 @@ use crate::workload::StepKind;
 #[derive(Debug, Serialize)]
 pub(super) struct StateParts {
     data: TensorFiles,
-    state: How,
+    state: StateForm,
 }
 
 /// The files of a data set that has no constants of `Normalize`.
@@ -38,7 +38,7 @@ struct TensorFile {
 }
 
 #[derive(Debug, Serialize)]
-struct How {
+struct StateForm {
     saving: String,
 }
 
@@ -57,7 +57,7 @@ impl TensorFiles {
 
 impl StateParts {
     pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
-        Self { data: TensorFiles::of(data), state: How { saving: saving.to_string() } }
+        Self { data: TensorFiles::of(data), state: StateForm { saving: saving.to_string() } }
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use weighbridge::worker::Worker;
 use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
 
-use super::open::Open;
+use super::open::RemotePipeline;
 use super::state::TensorFiles;
 use crate::contract::{First, Operators, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
@@ -21,11 +21,11 @@ use crate::workload::{Compilation, Optimiser, Precision, TrainingSpec};
 pub(super) struct TrainingParts {
     data: TensorFiles,
     weights: TensorFiles,
-    training: Told,
+    training: TrainingAnswer,
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct TrainingAnswer {
     model: Model,
     optimiser: Optimiser,
     precision: Precision,
@@ -44,12 +44,12 @@ impl TrainingParts {
     ) -> Result<Self> {
         let TrainingSpec { optimiser, precision, batch, steps, .. } = *spec;
         let (model, work) = (spec.layers()?, spec.work()?);
-        let training = Told { model, optimiser, precision, mode, batch, steps, work };
+        let training = TrainingAnswer { model, optimiser, precision, mode, batch, steps, work };
         Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training })
     }
 }
 
-impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
+impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
     fn settings(&self) -> BTreeMap<String, String> {
         self.worker.opened().map(|opened| opened.settings.clone()).unwrap_or_default()
     }
@@ -133,7 +133,7 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for Open<W> {
     }
 }
 
-impl<W: DerefMut<Target = Worker>> Open<W> {
+impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     /// The numbers of a batch that has one field, of this name.
     fn single(&mut self, call: &str, name: &str, message: &serde_json::Value) -> Result<Vec<f32>> {
         match &self.worker.call_for_batch(call, message)?.fields[..] {

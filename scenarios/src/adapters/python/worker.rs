@@ -7,10 +7,10 @@ use std::thread;
 use weighbridge::worker::{Command, Task, Worker};
 use weighbridge::{Availability, Error, ErrorKind, Result};
 
-use super::named::Named;
-use super::open::Open;
+use super::named::NamedPeer;
+use super::open::RemotePipeline;
 use super::parts::Parts;
-use super::peer::{self, CHECKPOINTER, LOADER, Peer, State, TRAINER};
+use super::peer::{self, CHECKPOINTER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::training::TrainingParts;
 use crate::contract::{Checkpoints, Epochs, Saving, TrainingLoop};
@@ -54,17 +54,17 @@ impl Framework {
             let (reason, install) = (format!("`{short}` is in no table of frameworks"), String::new());
             return Availability::Missing { reason, install };
         };
-        if let Some(named) = Named::get() {
+        if let Some(named) = NamedPeer::get() {
             return match named.version(peer) {
                 Ok(version) => Availability::Available { version },
                 Err((reason, install)) => Availability::Missing { reason, install },
             };
         }
-        let state = peer::home().map_or(State::Absent, |home| peer.state(&home));
+        let state = peer::home().map_or(PeerState::Absent, |home| peer.state(&home));
         let reason = match state {
-            State::Installed(installed) => return Availability::Available { version: installed.version },
-            State::Absent => format!("no environment of {}", peer.name),
-            State::Broken(why) => why,
+            PeerState::Installed(installed) => return Availability::Available { version: installed.version },
+            PeerState::Absent => format!("no environment of {}", peer.name),
+            PeerState::Broken(why) => why,
         };
         Availability::Missing { reason, install: peer.remedy() }
     }
@@ -75,7 +75,7 @@ impl Framework {
         let short = self.peer.short;
         let worker = self.ready()?;
         open(worker, short, spec, &parts)?;
-        Ok(Box::new(Open::new(worker)?))
+        Ok(Box::new(RemotePipeline::new(worker)?))
     }
 
     /// Opens a state, and starts the worker if none is there.
@@ -106,7 +106,7 @@ impl Framework {
         let worker = self.ready()?;
         let task = Task { contract: TRAINER, converted: &converted, epoch, on_device: false };
         worker.open(task, &parts).map(drop)?;
-        Ok(Box::new(Open::new(worker)?))
+        Ok(Box::new(RemotePipeline::new(worker)?))
     }
 
     /// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
@@ -128,10 +128,10 @@ impl Framework {
         let opened = |started: Result<Worker>, spec: &PipelineSpec, parts: &Parts| {
             let mut worker = Box::new(checked(peer, started?)?);
             open(&mut worker, peer.short, spec, parts)?;
-            Open::new(worker)
+            RemotePipeline::new(worker)
         };
         let started = Worker::start_all(&command, others.len());
-        let others: Vec<Result<Open<Box<Worker>>>> = thread::scope(|scope| {
+        let others: Vec<Result<RemotePipeline<Box<Worker>>>> = thread::scope(|scope| {
             let mut threads = Vec::with_capacity(others.len());
             for (started, (spec, parts)) in started.into_iter().zip(others) {
                 threads.push(scope.spawn(move || opened(started, spec, parts)));
@@ -142,7 +142,7 @@ impl Framework {
             threads.into_iter().map(end).collect()
         });
         let mut pipelines: Vec<Box<dyn Epochs + Send + '_>> = Vec::with_capacity(of);
-        pipelines.push(Box::new(Open::new(worker)?));
+        pipelines.push(Box::new(RemotePipeline::new(worker)?));
         for (index, opened) in others.into_iter().enumerate() {
             let told = |error: Error| {
                 let what = format!("worker {} of {of} (from 0): {error}", index + 1);
@@ -177,7 +177,7 @@ fn checked(peer: &Peer, worker: Worker) -> Result<Worker> {
 
 fn command(peer: &Peer) -> Result<Command> {
     let python =
-        match Named::get() {
+        match NamedPeer::get() {
             Some(named) => named.path.clone(),
             None => peer.python(&peer::home().ok_or_else(|| {
                 Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")

@@ -9,7 +9,7 @@ use weighbridge::{Error, Result, skip};
 
 /// A change of the files below a directory. Paths are relative to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::checkpoint) enum Change {
+pub(in crate::checkpoint) enum LoggedChange {
     /// A directory is made.
     MakeDirectory(PathBuf),
     /// A file is made where there is none; what it holds goes where it is `cut`.
@@ -32,8 +32,8 @@ pub(in crate::checkpoint) enum Change {
 ///
 /// # Errors
 /// A skip for a way to write that cannot be followed. A failure for a line that is none.
-pub(in crate::checkpoint) fn parse(text: &str, root: &Path) -> Result<Vec<Change>> {
-    let mut reader = Reader { root, places: HashMap::new(), lengths: HashMap::new(), changes: Vec::new() };
+pub(in crate::checkpoint) fn parse(text: &str, root: &Path) -> Result<Vec<LoggedChange>> {
+    let mut reader = LogReader { root, places: HashMap::new(), lengths: HashMap::new(), changes: Vec::new() };
     let mut begun: HashMap<&str, &str> = HashMap::new();
     for line in text.lines() {
         let (thread, call) = line.split_once(' ').unwrap_or((line, ""));
@@ -55,16 +55,16 @@ pub(in crate::checkpoint) fn parse(text: &str, root: &Path) -> Result<Vec<Change
     Ok(reader.changes)
 }
 
-struct Reader<'a> {
+struct LogReader<'a> {
     root: &'a Path,
     /// Where the next `write` to a descriptor goes, by its number and path.
     places: HashMap<(String, PathBuf), u64>,
     /// The lengths of files, for those that are appended to.
     lengths: HashMap<PathBuf, u64>,
-    changes: Vec<Change>,
+    changes: Vec<LoggedChange>,
 }
 
-impl Reader<'_> {
+impl LogReader<'_> {
     /// Takes a whole call: `name(arguments) = result`.
     fn call(&mut self, call: &str) -> Result<()> {
         let parts = call.split_once('(').and_then(|(name, rest)| Some((name, rest.rsplit_once(" = ")?)));
@@ -113,14 +113,14 @@ impl Reader<'_> {
                 if let Some(path) = path {
                     let bytes = parsed(argument(1))?;
                     self.lengths.insert(path.clone(), bytes);
-                    self.changes.push(Change::Length { path, bytes, at_least: false });
+                    self.changes.push(LoggedChange::Length { path, bytes, at_least: false });
                 }
             }
             "fallocate" => {
                 if let Some((_, path)) = self.descriptor(argument(0)) {
                     let bytes = parsed(argument(2))? + parsed(argument(3))?;
                     if !argument(1).contains("KEEP_SIZE") {
-                        self.changes.push(Change::Length { path, bytes, at_least: true });
+                        self.changes.push(LoggedChange::Length { path, bytes, at_least: true });
                     }
                 }
             }
@@ -136,16 +136,20 @@ impl Reader<'_> {
                     (self.path(Some(argument(0)), argument(1)), self.path(Some(argument(2)), argument(3)));
                 self.two(from, to, true)?;
             }
-            "unlink" | "rmdir" => self.changes.extend(self.path(None, argument(0)).map(Change::Remove)),
-            "unlinkat" => self.changes.extend(self.path(Some(argument(0)), argument(1)).map(Change::Remove)),
-            "mkdir" => self.changes.extend(self.path(None, argument(0)).map(Change::MakeDirectory)),
+            "unlink" | "rmdir" => self.changes.extend(self.path(None, argument(0)).map(LoggedChange::Remove)),
+            "unlinkat" => {
+                self.changes.extend(self.path(Some(argument(0)), argument(1)).map(LoggedChange::Remove))
+            }
+            "mkdir" => self.changes.extend(self.path(None, argument(0)).map(LoggedChange::MakeDirectory)),
             "mkdirat" => {
-                self.changes.extend(self.path(Some(argument(0)), argument(1)).map(Change::MakeDirectory));
+                self.changes
+                    .extend(self.path(Some(argument(0)), argument(1)).map(LoggedChange::MakeDirectory));
             }
             "fsync" | "fdatasync" => {
-                self.changes.extend(self.descriptor(argument(0)).map(|(_, path)| Change::Sync(Some(path))));
+                self.changes
+                    .extend(self.descriptor(argument(0)).map(|(_, path)| LoggedChange::Sync(Some(path))));
             }
-            "syncfs" | "sync" => self.changes.push(Change::Sync(None)),
+            "syncfs" | "sync" => self.changes.push(LoggedChange::Sync(None)),
             // Of a file that is mapped to be written nobody sees what is written, and when.
             "mmap" => {
                 let writes = argument(2).contains("PROT_WRITE") && argument(3).contains("MAP_SHARED");
@@ -181,7 +185,7 @@ impl Reader<'_> {
         let at = if flags.contains("O_APPEND") { self.lengths.get(&path).copied().unwrap_or(0) } else { 0 };
         self.places.insert((number, now), at);
         if flags.contains("O_CREAT") || cut {
-            self.changes.push(Change::Open { path, cut });
+            self.changes.push(LoggedChange::Open { path, cut });
         }
     }
 
@@ -194,13 +198,13 @@ impl Reader<'_> {
         bytes.truncate(written);
         let length = self.lengths.entry(path.clone()).or_default();
         *length = (*length).max(at + written as u64);
-        self.changes.push(Change::Write { path, at, bytes });
+        self.changes.push(LoggedChange::Write { path, at, bytes });
         Ok(())
     }
 
     fn two(&mut self, from: Option<PathBuf>, to: Option<PathBuf>, link: bool) -> Result<()> {
         match (from, to) {
-            (Some(from), Some(to)) if link => self.changes.push(Change::Link { from, to }),
+            (Some(from), Some(to)) if link => self.changes.push(LoggedChange::Link { from, to }),
             (Some(from), Some(to)) => {
                 // Descriptors are told with the new name from now on.
                 let moved = |path: &Path| {
@@ -216,7 +220,7 @@ impl Reader<'_> {
                 let lengths =
                     self.lengths.drain().map(|(path, length)| (moved(&path).unwrap_or(path), length));
                 self.lengths = lengths.collect();
-                self.changes.push(Change::Rename { from, to });
+                self.changes.push(LoggedChange::Rename { from, to });
             }
             (None, None) => {}
             _ => {
@@ -330,16 +334,19 @@ mod tests {
             format!("9 openat(AT_FDCWD<{}>, \"{}\" <detached ...>", hex("/"), hex("/r/late")),
         ];
         let path = |path: &str| PathBuf::from(path);
-        let write =
-            |file: &str, at, bytes: &[u8]| Change::Write { path: path(file), at, bytes: bytes.to_vec() };
+        let write = |file: &str, at, bytes: &[u8]| LoggedChange::Write {
+            path: path(file),
+            at,
+            bytes: bytes.to_vec(),
+        };
         let expected = [
-            Change::MakeDirectory(path("d")),
-            Change::Open { path: path("d/a"), cut: true },
+            LoggedChange::MakeDirectory(path("d")),
+            LoggedChange::Open { path: path("d/a"), cut: true },
             write("d/a", 0, b"hel"),
             write("d/a", 3, b"122"),
             write("d/a", 9, b"z"),
-            Change::Sync(Some(path("d/a"))),
-            Change::Rename { from: path("d"), to: path("e") },
+            LoggedChange::Sync(Some(path("d/a"))),
+            LoggedChange::Rename { from: path("d"), to: path("e") },
             write("e/a", 6, b"!"),
         ];
         assert_eq!(parse(&lines.join("\n"), Path::new("/r")).unwrap(), expected);

@@ -4,6 +4,6 @@ mod log;
 mod recorder;
 mod tree;
 
-pub(super) use log::{Change, parse};
+pub(super) use log::{LoggedChange, parse};
 pub(super) use recorder::Recorder;
-pub(super) use tree::{Survives, Tree};
+pub(super) use tree::{FileTree, Survives};

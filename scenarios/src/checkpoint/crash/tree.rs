@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::Result;
 
-use super::Change;
+use super::LoggedChange;
 
 /// What has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(in crate::checkpoint) enum Survives {
 
 /// The files below a directory, after some changes.
 #[derive(Clone, Debug, Default)]
-pub(in crate::checkpoint) struct Tree {
+pub(in crate::checkpoint) struct FileTree {
     /// Directories, and files by their number.
     names: BTreeMap<PathBuf, Option<usize>>,
     files: Vec<FileState>,
@@ -33,20 +33,20 @@ struct FileState {
     synced: Vec<u8>,
 }
 
-impl Tree {
+impl FileTree {
     /// Does a change.
-    pub(in crate::checkpoint) fn change(&mut self, change: &Change) {
+    pub(in crate::checkpoint) fn change(&mut self, change: &LoggedChange) {
         match change {
-            Change::MakeDirectory(path) => {
+            LoggedChange::MakeDirectory(path) => {
                 self.names.insert(path.clone(), None);
             }
-            Change::Open { path, cut } => {
+            LoggedChange::Open { path, cut } => {
                 let file = self.file(path);
                 if *cut {
                     file.bytes.clear();
                 }
             }
-            Change::Write { path, at, bytes } => {
+            LoggedChange::Write { path, at, bytes } => {
                 let (file, at) = (self.file(path), *at as usize);
                 let end = at + bytes.len();
                 if file.bytes.len() < end {
@@ -54,13 +54,13 @@ impl Tree {
                 }
                 file.bytes[at..end].copy_from_slice(bytes);
             }
-            Change::Length { path, bytes, at_least } => {
+            LoggedChange::Length { path, bytes, at_least } => {
                 let (file, bytes) = (self.file(path), *bytes as usize);
                 if !at_least || file.bytes.len() < bytes {
                     file.bytes.resize(bytes, 0);
                 }
             }
-            Change::Rename { from, to } => {
+            LoggedChange::Rename { from, to } => {
                 let moved: Vec<PathBuf> =
                     self.names.keys().filter(|path| path.starts_with(from)).cloned().collect();
                 self.names.retain(|path, _| !path.starts_with(to) || path.starts_with(from));
@@ -71,20 +71,20 @@ impl Tree {
                     self.names.insert(named, entry);
                 }
             }
-            Change::Link { from, to } => {
+            LoggedChange::Link { from, to } => {
                 if let Some(entry) = self.names.get(from).copied() {
                     self.names.insert(to.clone(), entry);
                 }
             }
-            Change::Remove(path) => {
+            LoggedChange::Remove(path) => {
                 self.names.remove(path);
             }
-            Change::Sync(Some(path)) => {
+            LoggedChange::Sync(Some(path)) => {
                 if let Some(Some(number)) = self.names.get(path).copied() {
                     self.files[number].sync();
                 }
             }
-            Change::Sync(None) => self.files.iter_mut().for_each(FileState::sync),
+            LoggedChange::Sync(None) => self.files.iter_mut().for_each(FileState::sync),
         }
     }
 
@@ -136,17 +136,18 @@ mod tests {
     #[test]
     fn a_kill_leaves_what_was_written_and_a_power_cut_what_was_synced() {
         let path = |path: &str| PathBuf::from(path);
-        let write = |name: &str, at, bytes: &str| Change::Write { path: path(name), at, bytes: bytes.into() };
-        let mut tree = Tree::default();
+        let write =
+            |name: &str, at, bytes: &str| LoggedChange::Write { path: path(name), at, bytes: bytes.into() };
+        let mut tree = FileTree::default();
         for change in [
-            Change::MakeDirectory(path("d")),
+            LoggedChange::MakeDirectory(path("d")),
             write("d/a", 0, "old"),
-            Change::Sync(Some(path("d/a"))),
+            LoggedChange::Sync(Some(path("d/a"))),
             write("d/a", 1, "EWER"),
             write("d/b", 2, "x"),
             write("gone", 0, "x"),
-            Change::Remove(path("gone")),
-            Change::Rename { from: path("d"), to: path("e") },
+            LoggedChange::Remove(path("gone")),
+            LoggedChange::Rename { from: path("d"), to: path("e") },
             write("e/a", 0, "N"),
         ] {
             tree.change(&change);

@@ -18,7 +18,7 @@ pub(super) struct Events {
 
 /// A parameter of a run: what it is filtered by.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Parameter {
+pub(super) enum EventParameter {
     Number(f64),
     Text(String),
 }
@@ -66,12 +66,12 @@ impl Events {
     }
 
     /// The parameters of this run, and whether it came to a good end.
-    pub(super) fn session(&mut self, group: &str, parameters: &[(String, Parameter)], is_fine: bool) {
+    pub(super) fn session(&mut self, group: &str, parameters: &[(String, EventParameter)], is_fine: bool) {
         let mut start = Message::default();
         for (name, value) in parameters {
             let value = match value {
-                Parameter::Number(number) => Message::default().double(2, *number),
-                Parameter::Text(text) => Message::default().text(3, text),
+                EventParameter::Number(number) => Message::default().double(2, *number),
+                EventParameter::Text(text) => Message::default().text(3, text),
             };
             start = start.message(1, &Message::default().text(1, name).message(2, &value));
         }

@@ -16,7 +16,7 @@ use weighbridge::data::{CaseRecord, MetricRecord, Outcome, Purpose, quantile};
 use super::{Job, Wrote};
 use crate::show;
 use crate::table::Table;
-use event::{Events, Parameter};
+use event::{EventParameter, Events};
 
 /// Groups of metrics, in the order of a dashboard, by how their names begin.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -61,14 +61,17 @@ fn tag(metric: &MetricRecord) -> String {
 }
 
 /// The parameters of a case: what was asked of whom. A number is one for all cases or for none, so that it can be filtered by.
-fn parameters(case: &CaseRecord, numbers: &BTreeMap<String, bool>) -> Vec<(String, Parameter)> {
-    let text = |name: &str, text: &str| (name.to_owned(), Parameter::Text(text.to_owned()));
+fn parameters(case: &CaseRecord, numbers: &BTreeMap<String, bool>) -> Vec<(String, EventParameter)> {
+    let text = |name: &str, text: &str| (name.to_owned(), EventParameter::Text(text.to_owned()));
     let mut all = vec![text("1_scenario", &case.id.scenario)];
     all.extend(case.id.adapter.as_deref().map(|adapter| text("2_system", adapter)));
     for value in &case.id.point {
         let name = format!("3_{}", value.axis);
         let number = value.text.parse().ok().filter(|_| numbers.get(&name).is_some_and(|number| *number));
-        all.push((name, number.map_or_else(|| Parameter::Text(value.text.clone()), Parameter::Number)));
+        all.push((
+            name,
+            number.map_or_else(|| EventParameter::Text(value.text.clone()), EventParameter::Number),
+        ));
     }
     all
 }

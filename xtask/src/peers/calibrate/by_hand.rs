@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use weighbridge_scenarios::adapters::python::{self, Peer};
 
-use super::cases::Cell;
+use super::cases::WorkerCell;
 use super::cost::Cost;
 
 /// How long a script goes through epochs after the first one, in seconds.
@@ -33,7 +33,7 @@ struct Printed {
 }
 
 /// Runs the script of a peer for one cell, whose data lie in this folder. The inner error says what is wrong with it.
-pub(super) fn run(peer: &Peer, cell: Cell, home: &Path, data: &Path) -> Result<Result<Cost, String>> {
+pub(super) fn run(peer: &Peer, cell: WorkerCell, home: &Path, data: &Path) -> Result<Result<Cost, String>> {
     let mut command = python::by_hand(peer, home);
     command.arg(cell.scenario().id).arg(data).arg(cell.workers.to_string()).arg(SECONDS);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,7 +59,7 @@ pub(super) fn run(peer: &Peer, cell: Cell, home: &Path, data: &Path) -> Result<R
     Ok(cost(cell, status, &stdout, &stderr))
 }
 
-fn cost(cell: Cell, status: ExitStatus, stdout: &str, stderr: &str) -> Result<Cost, String> {
+fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Result<Cost, String> {
     if !status.success() {
         return Err(format!("it ended with {status}: {}", tail(stderr)));
     }
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    const CELL: Cell = Cell { scenario: 0, workers: 0 };
+    const CELL: WorkerCell = WorkerCell { scenario: 0, workers: 0 };
 
     #[test]
     fn the_last_line_of_a_script_is_its_figures_whatever_a_framework_prints_before() {

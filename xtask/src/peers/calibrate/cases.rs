@@ -1,7 +1,7 @@
 //! The cases that are held against a loop by hand: three light ones, in which a batch's own cost shows.
 
 use weighbridge::data::CaseId;
-use weighbridge_scenarios::workload::{Images, PipelineSpec, Table, Tokens};
+use weighbridge_scenarios::workload::{Images, PipelineSpec, Tokens, VariantTable};
 
 /// A scenario whose variant `small` is calibrated.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(super) const WORKERS: [usize; 2] = [0, 2];
 pub(super) const SCENARIOS: [Scenario; 3] = [
     Scenario { id: "CV-1", spec: || PipelineSpec::images(&Images::new(10_000, 32, 64)) },
     Scenario { id: "NLP-1", spec: || PipelineSpec::tokens(&Tokens::new(10_000, 128, 32)) },
-    Scenario { id: "TAB-1", spec: || PipelineSpec::table(&Table::new(10_000, 100, 256)) },
+    Scenario { id: "TAB-1", spec: || PipelineSpec::table(&VariantTable::new(10_000, 100, 256)) },
 ];
 
 impl Scenario {
@@ -31,13 +31,13 @@ impl Scenario {
 
 /// A scenario with so many workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cell {
+pub(super) struct WorkerCell {
     /// Its place in [`SCENARIOS`].
     pub(super) scenario: usize,
     pub(super) workers: usize,
 }
 
-impl Cell {
+impl WorkerCell {
     pub(super) fn scenario(self) -> &'static Scenario {
         &SCENARIOS[self.scenario]
     }
@@ -51,7 +51,7 @@ impl Cell {
     }
 }
 
-impl std::fmt::Display for Cell {
+impl std::fmt::Display for WorkerCell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {} workers", self.scenario().id, self.workers)
     }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_case_is_of_the_cell_of_its_scenario_and_workers() {
-        assert_eq!(Cell::of(&case_id("NLP-1", "NumPy")), Some(Cell { scenario: 1, workers: 0 }));
-        assert_eq!(Cell::of(&case_id("PC-1", "NumPy")), None);
+        assert_eq!(WorkerCell::of(&case_id("NLP-1", "NumPy")), Some(WorkerCell { scenario: 1, workers: 0 }));
+        assert_eq!(WorkerCell::of(&case_id("PC-1", "NumPy")), None);
     }
 }

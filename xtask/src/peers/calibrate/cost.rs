@@ -19,17 +19,17 @@ impl Cost {
     }
 
     /// By one of the clocks.
-    pub(super) fn by(self, clock: Clock) -> f64 {
+    pub(super) fn by(self, clock: ComparedClock) -> f64 {
         match clock {
-            Clock::Wall => self.wall,
-            Clock::Cpu => self.cpu,
+            ComparedClock::Wall => self.wall,
+            ComparedClock::Cpu => self.cpu,
         }
     }
 }
 
 /// Which clock a difference is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(super) enum ComparedClock {
     Wall,
     Cpu,
 }

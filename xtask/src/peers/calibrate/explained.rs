@@ -1,6 +1,6 @@
 //! Differences that have a known cause: the mechanism of each.
 
-use super::cases::Cell;
+use super::cases::WorkerCell;
 
 /// Why the figures of peers differ from their loops by hand.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Explained {
     /// With so many workers.
     workers: &'static [usize],
     /// Which side has more.
-    side: Side,
+    side: ExplainedSide,
     /// The largest difference that it explains, in microseconds a batch.
     most: f64,
     /// What makes the difference.
@@ -21,7 +21,7 @@ pub(super) struct Explained {
 
 /// Which side takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum ExplainedSide {
     Harness,
     Hand,
 }
@@ -40,7 +40,7 @@ const EXPLAINED: &[Explained] = &[
         shorts: &["numpy", "grain", "jax_dataloader", "torch", "deeplake"],
         scenarios: &["NLP-1"],
         workers: &[0],
-        side: Side::Harness,
+        side: ExplainedSide::Harness,
         most: 7.0,
         mechanism: OWN_CALLS,
     },
@@ -48,19 +48,19 @@ const EXPLAINED: &[Explained] = &[
         shorts: &["grain", "jax_dataloader", "torch"],
         scenarios: &["CV-1"],
         workers: &[0],
-        side: Side::Harness,
+        side: ExplainedSide::Harness,
         most: 35.0,
         mechanism: STOPS,
     },
 ];
 
 /// The mechanism behind a difference, where one is known.
-pub(super) fn find(short: &str, cell: Cell, difference: f64) -> Option<&'static str> {
+pub(super) fn find(short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
     among(EXPLAINED, short, cell, difference)
 }
 
-fn among(all: &[Explained], short: &str, cell: Cell, difference: f64) -> Option<&'static str> {
-    let side = if difference > 0.0 { Side::Harness } else { Side::Hand };
+fn among(all: &[Explained], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
+    let side = if difference > 0.0 { ExplainedSide::Harness } else { ExplainedSide::Hand };
     let is_of = |explained: &&Explained| {
         explained.shorts.contains(&short)
             && explained.side == side
@@ -82,11 +82,11 @@ mod tests {
             shorts: &["grain"],
             scenarios: &["CV-1"],
             workers: &[2],
-            side: Side::Harness,
+            side: ExplainedSide::Harness,
             most: 30.0,
             mechanism: "so",
         }];
-        let cell = |scenario, workers| Cell { scenario, workers };
+        let cell = |scenario, workers| WorkerCell { scenario, workers };
         let found = |short, cell, difference| among(&known, short, cell, difference).is_some();
         assert!(found("grain", cell(0, 2), 29e-6));
         assert!(!found("grain", cell(0, 2), -29e-6) && !found("grain", cell(0, 2), 31e-6));

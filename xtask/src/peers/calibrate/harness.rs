@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail};
 use weighbridge::data::{CaseRecord, CaseStatus, Exit, Layout, Reading, Runs};
 use weighbridge_scenarios::adapters::python::Peer;
 
-use super::cases::{Cell, SCENARIOS, VARIANT, WORKERS};
+use super::cases::{SCENARIOS, VARIANT, WORKERS, WorkerCell};
 use super::cost::Cost;
-use crate::programs::Program;
+use crate::programs::BuiltProgram;
 use crate::stop;
 
 /// What became of a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum HarnessReport {
     Measured {
         cost: Cost,
         /// Whether its threads waited so long for a processor that its wall times say more of the machine.
@@ -28,7 +28,12 @@ pub(super) enum Told {
 }
 
 /// Runs all cells of a peer once. The files of the run lie in `data`.
-pub(super) fn run(program: &Program, peer: &Peer, home: &Path, data: &Path) -> Result<BTreeMap<Cell, Told>> {
+pub(super) fn run(
+    program: &BuiltProgram,
+    peer: &Peer,
+    home: &Path,
+    data: &Path,
+) -> Result<BTreeMap<WorkerCell, HarnessReport>> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.directory).args(["--bench", "--repeats", "1", "--adapter", peer.name]);
     let workers = WORKERS.map(|workers| workers.to_string()).join(",");
@@ -49,11 +54,11 @@ pub(super) fn run(program: &Program, peer: &Peer, home: &Path, data: &Path) -> R
     let listing = runs.list()?;
     let newest = listing.runs.first().context("the bench program stored no run")?;
     let run = runs.load(&newest.id)?;
-    let told = |case: &CaseRecord| Some((Cell::of(&case.id)?, Told::of(case)));
+    let told = |case: &CaseRecord| Some((WorkerCell::of(&case.id)?, HarnessReport::of(case)));
     Ok(run.cases.iter().filter_map(told).collect())
 }
 
-impl Told {
+impl HarnessReport {
     fn of(case: &CaseRecord) -> Self {
         let failed = |why: &str| Self::Failed(why.lines().last().unwrap_or_default().to_owned());
         match &case.status {
@@ -67,7 +72,7 @@ impl Told {
         }
         let value = |name| case.metric(name)?.values.iter().find_map(Reading::value);
         let (Some(wall), Some(cpu), Some(cell)) =
-            (value("throughput"), value("throughput_cpu"), Cell::of(&case.id))
+            (value("throughput"), value("throughput_cpu"), WorkerCell::of(&case.id))
         else {
             return failed("it has no throughput");
         };
@@ -85,11 +90,11 @@ mod tests {
     #[test]
     fn a_case_that_failed_or_was_declined_has_no_cost() {
         let mut one = case("CV-1", "NumPy", &around(64e6));
-        assert_eq!(Told::of(&one), Told::Failed("it has no throughput".to_owned()));
+        assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("it has no throughput".to_owned()));
         one.status = CaseStatus::Failed("Traceback\nOSError: no room".to_owned());
-        assert_eq!(Told::of(&one), Told::Failed("OSError: no room".to_owned()));
+        assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("OSError: no room".to_owned()));
         one.status = CaseStatus::Skipped("2 workers: numpy has none".to_owned());
-        assert_eq!(Told::of(&one), Told::Declined);
+        assert_eq!(HarnessReport::of(&one), HarnessReport::Declined);
     }
 
     #[test]
@@ -99,7 +104,9 @@ mod tests {
         cpu.name = "throughput_cpu".to_owned();
         cpu.values = vec![Reading::Value(32e6)];
         one.metrics.push(cpu);
-        let Told::Measured { cost, waited } = Told::of(&one) else { panic!("it was measured") };
+        let HarnessReport::Measured { cost, waited } = HarnessReport::of(&one) else {
+            panic!("it was measured")
+        };
         assert!((cost.wall - 1e-6).abs() < 1e-12 && (cost.cpu - 2e-6).abs() < 1e-12, "{cost:?}");
         assert!(!waited);
     }

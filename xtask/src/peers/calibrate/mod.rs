@@ -21,14 +21,14 @@ use weighbridge::data::Exit;
 use weighbridge_scenarios::adapters::python::{self, Peer};
 use weighbridge_scenarios::data::Cache;
 
-use self::cases::{Cell, SCENARIOS};
+use self::cases::{SCENARIOS, WorkerCell};
 use self::cost::Cost;
-use self::harness::Told;
+use self::harness::HarnessReport;
 use self::others::Others;
-use self::page::Compared;
+use self::page::ComparedCase;
 use crate::dry;
 use crate::place::Place;
-use crate::programs::{self, Program};
+use crate::programs::{self, BuiltProgram};
 use crate::said::Said;
 use crate::stop;
 
@@ -50,7 +50,7 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
     if ready.is_empty() {
         return Ok(said);
     }
-    let mut bench = Bench::prepare(place, home, &ready)?;
+    let mut bench = CalibrationBench::prepare(place, home, &ready)?;
     let mut compared = Vec::new();
     for (at, peer) in ready.iter().enumerate() {
         eprintln!("[{}/{}] {}: {rounds} rounds", at + 1, ready.len(), peer.name);
@@ -72,8 +72,8 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
 }
 
 /// What both sides need.
-struct Bench {
-    program: Program,
+struct CalibrationBench {
+    program: BuiltProgram,
     home: PathBuf,
     /// Where the harness's runs lie.
     runs: PathBuf,
@@ -82,7 +82,7 @@ struct Bench {
     others: Others,
 }
 
-impl Bench {
+impl CalibrationBench {
     /// Builds the bench program, and makes the data where they are not there.
     fn prepare(place: &Place, home: &Path, peers: &[&Peer]) -> Result<Self> {
         let mut found = None;
@@ -111,8 +111,8 @@ impl Bench {
     }
 
     /// Both sides in turns. Who begins a round changes, so that neither has always the processor that the other left warm.
-    fn rounds(&mut self, peer: &Peer, rounds: u32) -> Result<Rounds> {
-        let mut of = Rounds::default();
+    fn rounds(&mut self, peer: &Peer, rounds: u32) -> Result<TurnRounds> {
+        let mut of = TurnRounds::default();
         for round in 0..rounds {
             self.others.look();
             // The harness says which cells there are.
@@ -128,7 +128,7 @@ impl Bench {
     }
 
     /// The script once for each cell.
-    fn hand(&self, peer: &Peer, of: &mut Rounds) -> Result<()> {
+    fn hand(&self, peer: &Peer, of: &mut TurnRounds) -> Result<()> {
         for cell in of.costs.keys().copied().collect::<Vec<_>>() {
             match by_hand::run(peer, cell, &self.home, &self.data[cell.scenario])? {
                 Ok(cost) => of.costs.entry(cell).or_default().hand.push(cost),
@@ -141,7 +141,7 @@ impl Bench {
 
 /// What a cell cost in each round.
 #[derive(Debug, Default)]
-struct Costs {
+struct MeasuredCosts {
     harness: Vec<Cost>,
     hand: Vec<Cost>,
     waited: bool,
@@ -149,41 +149,41 @@ struct Costs {
 
 /// What all rounds of a peer told.
 #[derive(Debug, Default)]
-struct Rounds {
-    costs: BTreeMap<Cell, Costs>,
+struct TurnRounds {
+    costs: BTreeMap<WorkerCell, MeasuredCosts>,
     /// Cells that are not tried again: a side failed.
-    given_up: BTreeSet<Cell>,
+    given_up: BTreeSet<WorkerCell>,
     wrong: Vec<String>,
 }
 
-impl Rounds {
+impl TurnRounds {
     /// Adds a round of the harness.
-    fn add(&mut self, told: BTreeMap<Cell, Told>) {
+    fn add(&mut self, told: BTreeMap<WorkerCell, HarnessReport>) {
         for (cell, told) in told {
             match told {
                 _ if self.given_up.contains(&cell) => {}
-                Told::Measured { cost, waited } => {
+                HarnessReport::Measured { cost, waited } => {
                     let costs = self.costs.entry(cell).or_default();
                     costs.harness.push(cost);
                     costs.waited |= waited;
                 }
-                Told::Declined => {}
-                Told::Failed(why) => self.give_up(cell, format!("{cell}: the harness: {why}")),
+                HarnessReport::Declined => {}
+                HarnessReport::Failed(why) => self.give_up(cell, format!("{cell}: the harness: {why}")),
             }
         }
     }
 
-    fn give_up(&mut self, cell: Cell, why: String) {
+    fn give_up(&mut self, cell: WorkerCell, why: String) {
         self.costs.remove(&cell);
         self.given_up.insert(cell);
         self.wrong.push(why);
     }
 
-    fn compared(&self, peer: &Peer) -> Vec<Compared> {
+    fn compared(&self, peer: &Peer) -> Vec<ComparedCase> {
         let (name, short) = (peer.name, peer.short);
-        let of = |(cell, costs): (&Cell, &Costs)| {
+        let of = |(cell, costs): (&WorkerCell, &MeasuredCosts)| {
             let rounds = costs.harness.iter().copied().zip(costs.hand.iter().copied()).collect();
-            Compared { name, short, cell: *cell, rounds, waited: costs.waited }
+            ComparedCase { name, short, cell: *cell, rounds, waited: costs.waited }
         };
         self.costs.iter().map(of).collect()
     }
@@ -194,10 +194,10 @@ mod tests {
     use super::*;
     use crate::fixtures::home;
 
-    const CELL: Cell = Cell { scenario: 0, workers: 0 };
+    const CELL: WorkerCell = WorkerCell { scenario: 0, workers: 0 };
 
-    fn measured(cpu: f64) -> BTreeMap<Cell, Told> {
-        BTreeMap::from([(CELL, Told::Measured { cost: Cost { wall: cpu, cpu }, waited: false })])
+    fn measured(cpu: f64) -> BTreeMap<WorkerCell, HarnessReport> {
+        BTreeMap::from([(CELL, HarnessReport::Measured { cost: Cost { wall: cpu, cpu }, waited: false })])
     }
 
     #[test]
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn a_cell_whose_side_failed_is_told_once_and_the_others_go_on() {
-        let mut of = Rounds::default();
+        let mut of = TurnRounds::default();
         of.add(measured(1.0));
-        let other = Cell { workers: 2, ..CELL };
-        of.add(BTreeMap::from([(other, Told::Failed("no room".to_owned()))]));
+        let other = WorkerCell { workers: 2, ..CELL };
+        of.add(BTreeMap::from([(other, HarnessReport::Failed("no room".to_owned()))]));
         of.give_up(CELL, "its script".to_owned());
         of.add(measured(2.0));
         assert!(of.costs.is_empty());
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn both_sides_are_compared_round_by_round() {
-        let mut of = Rounds::default();
+        let mut of = TurnRounds::default();
         for cpu in [1.0, 9.0, 2.0] {
             of.add(measured(cpu));
             of.costs.entry(CELL).or_default().hand.push(Cost { wall: 4.0, cpu: 4.0 });

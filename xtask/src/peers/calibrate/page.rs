@@ -1,19 +1,19 @@
 //! What is printed: a Markdown table with a row for each cell, and the mechanisms that it refers to.
 
-use super::cases::Cell;
-use super::cost::{Clock, Cost};
+use super::cases::WorkerCell;
+use super::cost::{ComparedClock, Cost};
 use super::explained;
 use super::others::Others;
-use super::verdict::{Standing, Verdict};
+use super::verdict::{BoundStanding, BoundVerdict};
 use crate::table::Table;
 use weighbridge::data::Exit;
 
 /// Both sides of one cell of a peer.
 #[derive(Clone, Debug)]
-pub(super) struct Compared {
+pub(super) struct ComparedCase {
     pub(super) name: &'static str,
     pub(super) short: &'static str,
-    pub(super) cell: Cell,
+    pub(super) cell: WorkerCell,
     /// What the harness and the loop by hand cost in each round.
     pub(super) rounds: Vec<(Cost, Cost)>,
     /// Whether the harness waited so long for a processor in any round that its wall times do not hold.
@@ -21,7 +21,7 @@ pub(super) struct Compared {
 }
 
 /// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure.
-pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (String, Exit) {
+pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (String, Exit) {
     let mut table = Table::new([
         "framework",
         "case",
@@ -36,24 +36,26 @@ pub(super) fn page(compared: &[Compared], rounds: u32, others: Others) -> (Strin
     ]);
     let (mut notes, mut exit) = (Vec::new(), Exit::Fine);
     for one in compared {
-        let clock = if others.are_many() || one.waited { Clock::Cpu } else { Clock::Wall };
+        let clock = if others.are_many() || one.waited { ComparedClock::Cpu } else { ComparedClock::Wall };
         let (harness, hand): (Vec<Cost>, Vec<Cost>) = one.rounds.iter().copied().unzip();
         let medians = Cost::median(&harness).zip(Cost::median(&hand));
-        let Some((verdict, (harness, hand))) = Verdict::of(&one.rounds, clock).zip(medians) else { continue };
+        let Some((verdict, (harness, hand))) = BoundVerdict::of(&one.rounds, clock).zip(medians) else {
+            continue;
+        };
         let mechanism = explained::find(one.short, one.cell, verdict.difference);
         let word = match (verdict.standing, mechanism) {
-            (Standing::Within, _) => "within".to_owned(),
+            (BoundStanding::Within, _) => "within".to_owned(),
             (_, Some(mechanism)) => format!("explained: {}", number(&mut notes, mechanism)),
-            (Standing::Over, None) => {
+            (BoundStanding::Over, None) => {
                 exit = exit.or(Exit::Regressed);
                 "over".to_owned()
             }
-            (Standing::Unsure, None) => {
+            (BoundStanding::Unsure, None) => {
                 exit = exit.or(Exit::Inconclusive);
                 "unsure: rounds do not agree".to_owned()
             }
         };
-        let by = if clock == Clock::Cpu { "CPU" } else { "wall" };
+        let by = if clock == ComparedClock::Cpu { "CPU" } else { "wall" };
         table.row([
             one.name.to_owned(),
             one.cell.scenario().id.to_owned(),
@@ -106,12 +108,12 @@ fn us(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    fn compared(harness: f64, hand: f64, waited: bool) -> Compared {
+    fn compared(harness: f64, hand: f64, waited: bool) -> ComparedCase {
         let cost = |cpu: f64| Cost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu };
-        Compared {
+        ComparedCase {
             name: "NumPy",
             short: "numpy",
-            cell: Cell { scenario: 0, workers: 0 },
+            cell: WorkerCell { scenario: 0, workers: 0 },
             rounds: vec![(cost(harness), cost(hand))],
             waited,
         }

@@ -1,6 +1,6 @@
 //! Whether the harness's figure stands up to the loop by hand.
 
-use super::cost::{Clock, Cost};
+use super::cost::{ComparedClock, Cost};
 
 /// Differences up to this share of what the loop by hand takes are none.
 const SHARE: f64 = 0.05;
@@ -11,18 +11,18 @@ const ODD: usize = 5;
 
 /// How the two sides stand to each other by one clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
-    pub(super) clock: Clock,
+pub(super) struct BoundVerdict {
+    pub(super) clock: ComparedClock,
     /// What the harness has more than the loop by hand, in seconds a batch; less than 0 where it has less.
     pub(super) difference: f64,
     /// The largest difference that is none, in seconds a batch.
     pub(super) bound: f64,
-    pub(super) standing: Standing,
+    pub(super) standing: BoundStanding,
 }
 
 /// What the rounds say of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum BoundStanding {
     /// It is none.
     Within,
     /// It is one, and the rounds agree on which side is slower.
@@ -31,9 +31,9 @@ pub(super) enum Standing {
     Unsure,
 }
 
-impl Verdict {
+impl BoundVerdict {
     /// Of rounds in turns, the harness's figure first. `None` where there was none.
-    pub(super) fn of(rounds: &[(Cost, Cost)], clock: Clock) -> Option<Self> {
+    pub(super) fn of(rounds: &[(Cost, Cost)], clock: ComparedClock) -> Option<Self> {
         let (harness, hand): (Vec<Cost>, Vec<Cost>) = rounds.iter().copied().unzip();
         let (harness, hand) = (Cost::median(&harness)?.by(clock), Cost::median(&hand)?.by(clock));
         let (difference, bound) = (harness - hand, LEAST.max(SHARE * hand));
@@ -43,9 +43,9 @@ impl Verdict {
         };
         let odd = rounds.len() - rounds.iter().filter(agrees).count();
         let standing = match difference.abs() <= bound {
-            true => Standing::Within,
-            false if odd * ODD <= rounds.len() => Standing::Over,
-            false => Standing::Unsure,
+            true => BoundStanding::Within,
+            false if odd * ODD <= rounds.len() => BoundStanding::Over,
+            false => BoundStanding::Unsure,
         };
         Some(Self { clock, difference, bound, standing })
     }
@@ -59,37 +59,43 @@ mod tests {
         Cost { wall: 1.0, cpu: cpu * 1e-6 }
     }
 
-    fn standing(rounds: &[(f64, f64)]) -> Standing {
+    fn standing(rounds: &[(f64, f64)]) -> BoundStanding {
         let rounds: Vec<_> = rounds.iter().map(|(harness, hand)| (cost(*harness), cost(*hand))).collect();
-        Verdict::of(&rounds, Clock::Cpu).expect("there are rounds").standing
+        BoundVerdict::of(&rounds, ComparedClock::Cpu).expect("there are rounds").standing
     }
 
     #[test]
     fn a_difference_of_five_hundredths_or_a_microsecond_is_none() {
-        assert_eq!(standing(&[(104.9, 100.0)]), Standing::Within);
-        assert_eq!(standing(&[(105.1, 100.0)]), Standing::Over);
-        assert_eq!((standing(&[(2.9, 2.0)]), standing(&[(3.1, 2.0)])), (Standing::Within, Standing::Over));
+        assert_eq!(standing(&[(104.9, 100.0)]), BoundStanding::Within);
+        assert_eq!(standing(&[(105.1, 100.0)]), BoundStanding::Over);
+        assert_eq!(
+            (standing(&[(2.9, 2.0)]), standing(&[(3.1, 2.0)])),
+            (BoundStanding::Within, BoundStanding::Over)
+        );
     }
 
     #[test]
     fn a_harness_that_is_too_quick_is_as_wrong_as_one_that_is_too_slow() {
-        assert_eq!(standing(&[(94.0, 100.0)]), Standing::Over);
-        assert_eq!(standing(&[(96.0, 100.0)]), Standing::Within);
+        assert_eq!(standing(&[(94.0, 100.0)]), BoundStanding::Over);
+        assert_eq!(standing(&[(96.0, 100.0)]), BoundStanding::Within);
     }
 
     #[test]
     fn a_difference_on_which_rounds_do_not_agree_is_unsure_and_one_round_in_five_may_be_odd() {
         let over = (110.0, 100.0);
-        assert_eq!(standing(&[over, over, (99.0, 100.0)]), Standing::Unsure);
-        assert_eq!(standing(&[over, over, over, over, (99.0, 100.0)]), Standing::Over);
-        assert_eq!(standing(&[over, over, over, (99.0, 100.0), (90.0, 100.0)]), Standing::Unsure);
+        assert_eq!(standing(&[over, over, (99.0, 100.0)]), BoundStanding::Unsure);
+        assert_eq!(standing(&[over, over, over, over, (99.0, 100.0)]), BoundStanding::Over);
+        assert_eq!(standing(&[over, over, over, (99.0, 100.0), (90.0, 100.0)]), BoundStanding::Unsure);
     }
 
     #[test]
     fn only_the_clock_that_is_judged_by_counts() {
         let rounds = [(Cost { wall: 9.0, cpu: 1.0 }, Cost { wall: 1.0, cpu: 1.0 })];
-        let by = |clock| Verdict::of(&rounds, clock).expect("there is a round").standing;
-        assert_eq!((by(Clock::Cpu), by(Clock::Wall)), (Standing::Within, Standing::Over));
-        assert_eq!(Verdict::of(&[], Clock::Cpu), None);
+        let by = |clock| BoundVerdict::of(&rounds, clock).expect("there is a round").standing;
+        assert_eq!(
+            (by(ComparedClock::Cpu), by(ComparedClock::Wall)),
+            (BoundStanding::Within, BoundStanding::Over)
+        );
+        assert_eq!(BoundVerdict::of(&[], ComparedClock::Cpu), None);
     }
 }

@@ -4,7 +4,7 @@
 use weighbridge::data::{CaseRecord, MetricRecord, quantity};
 
 use super::{Chart, Palette, source};
-use crate::report::view::{Group, View};
+use crate::report::view::{CaseGroup, View};
 use crate::show;
 use crate::svg::{Anchor, Svg, width};
 
@@ -57,7 +57,7 @@ fn sheets<'a>(
     stem: &str,
     title: &str,
     about: &str,
-    bars: impl Fn(&Group<'a>) -> Vec<Bar<'a>>,
+    bars: impl Fn(&CaseGroup<'a>) -> Vec<Bar<'a>>,
 ) -> Vec<Chart> {
     let mut sheets: Vec<Vec<(&str, Vec<Bar<'a>>)>> = Vec::new();
     let mut room = 0;

@@ -3,8 +3,8 @@
 use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{Detail, Group, View};
-use crate::svg::{Anchor, Axis, Svg};
+use crate::report::view::{CaseGroup, Detail, View};
+use crate::svg::{Anchor, ChartAxis, Svg};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 460.0;
@@ -12,12 +12,12 @@ const HEIGHT: f64 = 460.0;
 const MOST: usize = 24;
 
 pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
-    let streams = |group: &&Group<'_>| lines(view, group).len() > 1;
+    let streams = |group: &&CaseGroup<'_>| lines(view, group).len() > 1;
     view.groups.iter().filter(streams).take(MOST).map(|group| chart(view, palette, group)).collect()
 }
 
 /// The systems whose items have a latency each, with its distribution.
-fn lines<'a, 'b>(view: &'b View<'a>, group: &Group<'_>) -> Vec<(&'a str, &'b Detail)> {
+fn lines<'a, 'b>(view: &'b View<'a>, group: &CaseGroup<'_>) -> Vec<(&'a str, &'b Detail)> {
     let line = |at: &usize| {
         let case = view.cases[*at].record;
         let is_stream = case.metric("latency_p50").is_some_and(|metric| metric.estimate.is_some());
@@ -27,7 +27,7 @@ fn lines<'a, 'b>(view: &'b View<'a>, group: &Group<'_>) -> Vec<(&'a str, &'b Det
     group.cases.iter().filter_map(line).collect()
 }
 
-fn chart(view: &View<'_>, palette: &Palette<'_>, group: &Group<'_>) -> Chart {
+fn chart(view: &View<'_>, palette: &Palette<'_>, group: &CaseGroup<'_>) -> Chart {
     let lines = lines(view, group);
     let about = "Latency of an item, from its request to ready, over all repeats. A line ends where the count of items bears no higher percentile out.";
     let rows = lines.len().div_ceil(4) as f64 * 18.0;
@@ -35,8 +35,8 @@ fn chart(view: &View<'_>, palette: &Palette<'_>, group: &Group<'_>) -> Chart {
     let values = || lines.iter().flat_map(|(_, detail)| detail.distribution.iter().map(|(_, time)| *time));
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let (left, right, top, bottom) = (64.0, WIDTH - 30.0, Svg::TOP + 10.0, HEIGHT - 70.0);
-    let x = Axis::between(low.max(1e-3), high, left, right);
-    let y = Axis::from_zero(100.0, bottom, top);
+    let x = ChartAxis::between(low.max(1e-3), high, left, right);
+    let y = ChartAxis::from_zero(100.0, bottom, top);
     svg.grid_y(&y, left, right, |share| format!("{share} %"));
     svg.grid_x(&x, top, bottom, |time| quantity::show(time * 1e-9, &Unit::SECONDS));
     for (system, detail) in &lines {

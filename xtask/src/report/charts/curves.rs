@@ -3,8 +3,8 @@
 use weighbridge::data::quantity;
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{Curve, View};
-use crate::svg::{Anchor, Axis, Svg};
+use crate::report::view::{CurveView, View};
+use crate::svg::{Anchor, ChartAxis, Svg};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 470.0;
@@ -21,7 +21,7 @@ pub(super) fn depth(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     of.map(|curve| chart(view, palette, curve, "chain_depth")).collect()
 }
 
-fn chart(view: &View<'_>, palette: &Palette<'_>, curve: &Curve<'_>, kind: &str) -> Chart {
+fn chart(view: &View<'_>, palette: &Palette<'_>, curve: &CurveView<'_>, kind: &str) -> Chart {
     let ideal = if curve.scales { " Dotted: in proportion to the first." } else { "" };
     let about = format!("{} by {}: medians, bands are 95 % intervals.{ideal}", curve.metric, curve.axis);
     let rows = curve.lines.len().div_ceil(4) as f64 * 18.0;
@@ -34,8 +34,8 @@ fn chart(view: &View<'_>, palette: &Palette<'_>, curve: &Curve<'_>, kind: &str) 
     let (Some(first), Some(last)) = (curve.numbers.first(), curve.numbers.last()) else {
         return Chart { stem: stem(kind, &curve.title), svg: svg.finish() };
     };
-    let x = Axis::between(*first, *last, left, right);
-    let y = Axis::from_zero(most * 1.08, bottom, top);
+    let x = ChartAxis::between(*first, *last, left, right);
+    let y = ChartAxis::from_zero(most * 1.08, bottom, top);
     svg.grid_y(&y, left, right, |value| quantity::show(value, curve.unit));
     for number in &curve.numbers {
         svg.line((x.at(*number), top), (x.at(*number), bottom), "#e3e6ea", 1.0);

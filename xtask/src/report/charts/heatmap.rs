@@ -1,7 +1,7 @@
 //! Which system does which scenario. A letter says what a colour says.
 
 use super::{Chart, Palette, source};
-use crate::report::view::{State, View};
+use crate::report::view::{CaseState, View};
 use crate::svg::{Anchor, Svg, width};
 
 const CELL: f64 = 44.0;
@@ -32,10 +32,10 @@ pub(super) fn charts(view: &View<'_>, _: &Palette<'_>) -> Vec<Chart> {
             let x = left + at as f64 * CELL;
             let (fill, text) = match cell.state() {
                 None => ("#ffffff", String::new()),
-                Some(State::Failed) => ("#f2b8b5", format!("{}/{} f", cell.ranked, cell.all())),
-                Some(State::Unranked) => ("#f5dfae", format!("{}/{} u", cell.ranked, cell.all())),
-                Some(State::Ranked) => ("#b7dccf", format!("{}/{}", cell.ranked, cell.all())),
-                Some(State::Skipped | State::Incomplete) => ("#eceff1", "-".to_owned()),
+                Some(CaseState::Failed) => ("#f2b8b5", format!("{}/{} f", cell.ranked, cell.all())),
+                Some(CaseState::Unranked) => ("#f5dfae", format!("{}/{} u", cell.ranked, cell.all())),
+                Some(CaseState::Ranked) => ("#b7dccf", format!("{}/{}", cell.ranked, cell.all())),
+                Some(CaseState::Skipped | CaseState::Incomplete) => ("#eceff1", "-".to_owned()),
             };
             svg.rect(x + 1.0, y + 1.0, CELL - 2.0, ROW - 2.0, fill);
             svg.text(x + CELL / 2.0, y + 17.0, &text, 10.5, Anchor::Middle, "#1b1f24", false);

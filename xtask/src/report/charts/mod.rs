@@ -40,12 +40,12 @@ pub(crate) struct ReportCharts {
     pub(crate) out: PathBuf,
     /// SVG, PNG or both.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Picture,
+    pub(crate) format: ChartPicture,
 }
 
 /// What is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Picture {
+pub(crate) enum ChartPicture {
     /// SVG alone.
     Svg,
     /// PNG alone.
@@ -62,10 +62,10 @@ pub(super) struct Chart {
 }
 
 /// A kind of chart: its name, and the charts of it that a run has something for.
-type Kind = (&'static str, fn(&View<'_>, &Palette<'_>) -> Vec<Chart>);
+type ChartKind = (&'static str, fn(&View<'_>, &Palette<'_>) -> Vec<Chart>);
 
 /// Every kind, in the order in which they are written.
-const KINDS: [Kind; 9] = [
+const KINDS: [ChartKind; 9] = [
     ("throughput bars", bars::throughput),
     ("throughput radar", radar::charts),
     ("latency CDF", cdf::charts),
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
         return Err(stop::nothing("there is no run to draw: make one with `cargo bench`"));
     }
     let mut said = Said { remarks, ..Said::fine("") };
-    let fonts = (args.format != Picture::Svg).then(png::Fonts::of_the_system);
+    let fonts = (args.format != ChartPicture::Svg).then(png::Fonts::of_the_system);
     if fonts.as_ref().is_some_and(png::Fonts::is_empty) {
         said.remarks.push(
             "warning: this machine has no fonts: the PNG files have no text, the SVG files do".to_owned(),
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
                 let write = |file: &PathBuf, bytes: &[u8]| {
                     fs::write(file, bytes).with_context(|| format!("failed to write `{}`", file.display()))
                 };
-                if args.format != Picture::Png {
+                if args.format != ChartPicture::Png {
                     write(&file, chart.svg.as_bytes())?;
                 }
                 if let Some(fonts) = &fonts {

@@ -4,7 +4,7 @@
 use std::f64::consts::TAU;
 
 use super::{Chart, Palette, source};
-use crate::report::view::{Group, View};
+use crate::report::view::{CaseGroup, View};
 use crate::svg::{Anchor, Svg};
 
 const SIDE: f64 = 760.0;
@@ -16,7 +16,7 @@ const MOST_AXES: usize = 16;
 
 pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     // The first point of each scenario that several systems did.
-    let mut axes: Vec<&Group<'_>> = Vec::new();
+    let mut axes: Vec<&CaseGroup<'_>> = Vec::new();
     for group in view.groups.iter().filter(|group| group.places.len() > 1) {
         let scenario = &group.places[0].case.id.scenario;
         if axes.len() < MOST_AXES && !axes.iter().any(|other| other.places[0].case.id.scenario == *scenario) {
@@ -27,7 +27,7 @@ pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     if axes.len() < 3 {
         return Vec::new();
     }
-    let share = |group: &Group<'_>, system: &str| {
+    let share = |group: &CaseGroup<'_>, system: &str| {
         let place = group.places.iter().find(|place| place.case.id.adapter.as_deref() == Some(system))?;
         Some(place.ratio.estimate.clamp(0.0, 1.0))
     };

@@ -52,7 +52,7 @@ fn stored() -> Home {
     home
 }
 
-fn drawn(home: &Home, format: Picture) -> (Said, PathBuf) {
+fn drawn(home: &Home, format: ChartPicture) -> (Said, PathBuf) {
     let out = home.directory.path().join("charts");
     let args = ReportCharts { runs: Vec::new(), suite: None, out: out.clone(), format };
     (run(&args, &home.place).expect("drawn"), out)
@@ -61,7 +61,7 @@ fn drawn(home: &Home, format: Picture) -> (Said, PathBuf) {
 #[test]
 fn every_kind_is_drawn_as_svg_and_as_png() {
     let home = stored();
-    let (said, out) = drawn(&home, Picture::Both);
+    let (said, out) = drawn(&home, ChartPicture::Both);
     let left_out: Vec<&String> =
         said.remarks.iter().filter(|remark| remark.contains("nothing to draw")).collect();
     assert!(left_out.is_empty(), "{left_out:?}");
@@ -96,7 +96,7 @@ fn every_kind_is_drawn_as_svg_and_as_png() {
 #[test]
 fn bars_begin_at_zero_and_a_system_has_one_colour_in_all_charts() {
     let home = stored();
-    let (_, out) = drawn(&home, Picture::Svg);
+    let (_, out) = drawn(&home, ChartPicture::Svg);
     let read = |name: &str| fs::read_to_string(out.join(name)).expect("drawn");
     // The second system by tier and name has the second colour.
     for name in ["throughput_bars.svg", "throughput_radar.svg", "memory.svg"] {
@@ -119,7 +119,7 @@ fn bars_begin_at_zero_and_a_system_has_one_colour_in_all_charts() {
 fn what_a_run_has_not_is_said_and_no_file() {
     let home = home();
     home.store(&crate::fixtures::plain(1_000, 8.0e6, 12.0e6));
-    let (said, out) = drawn(&home, Picture::Svg);
+    let (said, out) = drawn(&home, ChartPicture::Svg);
     assert!(
         said.remarks.iter().any(|remark| remark.ends_with("nothing to draw for: throughput radar")),
         "{:?}",

@@ -3,8 +3,8 @@
 use weighbridge::data::{CaseRecord, Estimate, MetricRecord, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{Group, View};
-use crate::svg::{Anchor, Axis, Svg};
+use crate::report::view::{CaseGroup, View};
+use crate::svg::{Anchor, ChartAxis, Svg};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;
@@ -15,22 +15,22 @@ pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     view.groups.iter().filter_map(|group| chart(view, palette, group)).take(MOST).collect()
 }
 
-struct Point<'a> {
+struct TradeoffPoint<'a> {
     system: &'a str,
     rate: (&'a MetricRecord, Estimate),
     latency: (&'a MetricRecord, Estimate),
 }
 
 /// The tail where the count of items bears one out for everybody, else the median.
-fn points<'a>(view: &View<'a>, group: &Group<'_>) -> (&'static str, Vec<Point<'a>>) {
+fn points<'a>(view: &View<'a>, group: &CaseGroup<'_>) -> (&'static str, Vec<TradeoffPoint<'a>>) {
     let cases: Vec<&'a CaseRecord> =
         group.cases.iter().map(|at| view.cases[*at].record).filter(|case| case.ranked()).collect();
-    let with = |name: &str| -> Vec<Point<'a>> {
+    let with = |name: &str| -> Vec<TradeoffPoint<'a>> {
         let has =
             |metric: Option<&'a MetricRecord>| metric.and_then(|metric| Some((metric, metric.estimate?)));
         let point = |case: &&'a CaseRecord| {
             let (rate, latency) = (has(case.metric("throughput"))?, has(case.metric(name))?);
-            Some(Point { system: case.id.adapter.as_deref()?, rate, latency })
+            Some(TradeoffPoint { system: case.id.adapter.as_deref()?, rate, latency })
         };
         cases.iter().filter_map(point).collect()
     };
@@ -38,13 +38,13 @@ fn points<'a>(view: &View<'a>, group: &Group<'_>) -> (&'static str, Vec<Point<'a
     if tail.len() == middle.len() { ("latency_p99", tail) } else { ("latency_p50", middle) }
 }
 
-fn chart(view: &View<'_>, palette: &Palette<'_>, group: &Group<'_>) -> Option<Chart> {
+fn chart(view: &View<'_>, palette: &Palette<'_>, group: &CaseGroup<'_>) -> Option<Chart> {
     let (metric, points) = points(view, group);
     let first = points.first().filter(|_| points.len() > 2)?;
     let about = format!("Throughput by {metric}, medians with 95 % intervals. Up and to the left is better.");
     let rows = points.len().div_ceil(4) as f64 * 18.0;
     let mut svg = Svg::new(WIDTH, HEIGHT + rows, &format!("{}: rate against latency", group.title), &about);
-    let bounds = |of: fn(&Point<'_>) -> Estimate| {
+    let bounds = |of: fn(&TradeoffPoint<'_>) -> Estimate| {
         let values = || {
             points.iter().map(of).flat_map(|e| e.interval.map_or([e.median; 2], |(low, high)| [low, high]))
         };
@@ -52,8 +52,8 @@ fn chart(view: &View<'_>, palette: &Palette<'_>, group: &Group<'_>) -> Option<Ch
     };
     let (left, right, top, bottom) = (96.0, WIDTH - 40.0, Svg::TOP + 10.0, HEIGHT - 70.0);
     let (slow, late) = (bounds(|point| point.rate.1), bounds(|point| point.latency.1));
-    let x = Axis::between(late.0 * 0.9, late.1 * 1.1, left, right);
-    let y = Axis::between(slow.0 * 0.9, slow.1 * 1.1, bottom, top);
+    let x = ChartAxis::between(late.0 * 0.9, late.1 * 1.1, left, right);
+    let y = ChartAxis::between(slow.0 * 0.9, slow.1 * 1.1, bottom, top);
     svg.grid_y(&y, left, right, |value| quantity::show(value, &first.rate.0.unit));
     svg.grid_x(&x, top, bottom, |value| quantity::show(value, &first.latency.0.unit));
     for point in &points {

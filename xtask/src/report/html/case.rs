@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weighbridge::data::{MetricRecord, Ratio, quantity};
 
 use super::overview::{bar, interval, state, why};
-use crate::report::view::{Case, State, View};
+use crate::report::view::{CaseState, CaseView, View};
 use crate::show;
 
 /// Metrics beside the leading one, where a case of the run has them.
@@ -30,7 +30,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         }
         div.filters {
             input type="search" data-filter="all" placeholder="Filter: every word must be there" aria-label="Filter cases";
-            @for one in [State::Ranked, State::Unranked, State::Failed, State::Skipped, State::Incomplete] {
+            @for one in [CaseState::Ranked, CaseState::Unranked, CaseState::Failed, CaseState::Skipped, CaseState::Incomplete] {
                 @if view.cases.iter().any(|case| case.state == one) {
                     button type="button" data-state=(one.name()) aria-pressed="false" { (one.name()) }
                 }
@@ -55,7 +55,12 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     }
 }
 
-fn row(case: &Case<'_>, place: Option<&(usize, Ratio)>, ranked: bool, columns: &[(&str, &str)]) -> Markup {
+fn row(
+    case: &CaseView<'_>,
+    place: Option<&(usize, Ratio)>,
+    ranked: bool,
+    columns: &[(&str, &str)],
+) -> Markup {
     let value = |metric: Option<&MetricRecord>| {
         metric.and_then(|metric| metric.estimate).map(|estimate| estimate.median)
     };
@@ -74,7 +79,7 @@ fn row(case: &Case<'_>, place: Option<&(usize, Ratio)>, ranked: bool, columns: &
                 @let metric = case.record.metric(name);
                 td.n data-v=[value(metric)] { @if let Some(estimate) = metric.and_then(|metric| Some((metric.estimate?, metric))) { (quantity::show(estimate.0.median, &estimate.1.unit)) } }
             }
-            td { (state(case.state)) @if case.state != State::Ranked { " " span.dim { (why(case)) } } }
+            td { (state(case.state)) @if case.state != CaseState::Ranked { " " span.dim { (why(case)) } } }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::view::{Cell, View};
+use crate::report::view::{CoverageCell, View};
 
 pub(super) fn page(view: &View<'_>) -> Markup {
     let coverage = &view.coverage;
@@ -25,7 +25,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     }
 }
 
-fn of(cell: Cell) -> Markup {
+fn of(cell: CoverageCell) -> Markup {
     let Some(state) = cell.state() else { return html! { td.cell {} } };
     let mut parts = Vec::new();
     for (count, letter) in [(cell.unranked, "u"), (cell.failed, "f")] {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use weighbridge::data::{Ledger, Place, Ratio, Unit, quantity};
+use weighbridge::data::{Ledger, Ranking, Ratio, Unit, quantity};
 
 use super::history;
 use super::overview::{interval, why};
-use crate::report::view::{Case, Detail, Series, View, clip};
+use crate::report::view::{CaseView, Detail, SeriesView, View, clip};
 use crate::show;
 
 /// A block of data.
@@ -88,7 +88,7 @@ fn four(value: f64) -> f64 {
 
 /// A line of JSON for each case, in the order of the anchors.
 fn details(view: &View<'_>) -> String {
-    let mut series: HashMap<usize, &Series<'_>> =
+    let mut series: HashMap<usize, &SeriesView<'_>> =
         view.history.iter().map(|series| (series.case, series)).collect();
     let others = view.against.iter().find(|against| !against.others.is_empty());
     let places = places(view);
@@ -115,11 +115,11 @@ fn details(view: &View<'_>) -> String {
 }
 
 /// The places of those cases that stand beside others.
-fn places<'a, 'b>(view: &'b View<'a>) -> HashMap<usize, &'b Place<'a>> {
+fn places<'a, 'b>(view: &'b View<'a>) -> HashMap<usize, &'b Ranking<'a>> {
     let mut places = HashMap::new();
     for group in view.groups.iter().filter(|group| group.places.len() > 1) {
         for at in &group.cases {
-            let of = |place: &&Place<'_>| std::ptr::eq(place.case, view.cases[*at].record);
+            let of = |place: &&Ranking<'_>| std::ptr::eq(place.case, view.cases[*at].record);
             places.extend(group.places.iter().find(of).map(|place| (*at, place)));
         }
     }
@@ -133,7 +133,7 @@ fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-fn facts(view: &View<'_>, case: &Case<'_>) -> Value {
+fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
     let record = case.record;
     let room = view.room;
     let metrics = record.metrics.iter().filter(|metric| !metric.name.starts_with("time/"));
@@ -212,7 +212,7 @@ fn seen(detail: &Detail) -> Value {
     json!({"repeats": repeats.collect::<Vec<_>>(), "count": detail.count, "shares": detail.distribution})
 }
 
-fn past(series: &Series<'_>) -> Value {
+fn past(series: &SeriesView<'_>) -> Value {
     let scale = Scale::of(series.unit, series.commits.iter().map(|commit| commit.median));
     let points = series.commits.iter().map(|commit| {
         let (low, high) = commit.interval.unwrap_or((commit.median, commit.median));

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weighbridge::data::{ChangePoint, Direction, quantity};
 
 use super::mark;
-use crate::report::view::{Series, View};
+use crate::report::view::{SeriesView, View};
 
 /// More cases are shown only where they changed.
 const MOST: usize = 1_000;
@@ -14,7 +14,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         return html! {};
     }
     let all = view.history.len();
-    let shown: Vec<&Series<'_>> =
+    let shown: Vec<&SeriesView<'_>> =
         view.history.iter().filter(|series| all <= MOST || !series.changes.is_empty()).collect();
     let runs = view.history.iter().map(|series| series.commits.len()).max().unwrap_or(0);
     html! {
@@ -33,7 +33,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     }
 }
 
-fn row(view: &View<'_>, series: &Series<'_>) -> Markup {
+fn row(view: &View<'_>, series: &SeriesView<'_>) -> Markup {
     let case = &view.cases[series.case];
     let values: Vec<f64> = series.commits.iter().map(|commit| commit.median).collect();
     let show =
@@ -52,7 +52,7 @@ fn row(view: &View<'_>, series: &Series<'_>) -> Markup {
 }
 
 /// Where it changed, by how much, and between which commits.
-pub(super) fn words(series: &Series<'_>, change: &ChangePoint) -> String {
+pub(super) fn words(series: &SeriesView<'_>, change: &ChangePoint) -> String {
     let share = change.after / change.before - 1.0;
     let better = match series.direction {
         Direction::Higher => {

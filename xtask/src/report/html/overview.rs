@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use weighbridge::data::{Ratio, Row, quantity};
 
 use super::{mark, or_dash};
-use crate::report::view::{Against, Case, Group, State, View};
+use crate::report::view::{Against, CaseGroup, CaseState, CaseView, View};
 use crate::show;
 
 /// More rows of what was not measured are counted and not shown: they stand among the cases.
@@ -78,7 +78,7 @@ pub(super) fn verdict(row: &Row) -> Markup {
 
 fn bests(view: &View<'_>) -> Markup {
     let verdicts = Verdicts::of(view.against);
-    let ranked: Vec<&Group<'_>> = view.groups.iter().filter(|group| !group.places.is_empty()).collect();
+    let ranked: Vec<&CaseGroup<'_>> = view.groups.iter().filter(|group| !group.places.is_empty()).collect();
     if ranked.is_empty() {
         return html! { p { "No case of this run was measured and verified." } };
     }
@@ -108,7 +108,7 @@ fn bests(view: &View<'_>) -> Markup {
     }
 }
 
-fn best(view: &View<'_>, group: &Group<'_>, has_systems: bool, verdicts: &Verdicts<'_>) -> Markup {
+fn best(view: &View<'_>, group: &CaseGroup<'_>, has_systems: bool, verdicts: &Verdicts<'_>) -> Markup {
     let Some(place) = group.best() else { return html! {} };
     let case =
         group.cases.iter().map(|at| &view.cases[*at]).find(|case| std::ptr::eq(case.record, place.case));
@@ -151,7 +151,8 @@ pub(super) fn interval(metric: &weighbridge::data::MetricRecord) -> String {
 }
 
 fn missing(view: &View<'_>) -> Markup {
-    let missing: Vec<&Case<'_>> = view.cases.iter().filter(|case| case.state != State::Ranked).collect();
+    let missing: Vec<&CaseView<'_>> =
+        view.cases.iter().filter(|case| case.state != CaseState::Ranked).collect();
     if missing.is_empty() {
         return html! {};
     }
@@ -176,12 +177,12 @@ fn missing(view: &View<'_>) -> Markup {
 }
 
 /// How a case ended, as a chip.
-pub(super) fn state(state: State) -> Markup {
+pub(super) fn state(state: CaseState) -> Markup {
     html! { span class={ "chip s-" (state.name().replace(' ', "")) } { (state.name()) } }
 }
 
 /// What is the matter with a case, in words.
-pub(super) fn why(case: &Case<'_>) -> String {
+pub(super) fn why(case: &CaseView<'_>) -> String {
     let rules: Vec<String> = case.record.failed_rules().map(ToString::to_string).collect();
     let said = case.trouble.clone().into_iter().chain(rules).collect::<Vec<_>>().join("; ");
     crate::report::view::clip(&said, 400)

@@ -4,14 +4,14 @@ use maud::{Markup, html};
 use weighbridge::data::quantity;
 
 use super::overview::{bar, interval};
-use crate::report::view::{Curve, Group, View};
+use crate::report::view::{CaseGroup, CurveView, View};
 use crate::show;
 
 /// With more cases than that the standings are left to the table of cases, and the page stays small.
 const MOST: usize = 2_500;
 
 pub(super) fn page(view: &View<'_>) -> Markup {
-    let groups: Vec<&Group<'_>> = view.groups.iter().filter(|group| group.places.len() > 1).collect();
+    let groups: Vec<&CaseGroup<'_>> = view.groups.iter().filter(|group| group.places.len() > 1).collect();
     let small = view.cases.len() <= MOST;
     if view.curves.is_empty() && (groups.is_empty() || !small) {
         return html! {};
@@ -30,7 +30,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     }
 }
 
-fn section(at: usize, curve: &Curve<'_>) -> Markup {
+fn section(at: usize, curve: &CurveView<'_>) -> Markup {
     let number = |number: f64| format!("{number}");
     html! {
         details open[at < 6] {
@@ -63,7 +63,7 @@ fn section(at: usize, curve: &Curve<'_>) -> Markup {
     }
 }
 
-fn standing(group: &Group<'_>) -> Markup {
+fn standing(group: &CaseGroup<'_>) -> Markup {
     let case = group.places.first().map(|place| place.case);
     html! {
         details {

@@ -4,7 +4,7 @@ use weighbridge::data::{CaseStatus, Finding, Observation, Outcome, Purpose, Repe
 
 use super::of;
 use crate::fixtures::{around, case, home, run};
-use crate::report::view::{Detail, Material, Room, View, load};
+use crate::report::view::{Detail, DetailLimits, View, ViewMaterial, load};
 
 /// What an author could write to break out of a page.
 pub(super) const HOSTILE: &str =
@@ -19,7 +19,7 @@ fn repeat(number: u32) -> Repeat {
 }
 
 /// A run of so many cases with what its repeats saw, without a disk.
-pub(super) fn material(cases: usize) -> Material {
+pub(super) fn material(cases: usize) -> ViewMaterial {
     let two = [("Reference", 8.0e6), ("Google Grain", 7.0e6)];
     let all = (0..cases).map(|at| {
         let (adapter, rate) = two[at % 2];
@@ -28,12 +28,12 @@ pub(super) fn material(cases: usize) -> Material {
         case
     });
     let run = run(1_000, all.collect());
-    let room = Room::of(cases);
+    let room = DetailLimits::of(cases);
     // What is read of the disk: all repeats of few cases, the median one of many.
     let repeats = if room.all_repeats { 7 } else { 1 };
     let detail = Detail::of((1..=repeats).map(repeat), repeats as usize, room);
     assert_eq!(detail.count, 500 * repeats as usize);
-    Material {
+    ViewMaterial {
         run,
         past: Vec::new(),
         against: Vec::new(),

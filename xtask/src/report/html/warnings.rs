@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use weighbridge::data::{Finding, Severity};
 
-use crate::report::view::{Case, View, clip};
+use crate::report::view::{CaseView, View, clip};
 
 /// More cases of one rule are counted and not listed.
 const MOST: usize = 60;
 
 /// A case, and what was found of it.
-type Found<'a> = (&'a Case<'a>, &'a Finding);
+type FoundWarning<'a> = (&'a CaseView<'a>, &'a Finding);
 
 pub(super) fn page(view: &View<'_>) -> Markup {
-    let mut rules = BTreeMap::<(Reverse<Severity>, &str), Vec<Found<'_>>>::new();
+    let mut rules = BTreeMap::<(Reverse<Severity>, &str), Vec<FoundWarning<'_>>>::new();
     for case in &view.cases {
         for finding in &case.record.findings {
             rules.entry((Reverse(finding.severity), &finding.rule)).or_default().push((case, finding));

@@ -2,19 +2,19 @@
 
 use weighbridge::data::{CaseRecord, RunRecord};
 
-use super::State;
+use super::CaseState;
 
 /// Scenarios and points against systems.
-pub(crate) struct Coverage<'a> {
+pub(crate) struct CoverageView<'a> {
     /// The systems, by tier and name.
     pub(crate) systems: Vec<&'a str>,
     /// Scenario, and one cell for each system.
-    pub(crate) rows: Vec<(&'a str, Vec<Cell>)>,
+    pub(crate) rows: Vec<(&'a str, Vec<CoverageCell>)>,
 }
 
 /// How the cases of a scenario ended for one system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cell {
+pub(crate) struct CoverageCell {
     pub(crate) ranked: usize,
     pub(crate) unranked: usize,
     pub(crate) failed: usize,
@@ -22,25 +22,25 @@ pub(crate) struct Cell {
     pub(crate) missing: usize,
 }
 
-impl Cell {
+impl CoverageCell {
     /// All cases behind it.
     pub(crate) fn all(self) -> usize {
         self.ranked + self.unranked + self.failed + self.missing
     }
 
     /// How it stands, by the worst that happened: `None` without a case.
-    pub(crate) fn state(self) -> Option<State> {
+    pub(crate) fn state(self) -> Option<CaseState> {
         match self {
             _ if self.all() == 0 => None,
-            _ if self.failed > 0 => Some(State::Failed),
-            _ if self.unranked > 0 => Some(State::Unranked),
-            _ if self.ranked > 0 => Some(State::Ranked),
-            _ => Some(State::Skipped),
+            _ if self.failed > 0 => Some(CaseState::Failed),
+            _ if self.unranked > 0 => Some(CaseState::Unranked),
+            _ if self.ranked > 0 => Some(CaseState::Ranked),
+            _ => Some(CaseState::Skipped),
         }
     }
 }
 
-impl<'a> Coverage<'a> {
+impl<'a> CoverageView<'a> {
     pub(super) fn of(run: &'a RunRecord) -> Self {
         let name = |case: &'a CaseRecord| case.id.adapter.as_deref();
         let mut systems: Vec<(u8, &str)> =
@@ -53,22 +53,22 @@ impl<'a> Coverage<'a> {
                 names.push(system);
             }
         }
-        let mut rows: Vec<(&str, Vec<Cell>)> = Vec::new();
+        let mut rows: Vec<(&str, Vec<CoverageCell>)> = Vec::new();
         let mut places = std::collections::HashMap::new();
         for case in &run.cases {
             let Some(column) = name(case).and_then(|of| names.iter().position(|system| *system == of)) else {
                 continue;
             };
             let row = *places.entry(case.id.scenario.as_str()).or_insert_with(|| {
-                rows.push((&case.id.scenario, vec![Cell::default(); names.len()]));
+                rows.push((&case.id.scenario, vec![CoverageCell::default(); names.len()]));
                 rows.len() - 1
             });
             let cell = &mut rows[row].1[column];
-            *match State::of(case) {
-                State::Ranked => &mut cell.ranked,
-                State::Unranked => &mut cell.unranked,
-                State::Failed => &mut cell.failed,
-                State::Skipped | State::Incomplete => &mut cell.missing,
+            *match CaseState::of(case) {
+                CaseState::Ranked => &mut cell.ranked,
+                CaseState::Unranked => &mut cell.unranked,
+                CaseState::Failed => &mut cell.failed,
+                CaseState::Skipped | CaseState::Incomplete => &mut cell.missing,
             } += 1;
         }
         Self { systems: names, rows }

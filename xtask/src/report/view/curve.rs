@@ -13,7 +13,7 @@ const SCALING: [&str; 6] = ["workers", "threads", "devices", "ranks", "processes
 const NAMES: &str = "seed";
 
 /// One scenario along one axis, all else being equal.
-pub(crate) struct Curve<'a> {
+pub(crate) struct CurveView<'a> {
     /// `CV-1/small: workers`.
     pub(crate) title: String,
     /// The axis, or what the number in a label counts.
@@ -26,18 +26,18 @@ pub(crate) struct Curve<'a> {
     /// All numbers of any line, ascending.
     pub(crate) numbers: Vec<f64>,
     /// One for each system.
-    pub(crate) lines: Vec<Line<'a>>,
+    pub(crate) lines: Vec<CurveLine<'a>>,
 }
 
 /// What one system did along an axis.
-pub(crate) struct Line<'a> {
+pub(crate) struct CurveLine<'a> {
     /// The system; the scenario itself where it has none.
     pub(crate) name: &'a str,
     /// Number and figure, ascending.
     pub(crate) points: Vec<(f64, Estimate)>,
 }
 
-impl Line<'_> {
+impl CurveLine<'_> {
     /// The figure at a number.
     pub(crate) fn at(&self, number: f64) -> Option<Estimate> {
         self.points.iter().find(|(at, _)| at.total_cmp(&number).is_eq()).map(|(_, estimate)| *estimate)
@@ -54,7 +54,7 @@ impl Line<'_> {
 type At<'a> = (f64, &'a CaseRecord);
 
 /// All curves of a run that have two numbers or more.
-pub(super) fn curves(run: &RunRecord) -> Vec<Curve<'_>> {
+pub(super) fn curves(run: &RunRecord) -> Vec<CurveView<'_>> {
     let mut found = BTreeMap::<(&str, String, String), Vec<At<'_>>>::new();
     for case in run.cases.iter().filter(|case| case.ranked()) {
         for (at, value) in case.id.point.iter().enumerate() {
@@ -94,10 +94,10 @@ fn number(axis: &str, text: &str) -> Option<(String, f64)> {
 fn curve<'a>(
     (scenario, title, axis): (&'a str, String, String),
     cases: &[(f64, &'a CaseRecord)],
-) -> Option<Curve<'a>> {
+) -> Option<CurveView<'a>> {
     let records: Vec<&CaseRecord> = cases.iter().map(|(_, case)| *case).collect();
     let metric = group::metric(&records);
-    let mut lines: Vec<Line<'a>> = Vec::new();
+    let mut lines: Vec<CurveLine<'a>> = Vec::new();
     let mut unit = None;
     for (number, case) in cases {
         let Some(record) = case.metric(metric) else { continue };
@@ -106,7 +106,7 @@ fn curve<'a>(
         let name = case.id.adapter.as_deref().unwrap_or(scenario);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push((*number, estimate)),
-            None => lines.push(Line { name, points: vec![(*number, estimate)] }),
+            None => lines.push(CurveLine { name, points: vec![(*number, estimate)] }),
         }
     }
     for line in &mut lines {
@@ -117,7 +117,7 @@ fn curve<'a>(
     numbers.dedup();
     let scales = SCALING.contains(&axis.as_str()) && metric.starts_with("throughput");
     let title = format!("{title}: {axis}");
-    (numbers.len() > 1).then_some(Curve { title, axis, scales, metric, unit: unit?, numbers, lines })
+    (numbers.len() > 1).then_some(CurveView { title, axis, scales, metric, unit: unit?, numbers, lines })
 }
 
 #[cfg(test)]

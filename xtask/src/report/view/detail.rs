@@ -14,7 +14,7 @@ const SHARES: [f64; 28] = [
 
 /// How much is kept of each case, so that a page of many cases stays small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct DetailLimits {
     /// Samples of a case, over the repeats that are shown.
     pub(crate) samples: usize,
     /// Whether all repeats are shown, or the median one alone.
@@ -25,7 +25,7 @@ pub(crate) struct Room {
     pub(crate) text: usize,
 }
 
-impl Room {
+impl DetailLimits {
     /// For a run of so many cases.
     pub(crate) fn of(cases: usize) -> Self {
         match cases {
@@ -40,7 +40,7 @@ impl Room {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Detail {
     /// The measured repeats, in order.
-    pub(crate) repeats: Vec<Seen>,
+    pub(crate) repeats: Vec<RepeatView>,
     /// Samples of all repeats.
     pub(crate) count: usize,
     /// Share and time: the distribution of all samples, as far as their count bears it out.
@@ -49,7 +49,7 @@ pub(crate) struct Detail {
 
 /// What one measured repeat saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Seen {
+pub(crate) struct RepeatView {
     pub(crate) number: u32,
     /// Samples that it took.
     pub(crate) count: usize,
@@ -71,12 +71,12 @@ pub(crate) struct Seen {
 
 impl Detail {
     /// Condenses repeats that come one by one, so that one at a time need be held.
-    pub(crate) fn of(repeats: impl Iterator<Item = Repeat>, expected: usize, room: Room) -> Self {
+    pub(crate) fn of(repeats: impl Iterator<Item = Repeat>, expected: usize, room: DetailLimits) -> Self {
         let share = room.samples / expected.max(1);
         let mut detail = Self::default();
         let mut all: Vec<f64> = Vec::new();
         for repeat in repeats.filter(|repeat| repeat.purpose == Purpose::Measure) {
-            let (mut seen, times) = Seen::of(&repeat, share.max(4));
+            let (mut seen, times) = RepeatView::of(&repeat, share.max(4));
             if let Some(failure) = &mut seen.failure {
                 *failure = clip(failure, room.text);
             }
@@ -93,7 +93,7 @@ impl Detail {
     }
 }
 
-impl Seen {
+impl RepeatView {
     fn of(repeat: &Repeat, room: usize) -> (Self, Vec<f64>) {
         let bare = Self { number: repeat.number, slot: repeat.slot, ..Self::default() };
         match &repeat.outcome {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn samples_are_thinned_evenly_and_the_median_is_of_all() {
-        let room = Room { samples: 10, ..Room::of(1) };
+        let room = DetailLimits { samples: 10, ..DetailLimits::of(1) };
         let detail = Detail::of([repeat(1, (1..=1_000).map(|at| at * 10).collect())].into_iter(), 1, room);
         let seen = &detail.repeats[0];
         assert_eq!((seen.count, seen.every, seen.samples.len()), (1_000, 100, 10));
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_distribution_ends_where_the_count_of_samples_does_not_bear_it_out() {
         let last = |count: u64| {
-            let detail = Detail::of([repeat(1, (1..=count).collect())].into_iter(), 1, Room::of(1));
+            let detail = Detail::of([repeat(1, (1..=count).collect())].into_iter(), 1, DetailLimits::of(1));
             detail.distribution.last().expect("it has some").0
         };
         // 64 samples bear p90 out and 662 p99, by the rule of the latency metrics.
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_repeat_that_failed_says_so_and_is_no_sample() {
         let skipped = Repeat { outcome: Outcome::Skipped { why: "no device".into() }, ..repeat(2, vec![]) };
-        let detail = Detail::of([repeat(1, vec![10; 4]), skipped].into_iter(), 2, Room::of(1));
+        let detail = Detail::of([repeat(1, vec![10; 4]), skipped].into_iter(), 2, DetailLimits::of(1));
         assert_eq!(detail.count, 4);
         assert_eq!(detail.repeats[1].failure.as_deref(), Some("skipped: no device"));
         assert_eq!(clip("añb", 2), "añ…");

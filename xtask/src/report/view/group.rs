@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use weighbridge::data::{CaseRecord, MetricRecord, Place, Ratio, RunRecord, rank};
+use weighbridge::data::{CaseRecord, MetricRecord, Ranking, Ratio, RunRecord, rank};
 
 /// The cases of one scenario and point.
-pub(crate) struct Group<'a> {
+pub(crate) struct CaseGroup<'a> {
     /// `CV-1/small/workers=0`.
     pub(crate) title: String,
     /// All of them, in the order of the run, as places in the run's list.
@@ -13,14 +13,14 @@ pub(crate) struct Group<'a> {
     /// What they are ranked by.
     pub(crate) metric: &'a str,
     /// Those that are ranked, the best first.
-    pub(crate) places: Vec<Place<'a>>,
+    pub(crate) places: Vec<Ranking<'a>>,
     /// By what factor the first leads the second.
     pub(crate) lead: Option<Ratio>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> CaseGroup<'a> {
     /// The best of them.
-    pub(crate) fn best(&self) -> Option<&Place<'a>> {
+    pub(crate) fn best(&self) -> Option<&Ranking<'a>> {
         self.places.first()
     }
 
@@ -31,7 +31,7 @@ impl<'a> Group<'a> {
 }
 
 /// All groups of a run, in its order.
-pub(super) fn groups(run: &RunRecord) -> Vec<Group<'_>> {
+pub(super) fn groups(run: &RunRecord) -> Vec<CaseGroup<'_>> {
     let mut at: HashMap<String, usize> = HashMap::new();
     let mut members: Vec<(String, Vec<usize>)> = Vec::new();
     for (number, case) in run.cases.iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn groups(run: &RunRecord) -> Vec<Group<'_>> {
             [first, second, ..] => Ratio::between(first.metric, second.metric),
             _ => None,
         };
-        Group { title, cases, metric, places, lead }
+        CaseGroup { title, cases, metric, places, lead }
     };
     members.into_iter().map(group).collect()
 }

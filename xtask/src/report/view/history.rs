@@ -4,23 +4,23 @@ use std::collections::HashMap;
 
 use weighbridge::data::{ChangePoint, Direction, MetricRecord, RunRecord, Unit, change_points};
 
-use super::{Material, commit};
+use super::{ViewMaterial, commit};
 use crate::history;
 
 /// A case from run to run, the oldest first, the shown run last.
-pub(crate) struct Series<'a> {
+pub(crate) struct SeriesView<'a> {
     /// The case's place in the run's list.
     pub(crate) case: usize,
     pub(crate) metric: &'a str,
     pub(crate) unit: &'a Unit,
     pub(crate) direction: Direction,
-    pub(crate) commits: Vec<Commit<'a>>,
+    pub(crate) commits: Vec<CommitView<'a>>,
     /// Where it changed: places among `commits`.
     pub(crate) changes: Vec<ChangePoint>,
 }
 
 /// What one run measured.
-pub(crate) struct Commit<'a> {
+pub(crate) struct CommitView<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) name: String,
     pub(crate) median: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Commit<'a> {
 }
 
 /// The series of every case that an earlier run measured as well.
-pub(super) fn series(material: &Material) -> Vec<Series<'_>> {
+pub(super) fn series(material: &ViewMaterial) -> Vec<SeriesView<'_>> {
     let run = &material.run;
     if material.past.is_empty() {
         return Vec::new();
@@ -48,13 +48,13 @@ pub(super) fn series(material: &Material) -> Vec<Series<'_>> {
             let there = places.get(&name).and_then(|place| run.cases[*place].metric(&metric.name));
             let Some(estimate) = there.and_then(|there: &MetricRecord| there.estimate) else { continue };
             let (median, interval) = (estimate.median, estimate.interval);
-            commits.push(Commit { run, name: commit.clone(), median, interval });
+            commits.push(CommitView { run, name: commit.clone(), median, interval });
         }
         if commits.len() > 1 {
             let values: Vec<f64> = commits.iter().map(|commit| commit.median).collect();
             let changes = change_points(&values, history::CHANGE);
             let MetricRecord { name: metric, unit, direction, .. } = metric;
-            series.push(Series { case: at, metric, unit, direction: *direction, commits, changes });
+            series.push(SeriesView { case: at, metric, unit, direction: *direction, commits, changes });
         }
     }
     series

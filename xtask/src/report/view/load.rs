@@ -7,7 +7,7 @@ use weighbridge::data::{
     Baseline, CaseRecord, Comparison, History, RunId, RunLine, RunManifest, RunRecord, Runs, judge,
 };
 
-use super::{Detail, Room};
+use super::{Detail, DetailLimits};
 use crate::place::Place;
 use crate::{compare_baseline, duels, explain, history};
 
@@ -17,7 +17,7 @@ const PAST: usize = 20;
 const MOST: usize = 6_000;
 
 /// What was read.
-pub(crate) struct Material {
+pub(crate) struct ViewMaterial {
     pub(crate) run: RunRecord,
     /// Complete runs of the same suite in the same environment before it, the oldest first.
     pub(crate) past: Vec<RunRecord>,
@@ -25,7 +25,7 @@ pub(crate) struct Material {
     pub(crate) against: Vec<Against>,
     /// What the repeats saw, in the order of the run's cases; empty where it was not asked for.
     pub(crate) details: Vec<Detail>,
-    pub(crate) room: Room,
+    pub(crate) room: DetailLimits,
     /// What the reader should know of the reading.
     pub(crate) remarks: Vec<String>,
 }
@@ -48,10 +48,10 @@ pub(crate) fn load(
     manifest: &RunManifest,
     other: Option<&RunManifest>,
     samples: bool,
-) -> Result<Material> {
+) -> Result<ViewMaterial> {
     let runs = place.runs();
     let run = runs.load(&manifest.id)?;
-    let room = Room::of(run.cases.len());
+    let room = DetailLimits::of(run.cases.len());
     let mut remarks = Vec::new();
     let lines = runs.lines()?.runs;
     let past = past(&runs, &lines, &run, &mut remarks)?;
@@ -94,7 +94,7 @@ pub(crate) fn load(
     {
         first.others = details(&runs, &there, &run.cases, room)?;
     }
-    Ok(Material { run, past, against, details: seen, room, remarks })
+    Ok(ViewMaterial { run, past, against, details: seen, room, remarks })
 }
 
 /// Judges the run by another, as `compare-baseline` does.
@@ -171,7 +171,7 @@ pub(crate) fn last_duels(place: &Place, suite: Option<&str>) -> Result<Vec<Compa
 
 /// What the repeats of each of these cases saw in a run: on all processors, one repeat at a time. Of many cases the median
 /// repeat alone is read: the records are large.
-fn details(runs: &Runs, run: &RunManifest, cases: &[CaseRecord], room: Room) -> Result<Vec<Detail>> {
+fn details(runs: &Runs, run: &RunManifest, cases: &[CaseRecord], room: DetailLimits) -> Result<Vec<Detail>> {
     let detail = |case: &CaseRecord| -> Result<Detail> {
         let (numbers, expected) = match case.median_repeat.filter(|_| !room.all_repeats) {
             Some(median) => (median..=median, 1),

@@ -1,6 +1,6 @@
 //! What pages, charts and comments show of a run: plain data that is computed from records once, with no markup in it.
 //!
-//! [`Material`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
+//! [`ViewMaterial`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
 
 mod coverage;
 mod curve;
@@ -13,12 +13,12 @@ use std::collections::HashMap;
 
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, machine};
 
-pub(crate) use coverage::{Cell, Coverage};
-pub(crate) use curve::Curve;
-pub(crate) use detail::{Detail, Room, clip, short};
-pub(crate) use group::Group;
-pub(crate) use history::Series;
-pub(crate) use load::{Against, Material, last_duels, load};
+pub(crate) use coverage::{CoverageCell, CoverageView};
+pub(crate) use curve::CurveView;
+pub(crate) use detail::{Detail, DetailLimits, clip, short};
+pub(crate) use group::CaseGroup;
+pub(crate) use history::SeriesView;
+pub(crate) use load::{Against, ViewMaterial, last_duels, load};
 
 use crate::show;
 
@@ -29,29 +29,29 @@ pub(crate) struct View<'a> {
     /// What is said first where the figures are of a fake for a device.
     pub(crate) fake: Option<String>,
     /// Every case, in the order of the run.
-    pub(crate) cases: Vec<Case<'a>>,
+    pub(crate) cases: Vec<CaseView<'a>>,
     /// The cases of one scenario and point, ranked.
-    pub(crate) groups: Vec<Group<'a>>,
+    pub(crate) groups: Vec<CaseGroup<'a>>,
     /// How many cases ended which way.
-    pub(crate) counts: Counts,
+    pub(crate) counts: CaseCounts,
     /// The share of the life of all repeats that no entry of the ledger explains.
     pub(crate) unexplained: Option<f64>,
     /// What becomes of scenarios as a number grows.
-    pub(crate) curves: Vec<Curve<'a>>,
+    pub(crate) curves: Vec<CurveView<'a>>,
     /// Which system did what.
-    pub(crate) coverage: Coverage<'a>,
+    pub(crate) coverage: CoverageView<'a>,
     /// The run held against others.
     pub(crate) against: &'a [Against],
     /// What earlier runs measured, by case.
-    pub(crate) history: Vec<Series<'a>>,
+    pub(crate) history: Vec<SeriesView<'a>>,
     /// What the repeats of each case saw, in the order of `cases`; empty where it was not asked for.
     pub(crate) details: &'a [Detail],
     /// How much of each there is.
-    pub(crate) room: Room,
+    pub(crate) room: DetailLimits,
 }
 
 /// A case and what stands for it.
-pub(crate) struct Case<'a> {
+pub(crate) struct CaseView<'a> {
     pub(crate) record: &'a CaseRecord,
     /// Its name for people.
     pub(crate) name: String,
@@ -60,14 +60,14 @@ pub(crate) struct Case<'a> {
     /// The metric that it leads with.
     pub(crate) metric: Option<&'a MetricRecord>,
     /// How it ended.
-    pub(crate) state: State,
+    pub(crate) state: CaseState,
     /// What is the matter with it, where something is.
     pub(crate) trouble: Option<String>,
 }
 
 /// How a case ended, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CaseState {
     /// Measured, and its work is what was asked.
     Ranked,
     /// Measured, and its work does not verify, or nobody could verify it.
@@ -82,7 +82,7 @@ pub(crate) enum State {
 
 /// How many cases ended which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct CaseCounts {
     pub(crate) cases: usize,
     pub(crate) ranked: usize,
     pub(crate) unranked: usize,
@@ -91,7 +91,7 @@ pub(crate) struct Counts {
     pub(crate) incomplete: usize,
 }
 
-impl State {
+impl CaseState {
     /// The word.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -116,16 +116,16 @@ impl State {
 
 impl<'a> View<'a> {
     /// What there is to see of what was read.
-    pub(crate) fn of(material: &'a Material) -> Self {
+    pub(crate) fn of(material: &'a ViewMaterial) -> Self {
         let run = &material.run;
         let cases = cases(run);
         Self {
             fake: fake_device(&run.manifest.environment),
             groups: group::groups(run),
-            counts: Counts::of(&cases),
+            counts: CaseCounts::of(&cases),
             unexplained: unexplained(run),
             curves: curve::curves(run),
-            coverage: Coverage::of(run),
+            coverage: CoverageView::of(run),
             against: &material.against,
             history: history::series(material),
             details: &material.details,
@@ -171,21 +171,21 @@ pub(crate) fn commit(run: &RunRecord) -> String {
     format!("{short}{}", if dirty { ", changed" } else { "" })
 }
 
-impl Counts {
-    fn of(cases: &[Case<'_>]) -> Self {
+impl CaseCounts {
+    fn of(cases: &[CaseView<'_>]) -> Self {
         let count = |state| cases.iter().filter(|case| case.state == state).count();
         Self {
             cases: cases.len(),
-            ranked: count(State::Ranked),
-            unranked: count(State::Unranked),
-            failed: count(State::Failed),
-            skipped: count(State::Skipped),
-            incomplete: count(State::Incomplete),
+            ranked: count(CaseState::Ranked),
+            unranked: count(CaseState::Unranked),
+            failed: count(CaseState::Failed),
+            skipped: count(CaseState::Skipped),
+            incomplete: count(CaseState::Incomplete),
         }
     }
 }
 
-fn cases(run: &RunRecord) -> Vec<Case<'_>> {
+fn cases(run: &RunRecord) -> Vec<CaseView<'_>> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut cases = Vec::with_capacity(run.cases.len());
     for record in &run.cases {
@@ -196,12 +196,12 @@ fn cases(run: &RunRecord) -> Vec<Case<'_>> {
         if *before > 1 {
             anchor.push_str(&format!("~{before}"));
         }
-        cases.push(Case {
+        cases.push(CaseView {
             record,
             name: record.id.to_string(),
             anchor,
             metric: record.leading(),
-            state: State::of(record),
+            state: CaseState::of(record),
             trouble: show::trouble(record),
         });
     }

@@ -11,7 +11,7 @@ pub(super) const PAGE: usize = 4096;
 /// The tensors of a state, one after the other, each from the beginning of a page on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Layout {
+pub(super) struct TensorLayout {
     pub(super) tensors: Vec<Tensor>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Tensor {
     pub(super) bytes: usize,
 }
 
-impl Layout {
+impl TensorLayout {
     /// The layout of a state.
     pub(super) fn of(data: &DataSet) -> Self {
         let mut offset = 0;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use memmap2::MmapMut;
 use weighbridge::{Kept, KeptField, Result};
 
-use super::layout::Layout;
+use super::layout::TensorLayout;
 use crate::data::DataSet;
 
 /// The tensors of a state, page-aligned, as writes past the page cache want them.
 #[derive(Debug)]
 pub(super) struct Owned {
-    layout: Arc<Layout>,
+    layout: Arc<TensorLayout>,
     memory: MmapMut,
 }
 
@@ -20,7 +20,7 @@ impl Owned {
     ///
     /// # Errors
     /// When there is no such memory.
-    pub(super) fn room(layout: Arc<Layout>) -> Result<Self> {
+    pub(super) fn room(layout: Arc<TensorLayout>) -> Result<Self> {
         let memory = MmapMut::map_anon(layout.bytes())?;
         // A state is touched for the first time from one end to the other: with large pages the kernel is asked 512 times less.
         // Where it has none, small ones do.
@@ -34,7 +34,7 @@ impl Owned {
     /// # Errors
     /// As [`Owned::room`].
     pub(super) fn copy(data: &DataSet) -> Result<Self> {
-        let mut owned = Self::room(Arc::new(Layout::of(data)))?;
+        let mut owned = Self::room(Arc::new(TensorLayout::of(data)))?;
         for (field, tensor) in owned.layout.tensors.iter().enumerate() {
             owned.memory[tensor.offset..][..tensor.bytes].copy_from_slice(data.rows(field, 0..1));
         }
@@ -51,7 +51,7 @@ impl Owned {
         Ok(owned)
     }
 
-    pub(super) fn layout(&self) -> &Arc<Layout> {
+    pub(super) fn layout(&self) -> &Arc<TensorLayout> {
         &self.layout
     }
 

@@ -11,7 +11,7 @@ pub(super) const PIECE: usize = 4 << 20;
 /// A piece of a state, and where it lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Piece {
+pub(super) struct TensorPiece {
     /// The number of its file.
     pub(super) shard: usize,
     /// Its place in the state.
@@ -24,12 +24,12 @@ pub(super) struct Piece {
 }
 
 /// The pieces of so many bytes, a whole number of pages, in as many files, whose sizes differ by a page at most.
-pub(super) fn cut(bytes: usize, shards: usize) -> Vec<Vec<Piece>> {
+pub(super) fn cut(bytes: usize, shards: usize) -> Vec<Vec<TensorPiece>> {
     let pages = bytes / PAGE;
     let begin = |shard: usize| pages * shard / shards * PAGE;
     let pieces = |shard: usize| {
         let (start, end) = (begin(shard), begin(shard + 1));
-        let piece = |offset: usize| Piece {
+        let piece = |offset: usize| TensorPiece {
             shard,
             offset,
             at: (offset - start) as u64,

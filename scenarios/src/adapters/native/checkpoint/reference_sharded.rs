@@ -18,9 +18,9 @@ use std::thread::{self, JoinHandle};
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Kept, Result, adapter};
 
-use super::layout::Layout;
+use super::layout::TensorLayout;
 use super::owned::Owned;
-use super::pieces::Piece;
+use super::pieces::TensorPiece;
 use super::shards;
 use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
 use crate::data::DataSet;
@@ -56,10 +56,10 @@ struct Sharded {
 /// `manifest.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct ShardManifest {
     format: u32,
-    layout: Layout,
-    pieces: Vec<Piece>,
+    layout: TensorLayout,
+    pieces: Vec<TensorPiece>,
 }
 
 /// The version of the format.
@@ -97,7 +97,7 @@ impl Checkpoints for Sharded {
         let broken = |what: String| Error::new(format!("the checkpoint {} {what}", directory.display()));
         let manifest = directory.join(MANIFEST);
         let text = fs::read(&manifest).map_err(|error| broken(format!("has no manifest: {error}")))?;
-        let manifest: Manifest = serde_json::from_slice(&text)
+        let manifest: ShardManifest = serde_json::from_slice(&text)
             .map_err(|error| broken(format!("has a manifest that is damaged: {error}")))?;
         if manifest.format != FORMAT {
             return Err(broken(format!("is of format {}, and this reads {FORMAT}", manifest.format)));
@@ -143,7 +143,7 @@ fn write(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Resu
     fs::create_dir(directory).map_err(|error| failed("be made", error))?;
     let pieces = shards::write(directory, state.bytes(), threads, durable)
         .map_err(|error| failed("be written", error))?;
-    let manifest = Manifest { format: FORMAT, layout: Layout::clone(state.layout()), pieces };
+    let manifest = ShardManifest { format: FORMAT, layout: TensorLayout::clone(state.layout()), pieces };
     let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
     let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
     file.write_all(&text).map_err(|error| failed("be written", error))?;

@@ -27,11 +27,11 @@ impl Checkpointer for Safetensors {
         if saving == Saving::Background {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
-        Ok(Box::new(File { state: Owned::copy(data)?, held: None }))
+        Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
     }
 }
 
-struct File {
+struct SafetensorsFile {
     state: Owned,
     held: Option<Vec<u8>>,
 }
@@ -39,7 +39,7 @@ struct File {
 /// The file of a checkpoint.
 const FILE: &str = "model.safetensors";
 
-impl Checkpoints for File {
+impl Checkpoints for SafetensorsFile {
     fn save(&mut self, directory: &Path, _durable: bool) -> Result<()> {
         fs::create_dir(directory)?;
         let state = &self.state;

@@ -9,19 +9,24 @@ use std::thread::{self, ScopedJoinHandle};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 
-use super::pieces::{Piece, cut, digest};
+use super::pieces::{TensorPiece, cut, digest};
 
 /// A piece, and its place in memory.
-type Placed<'a> = (&'a Piece, &'a mut [u8]);
+type ShardPlace<'a> = (&'a TensorPiece, &'a mut [u8]);
 
 fn shard_file(shard: usize) -> String {
     format!("shard-{shard}.bin")
 }
 
 /// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order.
-pub(super) fn write(directory: &Path, bytes: &[u8], threads: usize, durable: bool) -> io::Result<Vec<Piece>> {
-    let written: Vec<io::Result<Vec<Piece>>> = thread::scope(|scope| {
-        let write = |pieces: Vec<Piece>| scope.spawn(|| write_shard(directory, pieces, bytes, durable));
+pub(super) fn write(
+    directory: &Path,
+    bytes: &[u8],
+    threads: usize,
+    durable: bool,
+) -> io::Result<Vec<TensorPiece>> {
+    let written: Vec<io::Result<Vec<TensorPiece>>> = thread::scope(|scope| {
+        let write = |pieces: Vec<TensorPiece>| scope.spawn(|| write_shard(directory, pieces, bytes, durable));
         let threads: Vec<_> = cut(bytes.len(), threads).into_iter().map(write).collect();
         let end = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
@@ -38,10 +43,10 @@ pub(super) fn write(directory: &Path, bytes: &[u8], threads: usize, durable: boo
 /// Writes one file, and gives its pieces with their digests.
 fn write_shard(
     directory: &Path,
-    mut pieces: Vec<Piece>,
+    mut pieces: Vec<TensorPiece>,
     bytes: &[u8],
     durable: bool,
-) -> io::Result<Vec<Piece>> {
+) -> io::Result<Vec<TensorPiece>> {
     let Some(first) = pieces.first() else { return Ok(pieces) };
     let path = directory.join(shard_file(first.shard));
     let length: usize = pieces.iter().map(|piece| piece.bytes).sum();
@@ -79,9 +84,9 @@ fn create(path: &Path, durable: bool) -> io::Result<File> {
 }
 
 /// Reads all pieces to their places, on as many threads as there are files; what is wrong in words.
-pub(super) fn read(directory: &Path, pieces: &[Piece], room: &mut [u8]) -> Result<(), String> {
+pub(super) fn read(directory: &Path, pieces: &[TensorPiece], room: &mut [u8]) -> Result<(), String> {
     let mut rest = room;
-    let (mut shards, mut next): (Vec<Vec<Placed<'_>>>, usize) = (Vec::new(), 0);
+    let (mut shards, mut next): (Vec<Vec<ShardPlace<'_>>>, usize) = (Vec::new(), 0);
     for piece in pieces {
         if piece.offset != next || piece.bytes > rest.len() {
             return Err("has a manifest whose pieces are not those of its layout".to_owned());
@@ -106,7 +111,7 @@ pub(super) fn read(directory: &Path, pieces: &[Piece], room: &mut [u8]) -> Resul
     })
 }
 
-fn read_shard(directory: &Path, pieces: Vec<Placed<'_>>) -> Result<(), String> {
+fn read_shard(directory: &Path, pieces: Vec<ShardPlace<'_>>) -> Result<(), String> {
     let Some((first, _)) = pieces.first() else { return Ok(()) };
     let name = shard_file(first.shard);
     let told = |error: io::Error| format!("has no `{name}` that can be read: {error}");

@@ -3,14 +3,14 @@
 use weighbridge::Dtype;
 
 use super::super::buffer::row_bytes;
-use super::lines::{Lines, NOTE, Shape};
-use super::stages::{Kernels, stages};
+use super::lines::{LineShape, Lines, NOTE};
+use super::stages::{StageKernels, stages};
 use crate::data::{DataSet, Normalisation};
 use crate::workload::{Route, Touch};
 
 /// The kernels of a field, written: each reads what the one before wrote.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct KernelSource {
     /// What is drawn once for an element, and noted; `None` where each thread draws for itself.
     pub(super) drawing: Option<Kernel>,
     pub(super) kernels: Vec<Kernel>,
@@ -55,16 +55,16 @@ pub(super) fn write(
     route: &Route,
     data: &DataSet,
     name: &str,
-    kernels: Kernels,
-) -> Result<Option<Written>, String> {
+    kernels: StageKernels,
+) -> Result<Option<KernelSource>, String> {
     if !route.branches.is_empty() {
         return Err("merged branches".to_owned());
     }
     let stages = stages(route, kernels)?;
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(None) };
     let source = &route.trunk[0].before;
-    let shape = Shape::new(source, route)?;
-    let noted: Vec<&Touch> = route.trunk.iter().filter(|touch| Shape::is_noted(touch)).collect();
+    let shape = LineShape::new(source, route)?;
+    let noted: Vec<&Touch> = route.trunk.iter().filter(|touch| LineShape::is_noted(touch)).collect();
     let bytes = |dtype: Dtype| shape.numbers * dtype.size();
     let mut standardises = false;
     let mut kernels = Vec::new();
@@ -101,5 +101,5 @@ pub(super) fn write(
     } else {
         None
     };
-    Ok(Some(Written { drawing, kernels, constants, notes: noted.len() * NOTE }))
+    Ok(Some(KernelSource { drawing, kernels, constants, notes: noted.len() * NOTE }))
 }

@@ -4,13 +4,13 @@ use weighbridge::{Dtype, FieldKind};
 
 use super::formulas::{between, coin, log1p_abs, normal, sincos, split, split_at, unit};
 use super::images::{
-    Window, beside, blend, blur_weights, byte, cell_at, five, grayscale, jitter, limit, neighbours,
+    ImageWindow, beside, blend, blur_weights, byte, cell_at, five, grayscale, jitter, limit, neighbours,
     random_window, range, settle, split_cell,
 };
-use super::moves::{Origin, is_move, origin};
-use super::stages::{Reads, Stage, is_of_pixels};
-use super::writer::{Class, Value, Writer, double, single};
-use crate::workload::{Gate, Route, Touch, Transform};
+use super::moves::{MoveOrigin, is_move, origin};
+use super::stages::{DeviceStage, Reads, is_of_pixels};
+use super::writer::{ParamClass, Writer, WriterValue, double, single};
+use crate::workload::{Route, Touch, Transform, TransformGate};
 
 /// Bytes of a note of any kind: six times 64 bits, of which a window needs all.
 pub(super) const NOTE: usize = 48;
@@ -18,7 +18,7 @@ pub(super) const NOTE: usize = 48;
 /// How the numbers of an element lie. A thread makes one cell of them: a pixel where a transform asks for pixels, else
 /// a number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct LineShape {
     pub(super) numbers: usize,
     /// Numbers of a cell.
     wide: usize,
@@ -29,7 +29,7 @@ pub(super) struct Shape {
     columns: usize,
 }
 
-impl Shape {
+impl LineShape {
     pub(super) fn new(kind: &FieldKind, route: &Route) -> Result<Self, String> {
         let numbers: usize = kind.shape.iter().product();
         let is_summed = route.trunk.iter().any(|touch| touch.transform == Transform::ColorJitter);
@@ -60,13 +60,13 @@ impl Shape {
 /// The lines of one kernel.
 pub(super) struct Lines<'route> {
     writer: Writer,
-    shape: &'route Shape,
+    shape: &'route LineShape,
     /// The element's place in the batch.
-    row: Value,
+    row: WriterValue,
     /// The cell's place in its element.
-    cell: Value,
+    cell: WriterValue,
     /// The draws of its element.
-    draws: Value,
+    draws: WriterValue,
     /// Whose notes there are, in their order.
     noted: &'route [&'route Touch],
     /// Whether the constants of `Normalize` are read.
@@ -74,21 +74,21 @@ pub(super) struct Lines<'route> {
 }
 
 impl<'route> Lines<'route> {
-    pub(super) fn begin(shape: &'route Shape, threads: usize, noted: &'route [&'route Touch]) -> Self {
+    pub(super) fn begin(shape: &'route LineShape, threads: usize, noted: &'route [&'route Touch]) -> Self {
         let mut w = Writer::default();
-        let count = w.put(Class::Word, "ld.param.u32", &[&"[count]"]);
-        let block = w.put(Class::Word, "mov.u32", &[&"%ctaid.x"]);
-        let size = w.put(Class::Word, "mov.u32", &[&"%ntid.x"]);
-        let thread = w.put(Class::Word, "mov.u32", &[&"%tid.x"]);
-        let place = w.put(Class::Word, "mad.lo.u32", &[&block, &size, &thread]);
-        let beyond = w.put(Class::Flag, "setp.ge.u32", &[&place, &count]);
+        let count = w.put(ParamClass::Word, "ld.param.u32", &[&"[count]"]);
+        let block = w.put(ParamClass::Word, "mov.u32", &[&"%ctaid.x"]);
+        let size = w.put(ParamClass::Word, "mov.u32", &[&"%ntid.x"]);
+        let thread = w.put(ParamClass::Word, "mov.u32", &[&"%tid.x"]);
+        let place = w.put(ParamClass::Word, "mad.lo.u32", &[&block, &size, &thread]);
+        let beyond = w.put(ParamClass::Flag, "setp.ge.u32", &[&place, &count]);
         w.line(&format!("    @{beyond} bra END;"));
         let row = w.word("div.u32", place, threads);
         let cell = w.word("rem.u32", place, threads);
-        let first = w.put(Class::Long, "ld.param.u64", &[&"[element]"]);
-        let long = w.put(Class::Long, "cvt.u64.u32", &[&row]);
+        let first = w.put(ParamClass::Long, "ld.param.u64", &[&"[element]"]);
+        let long = w.put(ParamClass::Long, "cvt.u64.u32", &[&row]);
         let element = w.long("add.u64", first, long);
-        let epoch = w.put(Class::Long, "ld.param.u64", &[&"[draws]"]);
+        let epoch = w.put(ParamClass::Long, "ld.param.u64", &[&"[draws]"]);
         let draws = split(&mut w, epoch, element);
         Self { writer: w, shape, row, cell, draws, noted, standardises: false }
     }
@@ -99,7 +99,7 @@ impl<'route> Lines<'route> {
     }
 
     /// All of a stage.
-    pub(super) fn stage(&mut self, stage: &Stage<'_>, source: &FieldKind) -> Result<(), String> {
+    pub(super) fn stage(&mut self, stage: &DeviceStage<'_>, source: &FieldKind) -> Result<(), String> {
         // A transform that moves pixels says where each comes from: so cells are found from the last to the first.
         let mut cell = self.cell;
         let mut origins = Vec::new();
@@ -107,7 +107,7 @@ impl<'route> Lines<'route> {
             let origin = if is_move(touch.transform) {
                 self.origin(touch, cell)
             } else {
-                Origin { cell, exists: None }
+                MoveOrigin { cell, exists: None }
             };
             origins.push((cell, origin.exists));
             cell = origin.cell;
@@ -144,7 +144,7 @@ impl<'route> Lines<'route> {
             let key = self.key(touch);
             let note = self.note(touch);
             let w = &mut self.writer;
-            let store = |w: &mut Writer, kind: &str, place: usize, value: Value| {
+            let store = |w: &mut Writer, kind: &str, place: usize, value: WriterValue| {
                 w.line(&format!("    st.global.{kind} [{note}+{}], {value};", 8 * place));
             };
             match touch.transform {
@@ -163,7 +163,7 @@ impl<'route> Lines<'route> {
                     }
                 }
                 _ => {
-                    let nothing = w.put(Class::Word, "mov.u32", &[&0]);
+                    let nothing = w.put(ParamClass::Word, "mov.u32", &[&0]);
                     store(w, "u32", 0, nothing);
                 }
             }
@@ -171,71 +171,74 @@ impl<'route> Lines<'route> {
     }
 
     /// The key of a transform's draws for this element.
-    fn key(&mut self, touch: &Touch) -> Value {
+    fn key(&mut self, touch: &Touch) -> WriterValue {
         split_at(&mut self.writer, self.draws, touch.position as u64)
     }
 
     /// The address of this element's note for a transform.
-    fn note(&mut self, touch: &Touch) -> Value {
+    fn note(&mut self, touch: &Touch) -> WriterValue {
         let place = self.noted.iter().position(|noted| *noted == touch).expect("what needs a note has one");
-        let notes = self.writer.put(Class::Long, "ld.param.u64", &[&"[notes]"]);
-        let own =
-            self.writer.put(Class::Long, "mad.wide.u32", &[&self.row, &(self.noted.len() * NOTE), &notes]);
+        let notes = self.writer.put(ParamClass::Long, "ld.param.u64", &[&"[notes]"]);
+        let own = self.writer.put(
+            ParamClass::Long,
+            "mad.wide.u32",
+            &[&self.row, &(self.noted.len() * NOTE), &notes],
+        );
         self.writer.long("add.u64", own, place * NOTE)
     }
 
     /// What is noted at a place of a note.
-    fn noted(&mut self, class: Class, kind: &str, note: Value, place: usize) -> Value {
+    fn noted(&mut self, class: ParamClass, kind: &str, note: WriterValue, place: usize) -> WriterValue {
         self.writer.put(class, &format!("ld.global.{kind}"), &[&format!("[{note}+{}]", 8 * place)])
     }
 
     /// The address of something in an array.
-    fn address(&mut self, array: &str, place: Value, size: usize) -> Value {
-        let base = self.writer.put(Class::Long, "ld.param.u64", &[&format!("[{array}]")]);
-        self.writer.put(Class::Long, "mad.wide.u32", &[&place, &size, &base])
+    fn address(&mut self, array: &str, place: WriterValue, size: usize) -> WriterValue {
+        let base = self.writer.put(ParamClass::Long, "ld.param.u64", &[&format!("[{array}]")]);
+        self.writer.put(ParamClass::Long, "mad.wide.u32", &[&place, &size, &base])
     }
 
     /// The address of a cell of this element.
-    fn cell_address(&mut self, array: &str, cell: Value, dtype: Dtype) -> Value {
-        let place = self.writer.put(Class::Word, "mad.lo.u32", &[&self.row, &self.shape.cells(), &cell]);
+    fn cell_address(&mut self, array: &str, cell: WriterValue, dtype: Dtype) -> WriterValue {
+        let place = self.writer.put(ParamClass::Word, "mad.lo.u32", &[&self.row, &self.shape.cells(), &cell]);
         self.address(array, place, self.shape.wide * dtype.size())
     }
 
     /// The numbers of a cell as `f32`. All types become it, and only once.
-    fn load(&mut self, dtype: Dtype, cell: Value) -> Vec<Value> {
+    fn load(&mut self, dtype: Dtype, cell: WriterValue) -> Vec<WriterValue> {
         let address = self.cell_address("from", cell, dtype);
         let w = &mut self.writer;
         let one = |channel: usize| {
             let at = format!("[{address}+{}]", channel * dtype.size());
             let (class, load, convert) = match dtype {
-                Dtype::F32 => return w.put(Class::Single, "ld.global.f32", &[&at]),
-                Dtype::U8 => (Class::Word, "ld.global.u8", "cvt.rn.f32.u32"),
-                Dtype::I32 => (Class::Word, "ld.global.s32", "cvt.rn.f32.s32"),
-                Dtype::I64 => (Class::Long, "ld.global.s64", "cvt.rn.f32.s64"),
-                Dtype::F64 => (Class::Double, "ld.global.f64", "cvt.rn.f32.f64"),
+                Dtype::F32 => return w.put(ParamClass::Single, "ld.global.f32", &[&at]),
+                Dtype::U8 => (ParamClass::Word, "ld.global.u8", "cvt.rn.f32.u32"),
+                Dtype::I32 => (ParamClass::Word, "ld.global.s32", "cvt.rn.f32.s32"),
+                Dtype::I64 => (ParamClass::Long, "ld.global.s64", "cvt.rn.f32.s64"),
+                Dtype::F64 => (ParamClass::Double, "ld.global.f64", "cvt.rn.f32.f64"),
             };
             let loaded = w.put(class, load, &[&at]);
-            w.put(Class::Single, convert, &[&loaded])
+            w.put(ParamClass::Single, convert, &[&loaded])
         };
         (0..self.shape.wide).map(one).collect()
     }
 
     /// What a stage begins with.
-    fn read(&mut self, stage: &Stage<'_>, cell: Value) -> Vec<Value> {
+    fn read(&mut self, stage: &DeviceStage<'_>, cell: WriterValue) -> Vec<WriterValue> {
         match stage.reads {
             Reads::Itself => self.load(stage.from, cell),
             Reads::Window(touch) => self.resized(touch, stage.from, cell),
             Reads::AlongRow(touch) => self.blurred(touch, stage, cell),
             Reads::AlongColumn(touch) => {
                 let blurred = self.blurred(touch, stage, cell);
-                let settle = |x: Value| settle(&mut self.writer, x, touch.after.dtype);
+                let settle = |x: WriterValue| settle(&mut self.writer, x, touch.after.dtype);
                 blurred.into_iter().map(settle).collect()
             }
         }
     }
 
     /// Where a transform that moves pixels takes the one at a cell from.
-    fn origin(&mut self, touch: &Touch, cell: Value) -> Origin {
+    fn origin(&mut self, touch: &Touch, cell: WriterValue) -> MoveOrigin {
         let key = self.key(touch);
         let moved =
             origin(&mut self.writer, touch.transform, key, cell, [self.shape.rows, self.shape.columns]);
@@ -243,19 +246,20 @@ impl<'route> Lines<'route> {
         let through = self.passes(gate);
         let w = &mut self.writer;
         let exists = moved.exists.map(|exists| {
-            let stays = w.put(Class::Flag, "not.pred", &[&through]);
-            w.put(Class::Flag, "or.pred", &[&exists, &stays])
+            let stays = w.put(ParamClass::Flag, "not.pred", &[&through]);
+            w.put(ParamClass::Flag, "or.pred", &[&exists, &stays])
         });
-        Origin { cell: w.put(Class::Word, "selp.b32", &[&moved.cell, &cell, &through]), exists }
+        MoveOrigin { cell: w.put(ParamClass::Word, "selp.b32", &[&moved.cell, &cell, &through]), exists }
     }
 
     /// A pixel of the window that was noted, resized to the image.
-    fn resized(&mut self, touch: &Touch, dtype: Dtype, cell: Value) -> Vec<Value> {
+    fn resized(&mut self, touch: &Touch, dtype: Dtype, cell: WriterValue) -> Vec<WriterValue> {
         let note = self.note(touch);
         let [top, left, rows, columns] =
-            [0, 1, 2, 3].map(|place| self.noted(Class::Word, "u32", note, place));
-        let [row_scale, column_scale] = [4, 5].map(|place| self.noted(Class::Double, "f64", note, place));
-        let window = Window { top, left, rows, columns, row_scale, column_scale };
+            [0, 1, 2, 3].map(|place| self.noted(ParamClass::Word, "u32", note, place));
+        let [row_scale, column_scale] =
+            [4, 5].map(|place| self.noted(ParamClass::Double, "f64", note, place));
+        let window = ImageWindow { top, left, rows, columns, row_scale, column_scale };
         let (row, column) = split_cell(&mut self.writer, cell, self.shape.columns);
         let w = &mut self.writer;
         let (upper, lower, down) = neighbours(w, row, window.row_scale, window.rows);
@@ -271,7 +275,7 @@ impl<'route> Lines<'route> {
             pairs.map(|(from, to)| blend(&mut self.writer, *from, *to, right)).collect::<Vec<_>>()
         });
         let w = &mut self.writer;
-        let one = |(upper, lower): (&Value, &Value)| {
+        let one = |(upper, lower): (&WriterValue, &WriterValue)| {
             let x = blend(w, *upper, *lower, down);
             settle(w, x, dtype)
         };
@@ -279,9 +283,9 @@ impl<'route> Lines<'route> {
     }
 
     /// A pixel blurred along one axis, by the weights that were noted.
-    fn blurred(&mut self, touch: &Touch, stage: &Stage<'_>, cell: Value) -> Vec<Value> {
+    fn blurred(&mut self, touch: &Touch, stage: &DeviceStage<'_>, cell: WriterValue) -> Vec<WriterValue> {
         let note = self.note(touch);
-        let weights = [0, 1, 2].map(|place| self.noted(Class::Single, "f32", note, place));
+        let weights = [0, 1, 2].map(|place| self.noted(ParamClass::Single, "f32", note, place));
         let (row, column) = split_cell(&mut self.writer, cell, self.shape.columns);
         let pixels = [-2, -1, 0, 1, 2].map(|offset| {
             let cell = if stage.reads == Reads::AlongRow(touch) {
@@ -303,9 +307,9 @@ impl<'route> Lines<'route> {
         &mut self,
         touch: &Touch,
         source: &FieldKind,
-        x: &[Value],
-        cell: Value,
-    ) -> Result<Vec<Value>, String> {
+        x: &[WriterValue],
+        cell: WriterValue,
+    ) -> Result<Vec<WriterValue>, String> {
         use Transform::{
             Add, CastToFloat32, CheapTransform, Clip, ColorJitter, ExpensiveTransform, GaussianNoise,
             LogTransform, Multiply, Normalize, RandomBrightness, RandomGrayscale, RandomScale,
@@ -338,7 +342,7 @@ impl<'route> Lines<'route> {
                 each(x, |x| w.single("mul", x, factor))
             }
             GaussianNoise => {
-                let one = |(channel, x): (usize, &Value)| {
+                let one = |(channel, x): (usize, &WriterValue)| {
                     let number = self.number(cell, channel);
                     let normal = normal(&mut self.writer, key, number);
                     let noise = self.writer.single("mul", normal, single(0.05));
@@ -349,10 +353,10 @@ impl<'route> Lines<'route> {
             RandomSolarize => {
                 let does = coin(w, key, 0);
                 let (half, top) = range(dtype);
-                let top = w.put(Class::Single, "mov.f32", &[&single(top)]);
+                let top = w.put(ParamClass::Single, "mov.f32", &[&single(top)]);
                 each(x, |x| {
-                    let bright = w.put(Class::Flag, "setp.ge.f32", &[&x, &single(half)]);
-                    let turns = w.put(Class::Flag, "and.pred", &[&bright, &does]);
+                    let bright = w.put(ParamClass::Flag, "setp.ge.f32", &[&x, &single(half)]);
+                    let turns = w.put(ParamClass::Flag, "and.pred", &[&bright, &does]);
                     let turned = w.single("sub", top, x);
                     w.choose(turns, turned, x)
                 })
@@ -360,7 +364,7 @@ impl<'route> Lines<'route> {
             RandomGrayscale => grayscale(w, key, x, dtype),
             ColorJitter => {
                 let note = self.note(touch);
-                let sum = self.noted(Class::Word, "u32", note, 0);
+                let sum = self.noted(ParamClass::Word, "u32", note, 0);
                 jitter(&mut self.writer, key, x, sum, self.shape.numbers)
             }
             other => return Err(other.name().to_owned()),
@@ -368,14 +372,14 @@ impl<'route> Lines<'route> {
     }
 
     /// `Normalize` of what is `f32` in the data set.
-    fn standardised(&mut self, x: &[Value], cell: Value) -> Vec<Value> {
+    fn standardised(&mut self, x: &[WriterValue], cell: WriterValue) -> Vec<WriterValue> {
         self.standardises = true;
-        let one = |(channel, x): (usize, &Value)| {
+        let one = |(channel, x): (usize, &WriterValue)| {
             let number = self.number(cell, channel);
             let column = self.writer.word("rem.u32", number, self.shape.last);
             let [mean, scale] = ["mean", "scale"].map(|array| {
                 let address = self.address(array, column, 4);
-                self.writer.put(Class::Single, "ld.global.f32", &[&format!("[{address}]")])
+                self.writer.put(ParamClass::Single, "ld.global.f32", &[&format!("[{address}]")])
             });
             let centred = self.writer.single("sub", *x, mean);
             self.writer.single("mul", centred, scale)
@@ -384,7 +388,7 @@ impl<'route> Lines<'route> {
     }
 
     /// The place of a cell's number in its element.
-    fn number(&mut self, cell: Value, channel: usize) -> Value {
+    fn number(&mut self, cell: WriterValue, channel: usize) -> WriterValue {
         if self.shape.wide == 1 {
             return cell;
         }
@@ -393,17 +397,17 @@ impl<'route> Lines<'route> {
     }
 
     /// Whether a gate lets this element through.
-    fn passes(&mut self, gate: Gate) -> Value {
+    fn passes(&mut self, gate: TransformGate) -> WriterValue {
         let w = &mut self.writer;
         let key = split_at(w, self.draws, gate.decided_at as u64);
-        let drawn = unit(w, key, Gate::DRAW);
-        let reaches = w.put(Class::Flag, "setp.ge.f64", &[&drawn, &double(gate.from)]);
-        let stays = w.put(Class::Flag, "setp.lt.f64", &[&drawn, &double(gate.below)]);
-        w.put(Class::Flag, "and.pred", &[&reaches, &stays])
+        let drawn = unit(w, key, TransformGate::DRAW);
+        let reaches = w.put(ParamClass::Flag, "setp.ge.f64", &[&drawn, &double(gate.from)]);
+        let stays = w.put(ParamClass::Flag, "setp.lt.f64", &[&drawn, &double(gate.below)]);
+        w.put(ParamClass::Flag, "and.pred", &[&reaches, &stays])
     }
 
     /// Stores the cell as what the stage writes.
-    fn write(&mut self, dtype: Dtype, x: &[Value]) {
+    fn write(&mut self, dtype: Dtype, x: &[WriterValue]) {
         let address = self.cell_address("to", self.cell, dtype);
         for (channel, x) in x.iter().enumerate() {
             let at = format!("[{address}+{}]", channel * dtype.size());
@@ -417,10 +421,10 @@ impl<'route> Lines<'route> {
     }
 
     /// Adds a pixel of bytes to the sum of its element: whole numbers, whose order does not matter.
-    fn sum(&mut self, touch: &Touch, x: &[Value]) {
+    fn sum(&mut self, touch: &Touch, x: &[WriterValue]) {
         let note = self.note(touch);
         let w = &mut self.writer;
-        let mut sum = w.put(Class::Word, "mov.u32", &[&0]);
+        let mut sum = w.put(ParamClass::Word, "mov.u32", &[&0]);
         for x in x {
             let bits = byte(w, *x);
             let byte = w.word("and.b32", bits, 255);
@@ -430,6 +434,6 @@ impl<'route> Lines<'route> {
     }
 }
 
-fn each(x: &[Value], one: impl FnMut(Value) -> Value) -> Vec<Value> {
+fn each(x: &[WriterValue], one: impl FnMut(WriterValue) -> WriterValue) -> Vec<WriterValue> {
     x.iter().copied().map(one).collect()
 }

@@ -22,7 +22,7 @@ use weighbridge::{Availability, Platform, Result, adapter, skip};
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
 use crate::workload::{Mode, PipelineSpec};
-use pipeline::Cursor;
+use pipeline::PipelineCursor;
 
 /// The same bits as [`Reference`](super::Reference), made on a device. A batch that is to be on the host is copied back; one
 /// that is to be on the device is ready when its kernels are done, and stays there: its numbers are copied to the host for
@@ -55,7 +55,7 @@ impl Loader for ReferenceCuda {
 fn open<'a>(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Box<dyn Epochs + 'a>> {
     // The bindings panic where there is no driver: it is looked for first.
     find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
-    Ok(Box::new(Cursor::open(spec, data, mode)?))
+    Ok(Box::new(PipelineCursor::open(spec, data, mode)?))
 }
 
 fn probe() -> Availability {

@@ -10,11 +10,11 @@ use weighbridge::{Delivery, FieldKind, Result, skip};
 
 use super::super::buffer::row_bytes;
 use super::super::input::Input;
-use super::super::place::Place;
+use super::super::place::CopyPlace;
 use super::super::prefetch::Batches;
-use super::kernel::{self, HEAD, Kernel, Written};
-use super::slot::{Room, Slot};
-use super::stages::Kernels;
+use super::kernel::{self, HEAD, Kernel, KernelSource};
+use super::slot::{Slot, SlotRoom};
+use super::stages::StageKernels;
 use crate::contract::to_device::{failed, room, stop_tracking};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
@@ -31,8 +31,8 @@ const THREADS: u32 = 256;
 #[derive(Debug)]
 struct Loaded {
     /// Once for each element, where something is drawn so.
-    drawing: Option<Step>,
-    steps: Vec<Step>,
+    drawing: Option<PipelineStep>,
+    steps: Vec<PipelineStep>,
     mean: CudaSlice<f32>,
     scale: CudaSlice<f32>,
     notes: CudaSlice<u8>,
@@ -42,14 +42,14 @@ struct Loaded {
 
 /// A kernel that is loaded.
 #[derive(Debug)]
-struct Step {
+struct PipelineStep {
     function: CudaFunction,
     /// Of an element.
     threads: usize,
 }
 
 /// A cursor over batches that a device makes.
-pub(super) struct Cursor {
+pub(super) struct PipelineCursor {
     /// Copies to the device, kernels, copies back: three streams that run side by side.
     up: Arc<CudaStream>,
     run: Arc<CudaStream>,
@@ -70,12 +70,12 @@ pub(super) struct Cursor {
     spec: PipelineSpec,
 }
 
-impl Cursor {
+impl PipelineCursor {
     pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Self> {
         data.check_is(&spec.source)?;
         let kernels = match mode {
-            None | Some(Mode::Compiled) => Kernels::Fused,
-            Some(Mode::Vectorised) => Kernels::OneEach,
+            None | Some(Mode::Compiled) => StageKernels::Fused,
+            Some(Mode::Vectorised) => StageKernels::OneEach,
             Some(other) => {
                 return Err(skip(format!(
                     "on the device a list of transforms runs in `mode` compiled or vectorised, not in {other}"
@@ -96,10 +96,10 @@ impl Cursor {
         sources.dedup();
         let rows: Vec<usize> =
             sources.iter().map(|field| row_bytes(&spec.source.fields[*field].kind)).collect();
-        let rooms: Vec<Room> = written
+        let rooms: Vec<SlotRoom> = written
             .iter()
             .zip(kinds.iter())
-            .map(|((source, kernel), kind)| Room {
+            .map(|((source, kernel), kind)| SlotRoom {
                 upload: sources.iter().position(|field| field == source).expect("it is one of them"),
                 row: row_bytes(kind),
                 is_computed: kernel.is_some(),
@@ -170,9 +170,9 @@ impl Cursor {
 }
 
 /// The kernels of all delivered fields with their source fields.
-type Fields = Vec<(usize, Option<Written>)>;
+type Fields = Vec<(usize, Option<KernelSource>)>;
 
-fn write(spec: &PipelineSpec, data: &DataSet, kernels: Kernels) -> Result<(Fields, Arc<[FieldKind]>)> {
+fn write(spec: &PipelineSpec, data: &DataSet, kernels: StageKernels) -> Result<(Fields, Arc<[FieldKind]>)> {
     let declined = |what: &str| skip(format!("its kernels on the device do not have {what}"));
     let structure = &spec.structure;
     let whole = !structure.mixture.is_empty()
@@ -203,7 +203,7 @@ fn write(spec: &PipelineSpec, data: &DataSet, kernels: Kernels) -> Result<(Field
 fn load(
     ctx: &Arc<CudaContext>,
     stream: &Arc<CudaStream>,
-    written: &[(usize, Option<Written>)],
+    written: &[(usize, Option<KernelSource>)],
     elements: usize,
 ) -> Result<Vec<Option<Loaded>>> {
     let fields = || written.iter().filter_map(|(_, written)| written.as_ref());
@@ -218,11 +218,11 @@ fn load(
     let module = module.map_err(failed("load the kernels of the pipeline"))?;
     let step = |kernel: &Kernel| {
         let function = module.load_function(&kernel.name).map_err(failed("find a kernel of the pipeline"))?;
-        Ok(Step { function, threads: kernel.threads })
+        Ok(PipelineStep { function, threads: kernel.threads })
     };
     let copy = |column: &[f32]| stream.clone_htod(column).map_err(failed("copy constants to the device"));
     let room = |bytes: usize| room(stream, elements * bytes);
-    let load = |(_, written): &(usize, Option<Written>)| {
+    let load = |(_, written): &(usize, Option<KernelSource>)| {
         let Some(written) = written else { return Ok(None) };
         let (mean, scale) = match &written.constants {
             Some(constants) => (&constants.mean[..], &constants.scale[..]),
@@ -290,7 +290,7 @@ fn compute(
 fn launch(
     run: &Arc<CudaStream>,
     field: &Loaded,
-    step: &Step,
+    step: &PipelineStep,
     [from, to]: [u64; 2],
     elements: &Range<usize>,
     draws: u64,
@@ -312,7 +312,7 @@ fn launch(
     unsafe { launch.launch(shape) }.map(drop).map_err(failed("launch a kernel of the pipeline"))
 }
 
-impl Epochs for Cursor {
+impl Epochs for PipelineCursor {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.drain()?;
         (self.epoch, self.next, self.issued) = (epoch, 0, 0);
@@ -341,11 +341,11 @@ impl Epochs for Cursor {
     }
 
     fn save(&mut self) -> Result<Vec<u8>> {
-        Ok(Place { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
+        Ok(CopyPlace { epoch: self.epoch, next: self.next as u64 }.save(&self.spec))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<()> {
-        let saved = Place::restore(saved, &self.spec)?;
+        let saved = CopyPlace::restore(saved, &self.spec)?;
         self.begin(saved.epoch)?;
         (self.next, self.issued) = (saved.next as usize, saved.next as usize);
         Ok(())
@@ -371,7 +371,7 @@ impl Epochs for Cursor {
     }
 }
 
-impl Drop for Cursor {
+impl Drop for PipelineCursor {
     fn drop(&mut self) {
         // Buffers go back when nothing uses them; an error here was told to whoever waited for a batch.
         let _ = self.drain();

@@ -49,7 +49,7 @@ pub(super) struct Slot {
 
 /// A field of a slot, as it is to be made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct SlotRoom {
     pub(super) upload: usize,
     pub(super) row: usize,
     pub(super) is_computed: bool,
@@ -62,7 +62,7 @@ impl Slot {
         stream: &Arc<CudaStream>,
         elements: usize,
         uploads: &[usize],
-        rooms: &[Room],
+        rooms: &[SlotRoom],
         kinds: &Arc<[FieldKind]>,
         destination: Destination,
     ) -> Result<Self> {
@@ -72,7 +72,7 @@ impl Slot {
                 device: room(stream, elements * row)?,
             })
         };
-        let deliver = |field: &Room| {
+        let deliver = |field: &SlotRoom| {
             let bytes = elements * field.row;
             Ok(Delivered {
                 device: if field.is_computed { Some(room(stream, bytes)?) } else { None },

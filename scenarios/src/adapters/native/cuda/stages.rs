@@ -8,7 +8,7 @@ use crate::workload::{Route, Touch, Transform};
 
 /// How many transforms a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kernels {
+pub(super) enum StageKernels {
     /// As many as can be done without reading what another thread has written.
     Fused,
     /// One.
@@ -17,7 +17,7 @@ pub(super) enum Kernels {
 
 /// What one kernel does: it reads a number or a pixel, and then all goes on in registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stage<'route> {
+pub(super) struct DeviceStage<'route> {
     pub(super) reads: Reads<'route>,
     /// What happens to what was read, in order.
     pub(super) touches: &'route [Touch],
@@ -47,11 +47,11 @@ pub(super) enum Reads<'route> {
 /// # Errors
 ///
 /// The name of what no kernel does.
-pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, String> {
+pub(super) fn stages(route: &Route, kernels: StageKernels) -> Result<Vec<DeviceStage<'_>>, String> {
     let trunk = &route.trunk[..];
     let Some(first) = trunk.first() else { return Ok(Vec::new()) };
     let from = first.before.dtype;
-    let begun = |reads, from, to| Stage { reads, touches: &[], from, to, sums: None };
+    let begun = |reads, from, to| DeviceStage { reads, touches: &[], from, to, sums: None };
     let mut now = begun(Reads::Itself, from, from);
     let mut done = Vec::new();
     // The first transform of the present stage.
@@ -60,7 +60,7 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
         let (before, after) = (touch.before.dtype, touch.after.dtype);
         let name = touch.transform.name();
         let is_bare = now.reads == Reads::Itself && start == place;
-        let ended = Stage { touches: &trunk[start..place], to: before, ..now };
+        let ended = DeviceStage { touches: &trunk[start..place], to: before, ..now };
         match touch.transform {
             Transform::RandomResizedCrop | Transform::GaussianBlur => {
                 if touch.gate.is_some() {
@@ -74,8 +74,8 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
                 }
                 now = begun(Reads::Window(touch), before, after);
                 if touch.transform == Transform::GaussianBlur {
-                    done.push(Stage { reads: Reads::AlongRow(touch), to: Dtype::F32, ..now });
-                    now = Stage { reads: Reads::AlongColumn(touch), from: Dtype::F32, ..now };
+                    done.push(DeviceStage { reads: Reads::AlongRow(touch), to: Dtype::F32, ..now });
+                    now = DeviceStage { reads: Reads::AlongColumn(touch), from: Dtype::F32, ..now };
                 }
                 start = place + 1;
             }
@@ -84,11 +84,11 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
                 if before != Dtype::U8 {
                     return Err(format!("{name} of {}", before.name()));
                 }
-                done.push(Stage { sums: Some(touch), ..ended });
+                done.push(DeviceStage { sums: Some(touch), ..ended });
                 now = begun(Reads::Itself, before, after);
                 start = place;
             }
-            _ if kernels == Kernels::OneEach && place > 0 => {
+            _ if kernels == StageKernels::OneEach && place > 0 => {
                 done.push(ended);
                 now = begun(Reads::Itself, before, after);
                 start = place;
@@ -96,7 +96,7 @@ pub(super) fn stages(route: &Route, kernels: Kernels) -> Result<Vec<Stage<'_>>, 
             _ => {}
         }
     }
-    done.push(Stage { touches: &trunk[start..], to: route.output.dtype, ..now });
+    done.push(DeviceStage { touches: &trunk[start..], to: route.output.dtype, ..now });
     Ok(done)
 }
 

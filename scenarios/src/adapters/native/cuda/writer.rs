@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The registers that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum ParamClass {
     /// `f32`
     Single,
     /// `f64`
@@ -17,7 +17,7 @@ pub(super) enum Class {
     Flag,
 }
 
-impl Class {
+impl ParamClass {
     const ALL: [Self; 5] = [Self::Single, Self::Double, Self::Word, Self::Long, Self::Flag];
 
     /// The letters of its registers, and its type in declarations.
@@ -34,12 +34,12 @@ impl Class {
 
 /// A register that was written once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Value {
-    class: Class,
+pub(super) struct WriterValue {
+    class: ParamClass,
     number: usize,
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for WriterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "%{}{}", self.class.names().0, self.number)
     }
@@ -64,9 +64,14 @@ pub(super) struct Writer {
 
 impl Writer {
     /// An instruction with a result.
-    pub(super) fn put(&mut self, class: Class, instruction: &str, operands: &[&dyn fmt::Display]) -> Value {
-        let place = Class::ALL.iter().position(|one| *one == class).expect("all are listed");
-        let value = Value { class, number: self.used[place] };
+    pub(super) fn put(
+        &mut self,
+        class: ParamClass,
+        instruction: &str,
+        operands: &[&dyn fmt::Display],
+    ) -> WriterValue {
+        let place = ParamClass::ALL.iter().position(|one| *one == class).expect("all are listed");
+        let value = WriterValue { class, number: self.used[place] };
         self.used[place] += 1;
         let operands: String = operands.iter().map(|operand| format!(", {operand}")).collect();
         self.body.push_str(&format!("    {instruction} {value}{operands};\n"));
@@ -80,35 +85,40 @@ impl Writer {
     }
 
     /// `a op b` on `f32`, rounded.
-    pub(super) fn single(&mut self, op: &str, a: Value, b: impl fmt::Display) -> Value {
-        self.put(Class::Single, &format!("{op}.rn.f32"), &[&a, &b])
+    pub(super) fn single(&mut self, op: &str, a: WriterValue, b: impl fmt::Display) -> WriterValue {
+        self.put(ParamClass::Single, &format!("{op}.rn.f32"), &[&a, &b])
     }
 
     /// `a op b` on `f64`, rounded.
-    pub(super) fn double(&mut self, op: &str, a: Value, b: impl fmt::Display) -> Value {
-        self.put(Class::Double, &format!("{op}.rn.f64"), &[&a, &b])
+    pub(super) fn double(&mut self, op: &str, a: WriterValue, b: impl fmt::Display) -> WriterValue {
+        self.put(ParamClass::Double, &format!("{op}.rn.f64"), &[&a, &b])
     }
 
     /// `a op b` on 64 bits.
-    pub(super) fn long(&mut self, op: &str, a: Value, b: impl fmt::Display) -> Value {
-        self.put(Class::Long, op, &[&a, &b])
+    pub(super) fn long(&mut self, op: &str, a: WriterValue, b: impl fmt::Display) -> WriterValue {
+        self.put(ParamClass::Long, op, &[&a, &b])
     }
 
     /// `a op b` on 32 bits.
-    pub(super) fn word(&mut self, op: &str, a: Value, b: impl fmt::Display) -> Value {
-        self.put(Class::Word, op, &[&a, &b])
+    pub(super) fn word(&mut self, op: &str, a: WriterValue, b: impl fmt::Display) -> WriterValue {
+        self.put(ParamClass::Word, op, &[&a, &b])
     }
 
     /// `then` where a flag is set, else `other`.
-    pub(super) fn choose(&mut self, flag: Value, then: impl fmt::Display, other: impl fmt::Display) -> Value {
-        self.put(Class::Single, "selp.f32", &[&then, &other, &flag])
+    pub(super) fn choose(
+        &mut self,
+        flag: WriterValue,
+        then: impl fmt::Display,
+        other: impl fmt::Display,
+    ) -> WriterValue {
+        self.put(ParamClass::Single, "selp.f32", &[&then, &other, &flag])
     }
 
     /// The kernel with its declarations.
     pub(super) fn finish(self, name: &str, parameters: &[(&str, &str)]) -> String {
         let list: Vec<_> =
             parameters.iter().map(|(kind, name)| format!("    .param .{kind} {name}")).collect();
-        let declared = Class::ALL.iter().zip(self.used).map(|(class, used)| {
+        let declared = ParamClass::ALL.iter().zip(self.used).map(|(class, used)| {
             let (letters, kind) = class.names();
             format!("    .reg .{kind} %{letters}<{}>;\n", used.max(1))
         });
@@ -124,7 +134,7 @@ mod tests {
     #[test]
     fn a_kernel_declares_the_registers_that_it_uses() {
         let mut writer = Writer::default();
-        let a = writer.put(Class::Single, "mov.f32", &[&single(1.0)]);
+        let a = writer.put(ParamClass::Single, "mov.f32", &[&single(1.0)]);
         let b = writer.single("add", a, single(0.1));
         writer.single("mul", b, a);
         writer.line("    ret;");

@@ -7,14 +7,14 @@ use crate::workload::{Draw, Transform};
 /// A step that moves the pixels of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
-    what: What,
+    what: Movement,
     rows: usize,
     row: usize,
     pixel: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Movement {
     Crop,
     Flip,
 }
@@ -23,8 +23,8 @@ impl Move {
     /// The step for a transform over elements of this kind; `None` for one that moves nothing.
     pub(super) fn new(transform: Transform, kind: &FieldKind) -> Option<Self> {
         let what = match transform {
-            Transform::RandomCrop => What::Crop,
-            Transform::RandomFlip => What::Flip,
+            Transform::RandomCrop => Movement::Crop,
+            Transform::RandomFlip => Movement::Flip,
             _ => return None,
         };
         let [rows, columns, channels] = kind.shape[..] else { return None };
@@ -35,7 +35,7 @@ impl Move {
     /// From one element into another.
     pub(super) fn apply(self, from: &[u8], to: &mut [u8], draw: Draw) {
         match self.what {
-            What::Crop => {
+            Movement::Crop => {
                 let window = self.window(draw);
                 let (filled, rest) = to.split_at_mut(window.rows * self.row);
                 for (row, to) in filled.chunks_exact_mut(self.row).enumerate() {
@@ -45,7 +45,7 @@ impl Move {
                 }
                 rest.fill(0);
             }
-            What::Flip => {
+            Movement::Flip => {
                 to.copy_from_slice(from);
                 self.apply_in_place(to, draw);
             }
@@ -55,7 +55,7 @@ impl Move {
     /// In place.
     pub(super) fn apply_in_place(self, element: &mut [u8], draw: Draw) {
         match self.what {
-            What::Crop => {
+            Movement::Crop => {
                 // Rows move towards the start, so going down never overwrites what is still to be moved.
                 let window = self.window(draw);
                 for row in 0..window.rows {
@@ -65,7 +65,7 @@ impl Move {
                 }
                 element[window.rows * self.row..].fill(0);
             }
-            What::Flip => {
+            Movement::Flip => {
                 if draw.coin(0) {
                     for row in element.chunks_exact_mut(self.row) {
                         mirror(row, self.pixel);

@@ -13,7 +13,7 @@ use self::geometry::Move;
 use super::buffer::Bytes;
 use super::kernels::{Float, map_in_place};
 use super::lanes::widest;
-use crate::workload::{Draw, Draws, Gate, Touch, Transform};
+use crate::workload::{Draw, Draws, Touch, Transform, TransformGate};
 
 pub(super) use self::functions::{exp, ln64};
 pub(super) use self::geometry::corner;
@@ -22,15 +22,15 @@ pub(super) use self::resize::{Resizer, Size, random_window};
 /// A step on one element, and who goes through it.
 #[derive(Clone, Debug)]
 pub(super) struct ElementStep {
-    what: What,
+    what: ElementTransform,
     /// The transform's place in the pipeline, an address of its draws.
     position: u64,
     /// Which elements go through it.
-    gate: Option<Gate>,
+    gate: Option<TransformGate>,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum ElementTransform {
     Move(Move),
     Rotate { side: usize, pixel: usize },
     ResizedCrop(Size, Dtype),
@@ -51,7 +51,7 @@ enum What {
 
 /// Room for steps, used again and again: it grows with the first element and stays.
 #[derive(Debug, Default)]
-pub(super) struct Workspace {
+pub(super) struct ElementBuffers {
     copy: Bytes,
     half: Bytes,
     numbers: Vec<f32>,
@@ -76,23 +76,25 @@ impl ElementStep {
         let Touch { transform, position, gate, before: kind, .. } = touch;
         let dtype = kind.dtype;
         let what = match transform {
-            Transform::RandomCrop | Transform::RandomFlip => What::Move(Move::new(*transform, kind)?),
-            Transform::AffineRotation => {
-                What::Rotate { side: kind.shape[0], pixel: kind.shape[2] * dtype.size() }
+            Transform::RandomCrop | Transform::RandomFlip => {
+                ElementTransform::Move(Move::new(*transform, kind)?)
             }
-            Transform::RandomResizedCrop => What::ResizedCrop(size(kind), dtype),
-            Transform::MultiScaleResize => What::HalfAndBack(size(kind), dtype),
-            Transform::ColorJitter => What::Jitter(dtype),
-            Transform::RandomGrayscale => What::Grayscale(dtype),
-            Transform::RandomSolarize => What::Solarize(dtype),
-            Transform::GaussianBlur => What::Blur(size(kind), dtype),
-            Transform::GaussianNoise => What::Noise,
-            Transform::RandomBrightness => What::Brightness,
-            Transform::RandomScale => What::Factor,
-            Transform::LogTransform => What::Log,
-            Transform::ExpensiveTransform => What::Expensive,
-            Transform::HashEmbeddingIndex => What::Hash(dtype),
-            Transform::DynamicPad => What::ZeroTail(dtype),
+            Transform::AffineRotation => {
+                ElementTransform::Rotate { side: kind.shape[0], pixel: kind.shape[2] * dtype.size() }
+            }
+            Transform::RandomResizedCrop => ElementTransform::ResizedCrop(size(kind), dtype),
+            Transform::MultiScaleResize => ElementTransform::HalfAndBack(size(kind), dtype),
+            Transform::ColorJitter => ElementTransform::Jitter(dtype),
+            Transform::RandomGrayscale => ElementTransform::Grayscale(dtype),
+            Transform::RandomSolarize => ElementTransform::Solarize(dtype),
+            Transform::GaussianBlur => ElementTransform::Blur(size(kind), dtype),
+            Transform::GaussianNoise => ElementTransform::Noise,
+            Transform::RandomBrightness => ElementTransform::Brightness,
+            Transform::RandomScale => ElementTransform::Factor,
+            Transform::LogTransform => ElementTransform::Log,
+            Transform::ExpensiveTransform => ElementTransform::Expensive,
+            Transform::HashEmbeddingIndex => ElementTransform::Hash(dtype),
+            Transform::DynamicPad => ElementTransform::ZeroTail(dtype),
             _ => return None,
         };
         Some(Self { what, position: *position as u64, gate: *gate })
@@ -100,13 +102,19 @@ impl ElementStep {
 
     /// A step number by number, for some elements alone.
     pub(super) fn gated(step: Float, touch: &Touch) -> Self {
-        Self { what: What::Float(step), position: touch.position as u64, gate: touch.gate }
+        Self { what: ElementTransform::Float(step), position: touch.position as u64, gate: touch.gate }
     }
 
     /// From one element into another.
-    pub(super) fn apply_from(&self, from: &[u8], to: &mut [u8], element: Element, space: &mut Workspace) {
+    pub(super) fn apply_from(
+        &self,
+        from: &[u8],
+        to: &mut [u8],
+        element: Element,
+        space: &mut ElementBuffers,
+    ) {
         match self.what {
-            What::Move(step) if self.gate.is_none() => {
+            ElementTransform::Move(step) if self.gate.is_none() => {
                 step.apply(from, to, element.draws.at(element.index as u64, self.position));
             }
             _ => {
@@ -117,21 +125,21 @@ impl ElementStep {
     }
 
     /// In place.
-    pub(super) fn apply(&self, bytes: &mut [u8], element: Element, space: &mut Workspace) {
+    pub(super) fn apply(&self, bytes: &mut [u8], element: Element, space: &mut ElementBuffers) {
         let Element { draws, index, length } = element;
-        if let Some(Gate { decided_at, from, below, .. }) = self.gate {
-            let drawn = draws.at(index as u64, decided_at as u64).unit(Gate::DRAW);
+        if let Some(TransformGate { decided_at, from, below, .. }) = self.gate {
+            let drawn = draws.at(index as u64, decided_at as u64).unit(TransformGate::DRAW);
             if !(from..below).contains(&drawn) {
                 return;
             }
         }
         let draw = draws.at(index as u64, self.position);
         match &self.what {
-            What::Move(step) => step.apply_in_place(bytes, draw),
-            What::Rotate { side, pixel } => {
+            ElementTransform::Move(step) => step.apply_in_place(bytes, draw),
+            ElementTransform::Rotate { side, pixel } => {
                 rotate(space.copy.copy_of(bytes), bytes, *side, *pixel, draw.below(0, 4));
             }
-            What::ResizedCrop(size, dtype) => {
+            ElementTransform::ResizedCrop(size, dtype) => {
                 let window = random_window(*size, draw);
                 let from = space.copy.copy_of(bytes);
                 let (columns, resizer) = (size.columns, &mut space.resizer);
@@ -147,47 +155,47 @@ impl ElementStep {
                     _ => resizer.classes(from, columns, window, bytes, *size, size.channels * dtype.size()),
                 }
             }
-            What::HalfAndBack(size, dtype) => half_and_back(bytes, *size, *dtype, space),
-            What::Jitter(Dtype::U8) => jitter::<u8>(bytes, draw),
-            What::Jitter(_) => jitter::<f32>(bytemuck::cast_slice_mut(bytes), draw),
-            What::Grayscale(Dtype::U8) => grayscale::<u8>(bytes, draw),
-            What::Grayscale(_) => grayscale::<f32>(bytemuck::cast_slice_mut(bytes), draw),
-            What::Solarize(Dtype::U8) => solarize::<u8>(bytes, draw),
-            What::Solarize(_) => solarize::<f32>(bytemuck::cast_slice_mut(bytes), draw),
-            What::Blur(Size { columns, channels, .. }, dtype) => {
+            ElementTransform::HalfAndBack(size, dtype) => half_and_back(bytes, *size, *dtype, space),
+            ElementTransform::Jitter(Dtype::U8) => jitter::<u8>(bytes, draw),
+            ElementTransform::Jitter(_) => jitter::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            ElementTransform::Grayscale(Dtype::U8) => grayscale::<u8>(bytes, draw),
+            ElementTransform::Grayscale(_) => grayscale::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            ElementTransform::Solarize(Dtype::U8) => solarize::<u8>(bytes, draw),
+            ElementTransform::Solarize(_) => solarize::<f32>(bytemuck::cast_slice_mut(bytes), draw),
+            ElementTransform::Blur(Size { columns, channels, .. }, dtype) => {
                 let (rows, row) = (&mut space.numbers, &mut space.row);
                 match dtype {
                     Dtype::U8 => blur::<u8>(bytes, *columns, *channels, draw, rows, row),
                     _ => blur::<f32>(bytemuck::cast_slice_mut(bytes), *columns, *channels, draw, rows, row),
                 }
             }
-            What::Noise => noise(bytemuck::cast_slice_mut(bytes), draw),
-            What::Brightness => {
+            ElementTransform::Noise => noise(bytemuck::cast_slice_mut(bytes), draw),
+            ElementTransform::Brightness => {
                 let shift = draw.between(0, -0.2, 0.2) as f32;
                 each(bytes, |x| x + shift);
             }
-            What::Factor => {
+            ElementTransform::Factor => {
                 let factor = draw.between(0, 0.8, 1.2) as f32;
                 each(bytes, |x| x * factor);
             }
-            What::Log => each(bytes, log1p_abs),
-            What::Expensive => each(bytes, |x| (0..8).fold(x, |x, _| sincos(x))),
-            What::Hash(Dtype::I32) => {
+            ElementTransform::Log => each(bytes, log1p_abs),
+            ElementTransform::Expensive => each(bytes, |x| (0..8).fold(x, |x, _| sincos(x))),
+            ElementTransform::Hash(Dtype::I32) => {
                 for id in bytemuck::cast_slice_mut::<u8, i32>(bytes) {
                     *id = (id.unsigned_abs() % 10_000).cast_signed();
                 }
             }
-            What::Hash(_) => {
+            ElementTransform::Hash(_) => {
                 for id in bytemuck::cast_slice_mut::<u8, i64>(bytes) {
                     *id = (id.unsigned_abs() % 10_000).cast_signed();
                 }
             }
-            What::ZeroTail(dtype) => {
+            ElementTransform::ZeroTail(dtype) => {
                 let tokens = bytes.len() / dtype.size();
                 let kept = usize::try_from(length).unwrap_or(0).min(tokens);
                 bytes[kept * dtype.size()..].fill(0);
             }
-            What::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(bytes)),
+            ElementTransform::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(bytes)),
         }
     }
 }
@@ -219,7 +227,7 @@ fn noise(numbers: &mut [f32], draw: Draw) {
 }
 
 /// `MultiScaleResize`.
-fn half_and_back(bytes: &mut [u8], size: Size, dtype: Dtype, space: &mut Workspace) {
+fn half_and_back(bytes: &mut [u8], size: Size, dtype: Dtype, space: &mut ElementBuffers) {
     let small = size.half();
     let half = space.half.room(small.numbers() * dtype.size());
     let (whole, resizer) = (size.whole(), &mut space.resizer);

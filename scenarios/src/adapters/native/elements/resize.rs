@@ -7,7 +7,7 @@ use crate::workload::Draw;
 
 /// Pixels of an image: rows from `top`, columns from `left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Window {
+pub(in super::super) struct CropWindow {
     pub(in super::super) top: usize,
     pub(in super::super) left: usize,
     pub(in super::super) rows: usize,
@@ -24,8 +24,8 @@ pub(in super::super) struct Size {
 
 impl Size {
     /// All of it.
-    pub(in super::super) fn whole(self) -> Window {
-        Window { top: 0, left: 0, rows: self.rows, columns: self.columns }
+    pub(in super::super) fn whole(self) -> CropWindow {
+        CropWindow { top: 0, left: 0, rows: self.rows, columns: self.columns }
     }
 
     /// Half of each side.
@@ -40,7 +40,7 @@ impl Size {
 }
 
 /// The window of `RandomResizedCrop`.
-pub(in super::super) fn random_window(size: Size, draw: Draw) -> Window {
+pub(in super::super) fn random_window(size: Size, draw: Draw) -> CropWindow {
     const LN_4_3: f64 = 0.287_682_072_451_780_85;
     let (rows, columns) = (size.rows as f64, size.columns as f64);
     for attempt in 0..10 {
@@ -52,7 +52,7 @@ pub(in super::super) fn random_window(size: Size, draw: Draw) -> Window {
             let (height, width) = (height as usize, width as usize);
             let top = draw.below(20, (size.rows - height + 1) as u64) as usize;
             let left = draw.below(21, (size.columns - width + 1) as u64) as usize;
-            return Window { top, left, rows: height, columns: width };
+            return CropWindow { top, left, rows: height, columns: width };
         }
     }
     size.whole()
@@ -60,19 +60,19 @@ pub(in super::super) fn random_window(size: Size, draw: Draw) -> Window {
 
 /// Where the pixels of a resized axis come from.
 #[derive(Debug, Default)]
-struct Axis {
-    places: Vec<Place>,
+struct ResizeAxis {
+    places: Vec<SampledPlace>,
 }
 
 /// Two neighbours, as offsets in numbers, and how far it is from the first to the second.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SampledPlace {
     first: usize,
     second: usize,
     way: f32,
 }
 
-impl Axis {
+impl ResizeAxis {
     /// `to` pixels from `from` of them, each `step` numbers from the next.
     fn between(&mut self, from: usize, to: usize, step: usize) {
         let scale = from as f64 / to as f64;
@@ -81,17 +81,17 @@ impl Axis {
             let place = ((index as f64 + 0.5) * scale - 0.5).max(0.0);
             let first = (place.floor() as usize).min(from - 1);
             let second = (first + 1).min(from - 1);
-            Place { first: first * step, second: second * step, way: (place - first as f64) as f32 }
+            SampledPlace { first: first * step, second: second * step, way: (place - first as f64) as f32 }
         }));
     }
 
-    /// As [`Axis::between`], but the nearest pixel alone.
+    /// As [`ResizeAxis::between`], but the nearest pixel alone.
     fn nearest(&mut self, from: usize, to: usize, step: usize) {
         let scale = from as f64 / to as f64;
         self.places.clear();
         self.places.extend((0..to).map(|index| {
             let first = (((index as f64 + 0.5) * scale).floor() as usize).min(from - 1) * step;
-            Place { first, second: first, way: 0.0 }
+            SampledPlace { first, second: first, way: 0.0 }
         }));
     }
 }
@@ -99,8 +99,8 @@ impl Axis {
 /// Room for resizing, used again and again.
 #[derive(Debug, Default)]
 pub(in super::super) struct Resizer {
-    rows: Axis,
-    columns: Axis,
+    rows: ResizeAxis,
+    columns: ResizeAxis,
     upper: Vec<f32>,
     lower: Vec<f32>,
 }
@@ -111,7 +111,7 @@ impl Resizer {
         &mut self,
         from: &[T],
         columns: usize,
-        window: Window,
+        window: CropWindow,
         to: &mut [T],
         size: Size,
     ) {
@@ -155,7 +155,7 @@ impl Resizer {
         &mut self,
         from: &[u8],
         columns: usize,
-        window: Window,
+        window: CropWindow,
         to: &mut [u8],
         size: Size,
         pixel: usize,
@@ -172,8 +172,8 @@ impl Resizer {
 }
 
 /// One row, resized along its columns. Three channels are spelled out: they are nearly all images.
-fn along<T: Colour>(from: &[T], columns: &Axis, channels: usize, to: &mut [f32]) {
-    let one = |place: &Place, channel: usize| {
+fn along<T: Colour>(from: &[T], columns: &ResizeAxis, channels: usize, to: &mut [f32]) {
+    let one = |place: &SampledPlace, channel: usize| {
         let (left, right) = (from[place.first + channel].read(), from[place.second + channel].read());
         left + (right - left) * place.way
     };

@@ -5,13 +5,13 @@ use crate::workload::{Draws, LearningTask, Parameters, Transform};
 
 /// Height, width and channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct ElementShape {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) channels: usize,
 }
 
-impl Shape {
+impl ElementShape {
     pub(super) fn row(self) -> usize {
         self.columns * self.channels
     }
@@ -23,7 +23,7 @@ impl Shape {
 
 /// The elements of a batch: where their draws come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Which {
+pub(super) struct WhichElements {
     pub(super) draws: Draws,
     /// The index of the first; the others follow.
     pub(super) first: usize,
@@ -49,10 +49,10 @@ pub(super) fn standardise_back(slopes: &mut [f32], scale: &[f32]) {
 
 /// The corner of `RandomCrop`'s window for each element of a batch.
 pub(super) fn corners(
-    which: Which,
+    which: WhichElements,
     elements: usize,
     position: u64,
-    shape: Shape,
+    shape: ElementShape,
 ) -> impl Iterator<Item = (usize, usize)> {
     (0..elements).map(move |element| {
         corner(which.draws.at((which.first + element) as u64, position), shape.rows, shape.columns)
@@ -60,7 +60,7 @@ pub(super) fn corners(
 }
 
 /// `RandomCrop`: the window goes to the upper left corner, the rest becomes zeros.
-pub(super) fn crop(element: &mut [f32], (top, left): (usize, usize), shape: Shape) {
+pub(super) fn crop(element: &mut [f32], (top, left): (usize, usize), shape: ElementShape) {
     let (row, kept) = (shape.row(), Transform::crop_window(shape.columns) * shape.channels);
     let rows = Transform::crop_window(shape.rows);
     for to in 0..rows {
@@ -72,7 +72,7 @@ pub(super) fn crop(element: &mut [f32], (top, left): (usize, usize), shape: Shap
 }
 
 /// Back through `RandomCrop`: the upper left corner goes to where it came from, what was cut away has no slope.
-pub(super) fn crop_back(element: &mut [f32], (top, left): (usize, usize), shape: Shape) {
+pub(super) fn crop_back(element: &mut [f32], (top, left): (usize, usize), shape: ElementShape) {
     let (row, kept) = (shape.row(), Transform::crop_window(shape.columns) * shape.channels);
     let rows = Transform::crop_window(shape.rows);
     // From the last row on: rows move away from the start, so that none is overwritten that is still to be moved.
@@ -121,7 +121,7 @@ pub(super) fn affine_back(
 }
 
 /// What dropout multiplies each number of a batch with.
-pub(super) fn factors(which: Which, elements: usize, numbers: usize, factors: &mut Vec<f32>) {
+pub(super) fn factors(which: WhichElements, elements: usize, numbers: usize, factors: &mut Vec<f32>) {
     factors.clear();
     for element in 0..elements {
         let draw = which.draws.at((which.first + element) as u64, LearningTask::POSITION);
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn going_back_through_a_crop_is_its_transpose() {
         // For a linear step A and any x and y: (A x) . y = x . (A^T y).
-        let shape = Shape { rows: 9, columns: 17, channels: 2 };
+        let shape = ElementShape { rows: 9, columns: 17, channels: 2 };
         let numbers = |seed: u64| -> Vec<f32> {
             let draw = Draws::new(seed, 0).at(0, 0);
             (0..shape.numbers() as u64).map(|number| draw.below(number, 19) as f32 - 9.0).collect()

@@ -38,7 +38,7 @@ struct Derived {
     device: Device,
     stages: Vec<Stage>,
     shape: Shape,
-    step: Step,
+    step: BurnStep,
     forward: Option<Forward>,
     gradient: Parameters,
     learned: Learned,
@@ -51,19 +51,19 @@ struct Derived {
 
 /// The learnable step in one of its forms.
 #[derive(Debug)]
-enum Step {
-    Module(Box<Affine>),
+enum BurnStep {
+    Module(Box<BurnAffine>),
     Function(Box<[Tensor<1>; 2]>),
 }
 
 /// Scale and bias for each channel, as burn's own layers are written.
 #[derive(Module, Debug)]
-struct Affine {
+struct BurnAffine {
     scale: Param<Tensor<1>>,
     bias: Param<Tensor<1>>,
 }
 
-impl Affine {
+impl BurnAffine {
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         affine(x, self.scale.val(), self.bias.val())
     }
@@ -79,13 +79,13 @@ fn affine(x: Tensor<4>, scale: Tensor<1>, bias: Tensor<1>) -> Tensor<4> {
 struct Forward {
     rows: Tensor<4>,
     loss: Tensor<1>,
-    gradients: Option<Taken>,
+    gradients: Option<TakenGradient>,
 }
 
 /// The gradients of a way back.
-struct Taken(Gradients);
+struct TakenGradient(Gradients);
 
-impl std::fmt::Debug for Taken {
+impl std::fmt::Debug for TakenGradient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Taken")
     }
@@ -97,7 +97,7 @@ impl Derived {
         let device = Device::flex().autodiff();
         let start = Parameters::start(task.channels());
         Ok(Self {
-            step: Step::new(task.form, &start, &device),
+            step: BurnStep::new(task.form, &start, &device),
             device,
             stages,
             shape,
@@ -140,7 +140,7 @@ impl Derived {
     }
 }
 
-impl Step {
+impl BurnStep {
     fn new(form: Form, parameters: &Parameters, device: &Device) -> Self {
         let tensor =
             |numbers: &[f32]| Tensor::<1>::from_data(TensorData::from(numbers), device).require_grad();
@@ -148,7 +148,7 @@ impl Step {
         match form {
             Form::Module => {
                 let (scale, bias) = (Param::from_tensor(scale), Param::from_tensor(bias));
-                Self::Module(Box::new(Affine { scale, bias }))
+                Self::Module(Box::new(BurnAffine { scale, bias }))
             }
             Form::Function => Self::Function(Box::new([scale, bias])),
         }
@@ -173,7 +173,7 @@ impl Step {
 
     fn update(self, gradients: &Gradients, rate: f32) -> Self {
         match self {
-            Self::Module(module) => Self::Module(Box::new(module.map(&mut Descent { gradients, rate }))),
+            Self::Module(module) => Self::Module(Box::new(module.map(&mut BurnDescent { gradients, rate }))),
             Self::Function(tensors) => {
                 Self::Function(Box::new(tensors.map(|tensor| descend(tensor, gradients, rate))))
             }
@@ -182,12 +182,12 @@ impl Step {
 }
 
 /// Takes every parameter of a module a step down.
-struct Descent<'a> {
+struct BurnDescent<'a> {
     gradients: &'a Gradients,
     rate: f32,
 }
 
-impl ModuleMapper for Descent<'_> {
+impl ModuleMapper for BurnDescent<'_> {
     fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
         parameter.map(|tensor| descend(tensor, self.gradients, self.rate))
     }
@@ -210,7 +210,7 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
 
 impl LearningLoop for Derived {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
-        self.step = Step::new(self.task.form, parameters, &self.device);
+        self.step = BurnStep::new(self.task.form, parameters, &self.device);
         self.learned.clear();
         (self.epoch, self.next, self.forward) = (epoch, 0, None);
         Ok(())
@@ -255,15 +255,15 @@ impl LearningLoop for Derived {
         let [scale, bias] =
             self.step.tensors().map(|tensor| numbers(tensor.grad(&gradients).ok_or_else(lost)?));
         self.gradient = Parameters { scale: scale?, bias: bias? };
-        forward.gradients = Some(Taken(gradients));
+        forward.gradients = Some(TakenGradient(gradients));
         Ok(())
     }
 
     fn update(&mut self) -> Result<()> {
         let taken = self.forward.as_mut().and_then(|forward| forward.gradients.take());
-        let Taken(gradients) = taken.ok_or_else(no_gradient)?;
+        let TakenGradient(gradients) = taken.ok_or_else(no_gradient)?;
         let start = Parameters::default();
-        let step = std::mem::replace(&mut self.step, Step::new(Form::Function, &start, &self.device));
+        let step = std::mem::replace(&mut self.step, BurnStep::new(Form::Function, &start, &self.device));
         self.step = step.update(&gradients, self.task.rate);
         Ok(())
     }

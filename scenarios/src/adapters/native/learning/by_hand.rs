@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use weighbridge::{Delivery, Result, adapter};
 
-use super::arithmetic::{Shape, Which};
-use super::function::{self, Kept};
+use super::arithmetic::{ElementShape, WhichElements};
+use super::function::{self, KeptForward};
 use super::learned::{Learned, no_batch, no_gradient};
-use super::modules::{Module, modules};
-use super::stage::{Stage, stages};
+use super::modules::{LearnedModule, modules};
+use super::stage::{TaskStage, stages};
 use crate::adapters::native::prefetch::Batches;
 use crate::contract::{Batch, Executed, Learner, LearningLoop};
 use crate::data::DataSet;
@@ -25,21 +25,21 @@ pub struct ReferenceLearner;
 #[adapter(name = "Reference", tier = 0)]
 impl Learner for ReferenceLearner {
     fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
-        Ok(Box::new(ByHand::open(task, data)?))
+        Ok(Box::new(LearnerByHand::open(task, data)?))
     }
 }
 
 /// A cursor over steps.
 #[derive(Debug)]
-struct ByHand {
-    pipeline: Pipeline,
-    shape: Shape,
+struct LearnerByHand {
+    pipeline: FormedPipeline,
+    shape: ElementShape,
     learned: Learned,
     batches: Batches,
     epoch: u64,
     next: usize,
     /// The batch at hand, and its loss.
-    which: Option<Which>,
+    which: Option<WhichElements>,
     loss: f64,
     /// Whether somebody went back from it and not yet down.
     has_gradient: bool,
@@ -49,22 +49,22 @@ struct ByHand {
 
 /// A learning task's pipeline in one of its forms.
 #[derive(Debug)]
-enum Pipeline {
-    Modules(Vec<Box<dyn Module>>),
-    Function { stages: Vec<Stage>, parameters: Parameters, gradient: Parameters, kept: Kept },
+enum FormedPipeline {
+    Modules(Vec<Box<dyn LearnedModule>>),
+    Function { stages: Vec<TaskStage>, parameters: Parameters, gradient: Parameters, kept: KeptForward },
 }
 
-impl ByHand {
+impl LearnerByHand {
     fn open(task: &LearningTask, data: &Arc<DataSet>) -> Result<Self> {
         let (stages, shape) = stages("Reference", task, data)?;
         let start = Parameters::start(task.channels());
         let mut pipeline = match task.form {
-            Form::Module => Pipeline::Modules(modules(&stages, shape)),
-            Form::Function => Pipeline::Function {
+            Form::Module => FormedPipeline::Modules(modules(&stages, shape)),
+            Form::Function => FormedPipeline::Function {
                 stages,
                 parameters: start.clone(),
                 gradient: Parameters::default(),
-                kept: Kept::default(),
+                kept: KeptForward::default(),
             },
         };
         pipeline.set(&start);
@@ -84,7 +84,7 @@ impl ByHand {
     }
 }
 
-impl Pipeline {
+impl FormedPipeline {
     fn set(&mut self, to: &Parameters) {
         match self {
             Self::Modules(modules) => {
@@ -98,7 +98,7 @@ impl Pipeline {
         }
     }
 
-    fn forward(&mut self, shape: Shape, which: Which, numbers: &mut [f32]) {
+    fn forward(&mut self, shape: ElementShape, which: WhichElements, numbers: &mut [f32]) {
         match self {
             Self::Modules(modules) => {
                 for module in modules {
@@ -111,7 +111,7 @@ impl Pipeline {
         }
     }
 
-    fn backward(&mut self, shape: Shape, which: Which, slopes: &mut [f32]) {
+    fn backward(&mut self, shape: ElementShape, which: WhichElements, slopes: &mut [f32]) {
         match self {
             Self::Modules(modules) => {
                 for module in modules.iter_mut().rev() {
@@ -140,7 +140,7 @@ impl Pipeline {
     }
 }
 
-impl LearningLoop for ByHand {
+impl LearningLoop for LearnerByHand {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
         self.pipeline.set(parameters);
         self.learned.clear();
@@ -154,7 +154,8 @@ impl LearningLoop for ByHand {
         }
         let elements = self.batches.elements(self.next);
         self.next += 1;
-        let which = Which { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
+        let which =
+            WhichElements { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
         let numbers = &mut self.learned.numbers;
         numbers.clear();
         numbers.extend_from_slice(bytemuck::cast_slice(self.data.rows(0, elements.clone())));
@@ -195,19 +196,19 @@ impl LearningLoop for ByHand {
 
     fn gradient(&self) -> Parameters {
         match &self.pipeline {
-            Pipeline::Modules(modules) => {
+            FormedPipeline::Modules(modules) => {
                 modules.iter().find_map(|module| module.gradient()).unwrap_or_default()
             }
-            Pipeline::Function { gradient, .. } => gradient.clone(),
+            FormedPipeline::Function { gradient, .. } => gradient.clone(),
         }
     }
 
     fn parameters(&self) -> Parameters {
         match &self.pipeline {
-            Pipeline::Modules(modules) => {
+            FormedPipeline::Modules(modules) => {
                 modules.iter().find_map(|module| module.parameters()).unwrap_or_default()
             }
-            Pipeline::Function { parameters, .. } => parameters.clone(),
+            FormedPipeline::Function { parameters, .. } => parameters.clone(),
         }
     }
 
@@ -228,10 +229,10 @@ mod tests {
         LearningTask::new(pipeline.rebatch(4)).form(form)
     }
 
-    fn open(task: &LearningTask) -> (tempfile::TempDir, ByHand) {
+    fn open(task: &LearningTask) -> (tempfile::TempDir, LearnerByHand) {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path()).open(&task.pipeline.source).unwrap());
-        (place, ByHand::open(task, &data).unwrap())
+        (place, LearnerByHand::open(task, &data).unwrap())
     }
 
     #[test]
@@ -295,7 +296,7 @@ mod tests {
             let task = LearningTask { pipeline: change(task(Form::Module).pipeline), ..task(Form::Module) };
             let place = tempfile::tempdir().unwrap();
             let data = Arc::new(Cache::at(place.path()).open(&task.pipeline.source).unwrap());
-            let error = ByHand::open(&task, &data).map(drop).unwrap_err();
+            let error = LearnerByHand::open(&task, &data).map(drop).unwrap_err();
             assert!(error.is_skip(), "{error}");
             error.to_string()
         };

@@ -1,33 +1,33 @@
 //! The learnable pipeline as two functions that hold nothing: what goes in comes from outside, and so does the memory.
 
 use super::arithmetic::{
-    Shape, Which, affine, affine_back, corners, crop, crop_back, factors, multiply, standardise,
-    standardise_back,
+    ElementShape, WhichElements, affine, affine_back, corners, crop, crop_back, factors, multiply,
+    standardise, standardise_back,
 };
-use super::stage::Stage;
+use super::stage::TaskStage;
 use crate::workload::Parameters;
 
 /// What the way back needs of the way forward.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptForward {
     before: Vec<f32>,
     factors: Vec<f32>,
 }
 
 /// Forward, in place.
 pub(super) fn forward(
-    stages: &[Stage],
-    shape: Shape,
+    stages: &[TaskStage],
+    shape: ElementShape,
     parameters: &Parameters,
-    which: Which,
+    which: WhichElements,
     numbers: &mut [f32],
-    kept: &mut Kept,
+    kept: &mut KeptForward,
 ) {
     let elements = numbers.len() / shape.numbers();
     for stage in stages {
         match stage {
-            Stage::Standardise { mean, scale } => standardise(numbers, mean, scale),
-            Stage::Crop { position } => {
+            TaskStage::Standardise { mean, scale } => standardise(numbers, mean, scale),
+            TaskStage::Crop { position } => {
                 let rows = numbers.chunks_exact_mut(shape.numbers());
                 for (row, corner) in rows.zip(corners(which, elements, *position, shape)) {
                     crop(row, corner, shape);
@@ -44,12 +44,12 @@ pub(super) fn forward(
 
 /// Back, in place: from the slopes of what came out to the slopes of the rows.
 pub(super) fn backward(
-    stages: &[Stage],
-    shape: Shape,
+    stages: &[TaskStage],
+    shape: ElementShape,
     parameters: &Parameters,
-    which: Which,
+    which: WhichElements,
     slopes: &mut [f32],
-    kept: &Kept,
+    kept: &KeptForward,
     gradient: &mut Parameters,
 ) {
     let elements = slopes.len() / shape.numbers();
@@ -57,8 +57,8 @@ pub(super) fn backward(
     affine_back(slopes, &kept.before, parameters, gradient);
     for stage in stages.iter().rev() {
         match stage {
-            Stage::Standardise { scale, .. } => standardise_back(slopes, scale),
-            Stage::Crop { position } => {
+            TaskStage::Standardise { scale, .. } => standardise_back(slopes, scale),
+            TaskStage::Crop { position } => {
                 let rows = slopes.chunks_exact_mut(shape.numbers());
                 for (row, corner) in rows.zip(corners(which, elements, *position, shape)) {
                     crop_back(row, corner, shape);

@@ -2,16 +2,16 @@
 //! through by dynamic calls, as libraries of modules do.
 
 use super::arithmetic::{
-    Shape, Which, affine, affine_back, corners, crop, crop_back, factors, multiply, standardise,
-    standardise_back,
+    ElementShape, WhichElements, affine, affine_back, corners, crop, crop_back, factors, multiply,
+    standardise, standardise_back,
 };
-use super::stage::Stage;
+use super::stage::TaskStage;
 use crate::workload::Parameters;
 
 /// One module.
-pub(super) trait Module: std::fmt::Debug {
+pub(super) trait LearnedModule: std::fmt::Debug {
     /// Forward, in place; keeps what the way back needs.
-    fn forward(&mut self, which: Which, numbers: &mut [f32]);
+    fn forward(&mut self, which: WhichElements, numbers: &mut [f32]);
 
     /// Back, in place; keeps the gradient of its parameters.
     fn backward(&mut self, slopes: &mut [f32]);
@@ -40,29 +40,31 @@ pub(super) struct Learnable<'a> {
 }
 
 /// The modules of a learning task, in order.
-pub(super) fn modules(stages: &[Stage], shape: Shape) -> Vec<Box<dyn Module>> {
-    let stage = |stage: &Stage| -> Box<dyn Module> {
+pub(super) fn modules(stages: &[TaskStage], shape: ElementShape) -> Vec<Box<dyn LearnedModule>> {
+    let stage = |stage: &TaskStage| -> Box<dyn LearnedModule> {
         match stage {
-            Stage::Standardise { mean, scale } => {
-                Box::new(Standardise { mean: mean.clone(), scale: scale.clone() })
+            TaskStage::Standardise { mean, scale } => {
+                Box::new(StandardiseModule { mean: mean.clone(), scale: scale.clone() })
             }
-            Stage::Crop { position } => Box::new(Crop { position: *position, shape, corners: Vec::new() }),
+            TaskStage::Crop { position } => {
+                Box::new(CropModule { position: *position, shape, corners: Vec::new() })
+            }
         }
     };
-    let mut modules: Vec<Box<dyn Module>> = stages.iter().map(stage).collect();
-    modules.push(Box::new(Affine::default()));
+    let mut modules: Vec<Box<dyn LearnedModule>> = stages.iter().map(stage).collect();
+    modules.push(Box::new(AffineModule::default()));
     modules.push(Box::new(Dropout { numbers: shape.numbers(), factors: Vec::new() }));
     modules
 }
 
 #[derive(Debug)]
-struct Standardise {
+struct StandardiseModule {
     mean: Vec<f32>,
     scale: Vec<f32>,
 }
 
-impl Module for Standardise {
-    fn forward(&mut self, _which: Which, numbers: &mut [f32]) {
+impl LearnedModule for StandardiseModule {
+    fn forward(&mut self, _which: WhichElements, numbers: &mut [f32]) {
         standardise(numbers, &self.mean, &self.scale);
     }
 
@@ -72,14 +74,14 @@ impl Module for Standardise {
 }
 
 #[derive(Debug)]
-struct Crop {
+struct CropModule {
     position: u64,
-    shape: Shape,
+    shape: ElementShape,
     corners: Vec<(usize, usize)>,
 }
 
-impl Module for Crop {
-    fn forward(&mut self, which: Which, numbers: &mut [f32]) {
+impl LearnedModule for CropModule {
+    fn forward(&mut self, which: WhichElements, numbers: &mut [f32]) {
         let elements = numbers.len() / self.shape.numbers();
         self.corners.clear();
         self.corners.extend(corners(which, elements, self.position, self.shape));
@@ -96,14 +98,14 @@ impl Module for Crop {
 }
 
 #[derive(Debug, Default)]
-struct Affine {
+struct AffineModule {
     parameters: Parameters,
     gradient: Parameters,
     before: Vec<f32>,
 }
 
-impl Module for Affine {
-    fn forward(&mut self, _which: Which, numbers: &mut [f32]) {
+impl LearnedModule for AffineModule {
+    fn forward(&mut self, _which: WhichElements, numbers: &mut [f32]) {
         self.before.clear();
         self.before.extend_from_slice(numbers);
         affine(numbers, &self.parameters);
@@ -132,8 +134,8 @@ struct Dropout {
     factors: Vec<f32>,
 }
 
-impl Module for Dropout {
-    fn forward(&mut self, which: Which, numbers: &mut [f32]) {
+impl LearnedModule for Dropout {
+    fn forward(&mut self, which: WhichElements, numbers: &mut [f32]) {
         factors(which, numbers.len() / self.numbers, self.numbers, &mut self.factors);
         multiply(numbers, &self.factors);
     }

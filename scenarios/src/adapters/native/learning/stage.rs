@@ -2,13 +2,13 @@
 
 use weighbridge::{Error, Result, skip};
 
-use super::arithmetic::Shape;
+use super::arithmetic::ElementShape;
 use crate::data::DataSet;
 use crate::workload::{Access, LearningTask, PipelineSpec, Structure, Transform};
 
 /// A transform before the learnable step.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stage {
+pub(super) enum TaskStage {
     /// `Normalize`, with the constants of the data set's columns.
     Standardise { mean: Vec<f32>, scale: Vec<f32> },
     /// `RandomCrop` at this position.
@@ -16,7 +16,11 @@ pub(super) enum Stage {
 }
 
 /// The stages of a learning task and the shape of an element, or why the learner of this name declines.
-pub(super) fn stages(name: &str, task: &LearningTask, data: &DataSet) -> Result<(Vec<Stage>, Shape)> {
+pub(super) fn stages(
+    name: &str,
+    task: &LearningTask,
+    data: &DataSet,
+) -> Result<(Vec<TaskStage>, ElementShape)> {
     task.check()?;
     let pipeline = &task.pipeline;
     data.check_is(&pipeline.source)?;
@@ -27,14 +31,14 @@ pub(super) fn stages(name: &str, task: &LearningTask, data: &DataSet) -> Result<
         Transform::Normalize => {
             let constants = data.normalisation(0);
             let constants = constants.ok_or_else(|| Error::new("the field has no constants of Normalize"))?;
-            Ok(Stage::Standardise { mean: constants.mean.clone(), scale: constants.scale.clone() })
+            Ok(TaskStage::Standardise { mean: constants.mean.clone(), scale: constants.scale.clone() })
         }
-        Transform::RandomCrop => Ok(Stage::Crop { position: position as u64 }),
+        Transform::RandomCrop => Ok(TaskStage::Crop { position: position as u64 }),
         other => Err(skip(format!("{name} has no gradient of {other}: only of Normalize and RandomCrop"))),
     };
     let stages = pipeline.transforms.iter().enumerate().map(stage).collect::<Result<_>>()?;
     let shape = match pipeline.source.fields[0].kind.shape[..] {
-        [rows, columns, channels] => Shape { rows, columns, channels },
+        [rows, columns, channels] => ElementShape { rows, columns, channels },
         ref other => {
             let why = format!(
                 "{name} learns from rows with height, width and channels, and not of the shape {other:?}"

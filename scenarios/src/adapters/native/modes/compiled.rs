@@ -1,45 +1,45 @@
 //! `compiled`: one element after the other, through a list of transforms that is a type: the compiler puts it together,
 //! and no call in it goes through a pointer.
 
-use super::Square;
+use super::ImageSquare;
 use crate::adapters::native::elements::corner;
 use crate::workload::{Draw, Draws, Transform};
 
 /// A transform of one element.
-pub(super) trait Step {
+pub(super) trait CompiledStep {
     /// Does it. The element is in `room.now`, and is there afterwards.
-    fn apply(&self, room: &mut Room, draws: Draws, index: usize);
+    fn apply(&self, room: &mut ModeRoom, draws: Draws, index: usize);
 }
 
 /// One transform after another.
-pub(super) struct Then<A, B>(A, B);
+pub(super) struct ThenStep<A, B>(A, B);
 
 /// What is written out: the three transforms as one type.
-pub(super) type Compiled = Then<Then<Standardise, Crop>, Rotate>;
+pub(super) type Compiled = ThenStep<ThenStep<CompiledStandardise, CompiledCrop>, Rotate>;
 
 /// An element, and room for the next one.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct ModeRoom {
     now: Vec<f32>,
     next: Vec<f32>,
 }
 
 /// The list for elements like these.
-pub(super) fn put_together(square: &Square) -> Compiled {
-    let Square { constants, side, channels } = square;
+pub(super) fn put_together(square: &ImageSquare) -> Compiled {
+    let ImageSquare { constants, side, channels } = square;
     let (side, channels) = (*side, *channels);
-    Then(
-        Then(
-            Standardise { mean: constants.mean.clone(), scale: constants.scale.clone() },
-            Crop { side, channels, position: 1 },
+    ThenStep(
+        ThenStep(
+            CompiledStandardise { mean: constants.mean.clone(), scale: constants.scale.clone() },
+            CompiledCrop { side, channels, position: 1 },
         ),
         Rotate { side, channels, position: 2 },
     )
 }
 
-impl<A: Step, B: Step> Then<A, B> {
+impl<A: CompiledStep, B: CompiledStep> ThenStep<A, B> {
     /// One element through the list.
-    pub(super) fn run(&self, room: &mut Room, draws: Draws, index: usize, from: &[f32], to: &mut [f32]) {
+    pub(super) fn run(&self, room: &mut ModeRoom, draws: Draws, index: usize, from: &[f32], to: &mut [f32]) {
         room.now.clear();
         room.now.extend_from_slice(from);
         self.apply(room, draws, index);
@@ -47,23 +47,23 @@ impl<A: Step, B: Step> Then<A, B> {
     }
 }
 
-impl<A: Step, B: Step> Step for Then<A, B> {
+impl<A: CompiledStep, B: CompiledStep> CompiledStep for ThenStep<A, B> {
     #[inline]
-    fn apply(&self, room: &mut Room, draws: Draws, index: usize) {
+    fn apply(&self, room: &mut ModeRoom, draws: Draws, index: usize) {
         self.0.apply(room, draws, index);
         self.1.apply(room, draws, index);
     }
 }
 
 /// `Normalize`.
-pub(super) struct Standardise {
+pub(super) struct CompiledStandardise {
     mean: Vec<f32>,
     scale: Vec<f32>,
 }
 
-impl Step for Standardise {
+impl CompiledStep for CompiledStandardise {
     #[inline]
-    fn apply(&self, room: &mut Room, _draws: Draws, _index: usize) {
+    fn apply(&self, room: &mut ModeRoom, _draws: Draws, _index: usize) {
         for pixel in room.now.chunks_exact_mut(self.scale.len()) {
             for ((x, mean), scale) in pixel.iter_mut().zip(&self.mean).zip(&self.scale) {
                 *x = (*x - mean) * scale;
@@ -73,15 +73,15 @@ impl Step for Standardise {
 }
 
 /// `RandomCrop`.
-pub(super) struct Crop {
+pub(super) struct CompiledCrop {
     side: usize,
     channels: usize,
     position: u64,
 }
 
-impl Step for Crop {
+impl CompiledStep for CompiledCrop {
     #[inline]
-    fn apply(&self, room: &mut Room, draws: Draws, index: usize) {
+    fn apply(&self, room: &mut ModeRoom, draws: Draws, index: usize) {
         let draw: Draw = draws.at(index as u64, self.position);
         let (top, left) = corner(draw, self.side, self.side);
         let (row, kept) = (self.side * self.channels, Transform::crop_window(self.side));
@@ -103,9 +103,9 @@ pub(super) struct Rotate {
     position: u64,
 }
 
-impl Step for Rotate {
+impl CompiledStep for Rotate {
     #[inline]
-    fn apply(&self, room: &mut Room, draws: Draws, index: usize) {
+    fn apply(&self, room: &mut ModeRoom, draws: Draws, index: usize) {
         let turns = draws.at(index as u64, self.position).below(0, 4);
         let (side, channels) = (self.side, self.channels);
         room.next.clear();

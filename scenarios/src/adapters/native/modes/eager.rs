@@ -3,12 +3,12 @@
 use weighbridge::Result;
 
 use crate::adapters::native::buffer::Bytes;
-use crate::adapters::native::chain::{Block, Chain, Indices, Scratch, Writing};
+use crate::adapters::native::chain::{Block, ChainScratch, Indices, KernelChain, Writing};
 use crate::data::DataSet;
 use crate::workload::{Draws, Route, Touch};
 
 /// A transform of one element.
-pub(super) trait Operation {
+pub(super) trait EagerOperation {
     /// The element after it, in an array of its own.
     fn apply(&mut self, block: Block<'_>, element: &[u8]) -> Bytes;
 
@@ -18,11 +18,11 @@ pub(super) trait Operation {
 
 /// A list of one transform, as other ways run it.
 struct Single {
-    chain: Chain,
-    scratch: Scratch,
+    chain: KernelChain,
+    scratch: ChainScratch,
 }
 
-impl Operation for Single {
+impl EagerOperation for Single {
     fn apply(&mut self, block: Block<'_>, element: &[u8]) -> Bytes {
         let mut out = Bytes::new(self.size());
         self.chain.run(block, element, &mut self.scratch, out.first_mut(self.chain.output_row()));
@@ -35,18 +35,18 @@ impl Operation for Single {
 }
 
 /// The transforms of a field.
-pub(super) fn operations(route: &Route, data: &DataSet) -> Result<Vec<Box<dyn Operation>>> {
-    let operation = |touch: &Touch| -> Result<Box<dyn Operation>> {
+pub(super) fn operations(route: &Route, data: &DataSet) -> Result<Vec<Box<dyn EagerOperation>>> {
+    let operation = |touch: &Touch| -> Result<Box<dyn EagerOperation>> {
         let alone = std::slice::from_ref(touch);
-        let chain = Chain::compile(alone, data, route.source, &touch.before, Writing::Plain)?;
-        Ok(Box::new(Single { chain, scratch: Scratch::default() }))
+        let chain = KernelChain::compile(alone, data, route.source, &touch.before, Writing::Plain)?;
+        Ok(Box::new(Single { chain, scratch: ChainScratch::default() }))
     };
     route.trunk.iter().map(operation).collect()
 }
 
 /// One element through all of them.
 pub(super) fn run(
-    operations: &mut [Box<dyn Operation>],
+    operations: &mut [Box<dyn EagerOperation>],
     draws: Draws,
     index: usize,
     from: &[u8],

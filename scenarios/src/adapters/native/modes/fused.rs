@@ -1,21 +1,21 @@
 //! `fused`: one pass. Each pixel that is delivered is computed from the pixel of the source that it comes from.
 
-use super::Square;
+use super::ImageSquare;
 use super::compiled::before_turns;
 use crate::adapters::native::elements::corner;
 use crate::workload::{Draws, Transform};
 
 /// The three transforms as one loop.
-pub(super) struct Fused(Square);
+pub(super) struct Fused(ImageSquare);
 
 impl Fused {
-    pub(super) fn new(square: Square) -> Self {
+    pub(super) fn new(square: ImageSquare) -> Self {
         Self(square)
     }
 
     /// One element.
     pub(super) fn run(&self, draws: Draws, index: usize, from: &[f32], to: &mut [f32]) {
-        let Square { constants, side, channels } = &self.0;
+        let ImageSquare { constants, side, channels } = &self.0;
         let (side, channels, kept) = (*side, *channels, Transform::crop_window(*side));
         let (top, left) = corner(draws.at(index as u64, 1), side, side);
         let turns = draws.at(index as u64, 2).below(0, 4);

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use weighbridge::{Delivery, Dtype, FieldKind, Result, skip};
 
-use self::compiled::{Compiled, Room};
-use self::eager::Operation;
+use self::compiled::{Compiled, ModeRoom};
+use self::eager::EagerOperation;
 use self::fused::Fused;
 use super::buffer::{Buffers, row_bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::Style;
-use super::line::{self, Line};
+use super::line::RouteStyle;
+use super::line::{self, CompiledRoute};
 use super::prefetch::Batches;
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::{DataSet, Normalisation};
@@ -37,9 +37,9 @@ pub(super) struct InMode {
 
 /// What a mode works with.
 enum Way {
-    Eager(Vec<Box<dyn Operation>>),
-    Vectorised(Box<(Line, line::Room)>),
-    Compiled(Compiled, Room),
+    Eager(Vec<Box<dyn EagerOperation>>),
+    Vectorised(Box<(CompiledRoute, line::RouteRoom)>),
+    Compiled(Compiled, ModeRoom),
     Fused(Fused),
 }
 
@@ -47,7 +47,7 @@ enum Way {
 const WRITTEN: [Transform; 3] = [Transform::Normalize, Transform::RandomCrop, Transform::AffineRotation];
 
 /// Where [`WRITTEN`] runs: the constants of `Normalize`, the sides and channels of an element.
-struct Square {
+struct ImageSquare {
     constants: Normalisation,
     side: usize,
     channels: usize,
@@ -72,10 +72,10 @@ impl InMode {
             Mode::Eager => Way::Eager(eager::operations(route, data)?),
             Mode::Vectorised => {
                 let line = line::compile(spec, data, Writing::Plain)?.swap_remove(0);
-                Way::Vectorised(Box::new((line, line::Room::default())))
+                Way::Vectorised(Box::new((line, line::RouteRoom::default())))
             }
             Mode::Compiled => {
-                Way::Compiled(compiled::put_together(&written(mode, spec, data)?), Room::default())
+                Way::Compiled(compiled::put_together(&written(mode, spec, data)?), ModeRoom::default())
             }
             Mode::Fused => Way::Fused(Fused::new(written(mode, spec, data)?)),
         };
@@ -96,11 +96,11 @@ impl InMode {
 }
 
 /// What [`WRITTEN`] works with, if it is what is asked for.
-fn written(mode: Mode, spec: &PipelineSpec, data: &DataSet) -> Result<Square> {
+fn written(mode: Mode, spec: &PipelineSpec, data: &DataSet) -> Result<ImageSquare> {
     let kind = &spec.source.fields[0].kind;
     match (spec.transforms[..] == WRITTEN, kind.dtype, &kind.shape[..], data.normalisation(0)) {
         (true, Dtype::F32, &[side, _, channels], Some(constants)) => {
-            Ok(Square { constants: constants.clone(), side, channels })
+            Ok(ImageSquare { constants: constants.clone(), side, channels })
         }
         _ => {
             let list = WRITTEN.map(Transform::name).join(" > ");
@@ -129,7 +129,7 @@ impl Epochs for InMode {
             Way::Vectorised(vectorised) => {
                 let (line, room) = &mut **vectorised;
                 let block = Block { draws, elements: Indices::From(elements.start), lengths: &[] };
-                line.run(Style::StepByStep, block, from, source, room, to);
+                line.run(RouteStyle::StepByStep, block, from, source, room, to);
             }
             way => {
                 let rows = from.chunks_exact(source).zip(to.chunks_exact_mut(output));

@@ -10,7 +10,7 @@ use weighbridge::{Delivery, Dtype, Error, FieldKind, Result};
 
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
-use crate::network::{Descent, Gradients, Network, Parameters, Real, cross_entropy, matrix};
+use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};
 use crate::workload::TrainingSpec;
 
 /// An open training that computes in `T`.
@@ -20,9 +20,9 @@ pub(crate) struct ByHand<T> {
     work: Vec<String>,
     data: Arc<DataSet>,
     names: Vec<String>,
-    start: Parameters<T>,
+    start: NetworkParameters<T>,
     network: Network<T>,
-    parameters: Parameters<T>,
+    parameters: NetworkParameters<T>,
     descent: Descent<T>,
     /// Steps since the beginning.
     done: usize,
@@ -47,7 +47,7 @@ impl<T: Real> ByHand<T> {
         weights.check_is(&spec.weights()?)?;
         let read =
             |(field, kind): (usize, &FieldKind)| matrix(&kind.shape, &singles(weights.rows(field, 0..1)));
-        let start: Parameters<T> = weights.kinds().enumerate().map(read).collect();
+        let start: NetworkParameters<T> = weights.kinds().enumerate().map(read).collect();
         Ok(Self {
             work: spec.work()?,
             data: data.clone(),
@@ -146,7 +146,7 @@ impl<T: Real> ByHand<T> {
         Ok(true)
     }
 
-    fn named(&self, tensors: &Parameters<T>) -> Tensors {
+    fn named(&self, tensors: &NetworkParameters<T>) -> Tensors {
         let numbers = tensors.iter().map(|one| one.iter().map(|number| number.single()).collect());
         self.names.iter().cloned().zip(numbers).collect()
     }
