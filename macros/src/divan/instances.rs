@@ -113,15 +113,15 @@ fn instance(
         _ => quote!(#name::<#(#arguments),*>),
     };
     let body = match (&options.args, signature.inputs.len()) {
-        (None, 0) => quote!(__wb::Body::Plain(|__bencher| __bencher.bench(|| #function()))),
-        (None, _) => quote!(__wb::Body::Plain(|__bencher| { #function(__bencher); })),
+        (None, 0) => quote!(__wb::DivanBody::Plain(|__bencher| __bencher.bench(|| #function()))),
+        (None, _) => quote!(__wb::DivanBody::Plain(|__bencher| { #function(__bencher); })),
         (Some((_, list)), taken) => {
             let call = match taken {
                 1 => quote!(__bencher.bench(|| #function(__wb::ArgFor::give(__arg)))),
                 _ => quote!({ #function(__bencher, __wb::ArgFor::give(__arg)); }),
             };
             quote! {
-                __wb::Body::Args(|| __wb::args(
+                __wb::DivanBody::Args(|| __wb::args(
                     #list,
                     |__arg| {
                         use __wb::{Debugged as _, Displayed as _};

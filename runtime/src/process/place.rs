@@ -110,8 +110,8 @@ impl Place {
     /// The process `root`, all below it, and what came from there and has this process for a parent now. The caller is not
     /// among them.
     pub(crate) fn members(&self, root: u32) -> Vec<u32> {
-        let mut roots = adopted::from(self, root);
-        roots.push(root);
+        let mut roots = vec![root];
+        roots.extend(adopted::from(self, root));
         if !adopted::are_listed() {
             roots.extend(carriers(&self.entry()));
         }
@@ -120,8 +120,8 @@ impl Place {
 
     /// The process `root`, all below it, and whatever else on this machine carries this mark. The caller is not among them.
     pub(super) fn members_anywhere(&self, root: Option<u32>) -> Vec<u32> {
-        let mut roots = carriers(&self.entry());
-        roots.extend(root);
+        let mut roots = Vec::from_iter(root);
+        roots.extend(carriers(&self.entry()));
         with_all_below(roots)
     }
 
@@ -139,11 +139,14 @@ impl Place {
     }
 }
 
+/// The roots in their order, each with all below it.
 fn with_all_below(roots: Vec<u32>) -> Vec<u32> {
-    let mut all: Vec<u32> = roots.into_iter().flat_map(|root| ProcessTree::below(root).processes()).collect();
-    all.retain(|process| *process != std::process::id());
-    all.sort_unstable();
-    all.dedup();
+    let mut all = Vec::new();
+    for process in roots.into_iter().flat_map(|root| ProcessTree::below(root).processes()) {
+        if process != std::process::id() && !all.contains(&process) {
+            all.push(process);
+        }
+    }
     all
 }
 

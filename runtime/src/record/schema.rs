@@ -164,8 +164,7 @@ fn words_of_repeat(measured: &mut Value) {
 
 /// The mark of a fake device among the facts of a machine.
 fn fake_device(environment: &mut Value) {
-    let machine = environment.get_mut("machine");
-    if let Some(machine) = machine {
+    if let Some(machine) = environment.get_mut("machine") {
         renamed(machine, &[("gpu stand-in", "gpu fake")]);
     }
 }

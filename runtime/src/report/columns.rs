@@ -68,7 +68,7 @@ impl Columns {
         for line in &self.lines {
             match line {
                 ColumnLine::Cells(cells) => {
-                    writeln!(text, "{}", self.set(cells, &shown, &widths)).expect(FITS)
+                    writeln!(text, "{}", self.set(cells, &shown, &widths)).expect(FITS);
                 }
                 ColumnLine::Title { text: title, plain } => match width {
                     Some(width) if plain.chars().count() > width => {

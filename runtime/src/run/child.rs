@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::SystemTime;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{dup2_stdin, getpgrp};
 
 use super::protocol::{ChildMessage, LONGEST, ParentMessage, VERSION};
@@ -23,6 +23,12 @@ use crate::process::{Place, end_tree, left_behind, reaper};
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
     let since = left_behind::now();
+    // A parent that is killed while it has this process stopped leaves an orphaned group to the kernel, which lets it go on
+    // and sends this besides. What there is to clean up is still to be cleaned up then. (Programs that are started from
+    // here get it as ever: the standard library starts them with no signal blocked.)
+    let mut hang_up = SigSet::empty();
+    hang_up.add(Signal::SIGHUP);
+    let _ = hang_up.thread_block();
     match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {

@@ -13,7 +13,7 @@ use weighbridge::{Availability, Delivery, Error, FieldKind, Result, adapter, ski
 use super::buffer::{Buffers, Bytes};
 use super::chain::{Block, Indices, Writing};
 use super::input::Input;
-use super::line::{self, Line, Room, Style};
+use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
 use super::mixing::mix;
 use crate::contract::{Batch, Epochs, Executed, Loader};
 use crate::data::DataSet;
@@ -142,7 +142,7 @@ impl Dataset<BurnRow> for BurnRows {
 /// Puts the rows of a batch together and transforms them.
 #[derive(Debug)]
 struct PutTogether {
-    lines: Vec<Line>,
+    lines: Vec<CompiledRoute>,
     kinds: Arc<[FieldKind]>,
     /// Which field says how long a row is, where rows are padded.
     length_field: Option<usize>,
@@ -186,11 +186,11 @@ impl Batcher<BurnRow, Buffers> for PutTogether {
                 to.copy_from_slice(&item.fields[line.source]);
             }
             line.run(
-                Style::Fused,
+                RouteStyle::Fused,
                 block,
                 from,
                 row,
-                &mut Room::default(),
+                &mut RouteRoom::default(),
                 batch.first_mut(field, rows.len()),
             );
         }

@@ -138,7 +138,7 @@ impl LogReader<'_> {
             }
             "unlink" | "rmdir" => self.changes.extend(self.path(None, argument(0)).map(LoggedChange::Remove)),
             "unlinkat" => {
-                self.changes.extend(self.path(Some(argument(0)), argument(1)).map(LoggedChange::Remove))
+                self.changes.extend(self.path(Some(argument(0)), argument(1)).map(LoggedChange::Remove));
             }
             "mkdir" => self.changes.extend(self.path(None, argument(0)).map(LoggedChange::MakeDirectory)),
             "mkdirat" => {

@@ -7,9 +7,9 @@ use burn_core::module::{Module, ModuleMapper, Param};
 use burn_core::tensor::{Device, Gradients, Tensor, TensorData};
 use weighbridge::{Delivery, Error, Result, adapter};
 
-use super::arithmetic::{Shape, Which, corners, factors};
+use super::arithmetic::{ElementShape, WhichElements, corners, factors};
 use super::learned::{Learned, no_batch, no_gradient};
-use super::stage::{Stage, stages};
+use super::stage::{TaskStage, stages};
 use crate::adapters::native::burn_data::version;
 use crate::adapters::native::prefetch::Batches;
 use crate::contract::{Batch, Executed, Learner, LearningLoop};
@@ -36,8 +36,8 @@ impl Learner for BurnLearner {
 #[derive(Debug)]
 struct Derived {
     device: Device,
-    stages: Vec<Stage>,
-    shape: Shape,
+    stages: Vec<TaskStage>,
+    shape: ElementShape,
     step: BurnStep,
     forward: Option<Forward>,
     gradient: Parameters,
@@ -113,14 +113,14 @@ impl Derived {
     }
 
     /// Through the transforms before the learnable step.
-    fn transform(&self, rows: Tensor<4>, which: Which) -> Tensor<4> {
-        let Shape { rows: height, columns: width, channels } = self.shape;
+    fn transform(&self, rows: Tensor<4>, which: WhichElements) -> Tensor<4> {
+        let ElementShape { rows: height, columns: width, channels } = self.shape;
         let constants = |numbers: &[f32]| {
             Tensor::<4>::from_data(TensorData::new(numbers.to_vec(), [1, 1, 1, channels]), &self.device)
         };
         self.stages.iter().fold(rows, |x, stage| match stage {
-            Stage::Standardise { mean, scale } => (x - constants(mean)) * constants(scale),
-            Stage::Crop { position } => {
+            TaskStage::Standardise { mean, scale } => (x - constants(mean)) * constants(scale),
+            TaskStage::Crop { position } => {
                 let (tall, wide) = (Transform::crop_window(height), Transform::crop_window(width));
                 let elements = x.dims()[0];
                 let windows = corners(which, elements, *position, self.shape).enumerate();
@@ -222,8 +222,9 @@ impl LearningLoop for Derived {
         }
         let elements = self.batches.elements(self.next);
         self.next += 1;
-        let which = Which { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
-        let Shape { rows: height, columns: width, channels } = self.shape;
+        let which =
+            WhichElements { draws: Draws::new(self.task.pipeline.seed, self.epoch), first: elements.start };
+        let ElementShape { rows: height, columns: width, channels } = self.shape;
         let shape = [elements.len(), height, width, channels];
         let tensor =
             |numbers: Vec<f32>| Tensor::<4>::from_data(TensorData::new(numbers, shape), &self.device);
