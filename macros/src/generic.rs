@@ -220,7 +220,7 @@ mod tests {
         };
         check(quote!(Vec<u64>), "Vec<u64>", "Vec<u64>");
         check(
-            quote!(std::collections::BTreeMap<u64, my::AxisSource>),
+            quote!(std::collections::BTreeMap<u64, my::Value>),
             "std::collections::BTreeMap<u64, my::Value>",
             "BTreeMap<u64, Value>",
         );

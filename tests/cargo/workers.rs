@@ -182,7 +182,7 @@ fn a_worker_that_ends_is_told_with_its_last_words() {
 fn a_worker_that_breaks_the_protocol_is_ended() {
     let elsewhere = "platform cpu was asked for, but the active backend of the worker is gpu";
     let faults: [Fault<'_>; 6] = [
-        ("speaks-version-1", "protocol", &["speaks version 1 of the protocol, the harness 2"]),
+        ("speaks-version-1", "protocol", &["speaks version 1 of the protocol, the harness 3"]),
         ("answers-another-thing", "protocol", &["said `timed` in the place of `batch` or `end`"]),
         // Whether it is the answer to the next question or to none depends on when the harness reads it.
         ("says-more", "protocol", &["said `begun`"]),
