@@ -75,8 +75,9 @@ mod tests {
             assert_eq!(told[0].0, "memory planned");
             told[0].1
         };
-        let whole = f64::from(200 * 8 * 8 * 3 * 4);
-        assert_eq!(planned(Access::FileEager) - planned(Access::FileStreaming), whole);
+        // Bytes: whole numbers, which a float holds without rounding.
+        let whole = 200 * 8 * 8 * 3 * 4;
+        assert_eq!((planned(Access::FileEager) - planned(Access::FileStreaming)) as u64, whole);
     }
 
     #[test]

@@ -91,7 +91,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut loader = Reference;
         let mut epochs = loader.open(spec, &data).unwrap();
-        for_each_batch(&mut *epochs, 0, &mut |batch| bytes.extend_from_slice(&batch.bytes(0))).unwrap();
+        for_each_batch(&mut *epochs, 0, &mut |batch| bytes.extend_from_slice(batch.bytes(0))).unwrap();
         bytes
     }
 

@@ -36,7 +36,8 @@ impl std::fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// The library: beside the running program, or where cargo puts what it builds.
+/// The library: beside the running program, or where cargo puts what it builds. The newest of several, so that a program and
+/// the child that it starts from another folder have the same one.
 ///
 /// # Errors
 ///
@@ -47,7 +48,9 @@ pub fn file() -> Result<PathBuf, LoadError> {
     let places: Vec<_> = folders
         .flat_map(|folder| [folder.join("libfake_gpu.so"), folder.join("deps/libfake_gpu.so")])
         .collect();
-    places.iter().find(|place| place.is_file()).cloned().ok_or(LoadError::NotFound(places))
+    let written = |place: &&PathBuf| place.metadata().and_then(|found| found.modified()).ok();
+    let newest = places.iter().filter(|place| place.is_file()).max_by_key(written).cloned();
+    newest.ok_or(LoadError::NotFound(places))
 }
 
 /// Puts the library into a folder under the names that programs look for: for `LD_LIBRARY_PATH` of a child.
