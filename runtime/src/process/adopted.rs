@@ -31,9 +31,9 @@ pub(super) fn are_listed() -> bool {
 }
 
 /// The children of this process that come from this place, but `root`.
-pub(super) fn from(place: &Place, root: u32) -> Vec<u32> {
+pub(super) fn from(place: &Place, root: Option<u32>) -> Vec<u32> {
     let mut children = ProcessTree::below(std::process::id()).children();
-    children.retain(|child| *child != root && is_from(place, *child));
+    children.retain(|child| Some(*child) != root && is_from(place, *child));
     children
 }
 

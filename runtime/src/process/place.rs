@@ -109,8 +109,8 @@ impl Place {
 
     /// The process `root`, all below it, and what came from there and has this process for a parent now. The caller is not
     /// among them.
-    pub(crate) fn members(&self, root: u32) -> Vec<u32> {
-        let mut roots = vec![root];
+    pub(crate) fn members(&self, root: Option<u32>) -> Vec<u32> {
+        let mut roots = Vec::from_iter(root);
         roots.extend(adopted::from(self, root));
         if !adopted::are_listed() {
             roots.extend(carriers(&self.entry()));

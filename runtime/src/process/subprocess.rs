@@ -52,7 +52,9 @@ pub(crate) struct Subprocess {
     buffer: Vec<u8>,
     place: Place,
     leads: bool,
-    ended: Option<ExitStatus>,
+    /// How it has ended, once that has been asked for: its id may be another's from then on.
+    status: Option<ExitStatus>,
+    ended: bool,
 }
 
 impl Subprocess {
@@ -75,7 +77,16 @@ impl Subprocess {
             .stderr(Stdio::piped())
             .spawn()?;
         let (frames, buffer) = (Frames::up_to(spawning.longest), vec![0; 64 << 10]);
-        let mut own = Self { child, socket: ours, frames, buffer, place, leads: spawning.leads, ended: None };
+        let mut own = Self {
+            child,
+            socket: ours,
+            frames,
+            buffer,
+            place,
+            leads: spawning.leads,
+            status: None,
+            ended: false,
+        };
         let (stdout, stderr) = (own.child.stdout.take(), own.child.stderr.take());
         let [out, err] = spawning.outputs;
         out.drain(stdout.expect("it is piped"))?; // what has been started is ended where there is an error
@@ -132,19 +143,21 @@ impl Subprocess {
     /// child itself has ended; `None` where the system does not say. `stopped` hears of all of them while they can do nothing
     /// any more and are still there.
     pub(crate) fn end(&mut self, stopped: &mut dyn FnMut(&[u32])) -> Option<ExitStatus> {
-        if self.ended.is_none() {
-            let ended = end_tree(&|| self.place.members(self.child.id()), stopped);
-            if self.leads {
+        if !self.ended {
+            self.ended = true;
+            let root = self.status.is_none().then(|| self.child.id());
+            let ended = end_tree(&|| self.place.members(root), stopped);
+            if self.leads && root.is_some() {
                 let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL); // all that some systems show
             }
-            let _ = self.child.kill(); // likewise; it is not waited for yet, so its id is nobody else's
-            self.ended = self.child.wait().ok();
+            let _ = self.child.kill(); // likewise; nothing happens to one that has been waited for
+            self.status = self.child.wait().ok();
             left_behind::wait_for(&ended);
             if self.leads {
                 adopted::reap();
             }
         }
-        self.ended
+        self.status
     }
 }
 
@@ -169,7 +182,8 @@ impl Subprocess {
 
     /// How it has ended, if it has.
     pub(crate) fn status(&mut self) -> Option<ExitStatus> {
-        self.ended.or_else(|| self.child.try_wait().ok().flatten())
+        self.status = self.status.or_else(|| self.child.try_wait().ok().flatten());
+        self.status
     }
 
     /// How it ends, if it does within this time.
@@ -248,6 +262,18 @@ mod tests {
         assert!(!has_ended(stray));
         one.end(&mut |_| {});
         assert!(has_ended(stray));
+    }
+
+    #[test]
+    #[cfg(feature = "worker")]
+    fn who_has_been_waited_for_is_not_ended_again_under_an_id_that_may_be_anothers() {
+        let (mut child, _) = spawn("exit 3");
+        while child.status().is_none() {
+            std::thread::yield_now();
+        }
+        let mut heard = vec![0];
+        let status = child.end(&mut |stopped| heard = stopped.to_vec()).unwrap();
+        assert_eq!((status.code(), heard), (Some(3), vec![]));
     }
 
     #[test]

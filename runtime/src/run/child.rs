@@ -45,7 +45,7 @@ pub fn serve() -> u8 {
 /// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
 fn clean_up(since: SystemTime) {
     let place = Place::from_env();
-    let members = || place.members(std::process::id());
+    let members = || place.members(Some(std::process::id()));
     let mut held = left_behind::shared_memory_of(members, since);
     end_tree(&members, &mut |_| {});
     // The body runs until this process ends: it may have made more meanwhile.
