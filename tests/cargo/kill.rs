@@ -103,6 +103,34 @@ fn wait(time: Duration) {
     }
 }
 
+/// As `docker run` leaves it: whoever inherits the children of a parent that was killed is of their own session, and the
+/// kernel does not let them go on then.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_heir_is_of_its_session() {
+    nix::sys::prctl::set_child_subreaper(true).unwrap();
+    let bench = Bench::new("faults");
+    let mut command = bench.command(&["FAULT-1", "--param", "FAULT-1.fault=spin", "--quick"]);
+    command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut parent = command.spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    let child = loop {
+        let listed = fs::read_to_string(&children).unwrap();
+        // It is being measured once its program is in its place and there is a run.
+        let measured = listed.split_whitespace().next().filter(|_| left_behind(bench.data()).len() >= 2);
+        if let Some(child) = measured.filter(|_| !bench.runs().is_empty()) {
+            break child.to_owned();
+        }
+    };
+    assert!(Command::new("kill").args(["-STOP", &child]).status().unwrap().success());
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !left_behind(bench.data()).is_empty() {
+        assert!(Instant::now() < deadline, "a child outlives its parent");
+    }
+}
+
 #[test]
 fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
     let bench = Bench::new("sorting");

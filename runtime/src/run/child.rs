@@ -23,12 +23,7 @@ use crate::process::{Place, end_tree, left_behind, reaper};
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
     let since = left_behind::now();
-    // A parent that is killed while it has this process stopped leaves an orphaned group to the kernel, which lets it go on
-    // and sends this besides. What there is to clean up is still to be cleaned up then. (Programs that are started from
-    // here get it as ever: the standard library starts them with no signal blocked.)
-    let mut hang_up = SigSet::empty();
-    hang_up.add(Signal::SIGHUP);
-    let _ = hang_up.thread_block();
+    outlive_a_stop();
     match try_serve(since) {
         Ok(()) => 0,
         Err(error) => {
@@ -40,6 +35,22 @@ pub fn serve() -> u8 {
             1
         }
     }
+}
+
+/// Has this process go on when its parent is killed while it has this process stopped: what there is to clean up is still to
+/// be cleaned up then.
+///
+/// The kernel lets a stopped process group go on that nobody of its session is left for; it says `SIGHUP` besides, which is
+/// not to end this process. (Programs that are started from here get it as ever: the standard library starts them with no signal
+/// blocked.) Where the heir of the children is of their session, as in a container, and where the stop is still to come when the
+/// parent ends, nobody does that but this process itself. Each thread of the parent that ends before the last one says it too,
+/// to one that goes on anyway.
+fn outlive_a_stop() {
+    let mut hang_up = SigSet::empty();
+    hang_up.add(Signal::SIGHUP);
+    let _ = hang_up.thread_block();
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGCONT);
 }
 
 /// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
@@ -105,7 +116,7 @@ impl Pace for Paced {
 }
 
 /// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
-/// and whatever it has started. (`PR_SET_PDEATHSIG` would end this process alone.)
+/// and whatever it has started. (A `SIGKILL` by `PR_SET_PDEATHSIG` would end this process alone.)
 fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<ParentMessage>> {
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
