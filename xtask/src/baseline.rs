@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::{BaselineName, Stored, quantity};
 
 use crate::cli::{BaselineAction, BaselineArgs};
+use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -85,16 +86,14 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
                 .expect(FITS);
             continue;
         }
-        writeln!(
-            text,
-            "baseline `{name}` of {}: run {}, profile {}, {}\n{}\n",
+        let title = format!(
+            "baseline `{name}` of {}: run {}, profile {}, {}",
             baseline.suite,
             baseline.run,
             baseline.profile,
             baseline.environment.machine_id(),
-            path.display()
-        )
-        .expect(FITS);
+        );
+        writeln!(text, "{}\n{}\n", plain(&title), path.display()).expect(FITS);
         let mut table = Table::new(["scenario", "framework", "metric", "median>", "interval"]);
         for case in &baseline.cases {
             let (scenario, framework) = show::scenario_and_framework(&case.id);

@@ -160,7 +160,7 @@ pub(crate) struct Calibrate {
     pub(crate) bench_args: Vec<String>,
 }
 
-/// Arguments of `summary`.
+/// Arguments of `digest`.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     /// Files of runs or baselines, as they were edited.
@@ -168,6 +168,7 @@ pub(crate) struct Digest {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Arguments of `summary`.
 #[derive(Debug, Args)]
 pub(crate) struct Summary {
     /// The run: an id, its start, or `latest` [default: the latest of every suite].

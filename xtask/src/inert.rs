@@ -2,12 +2,24 @@
 
 use std::borrow::Cow;
 
+use anyhow::Result;
+use serde_json::Value;
+use weighbridge::data::RunRecord;
+
 /// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it; it is one line, and
 /// what would turn the direction of writing is left out.
 pub(crate) fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    let mut before = ' ';
+    for (at, letter) in text.char_indices() {
         match letter {
+            // Within a word it is a letter like others: `peak_memory`.
+            '_' if before.is_alphanumeric() && text[at + 1..].starts_with(char::is_alphanumeric) => {
+                safe.push('_')
+            }
+            // One that was escaped already is not escaped again.
+            '&' if is_escape(&text[at..]) => safe.push('&'),
+            '#' if before == '&' && is_escape(&text[at - 1..]) => safe.push('#'),
             '&' | '<' | '>' | '|' | '`' | '*' | '_' | '[' | ']' | '@' | '#' | '~' | '\\' | '!' => {
                 safe.push_str(&format!("&#{};", letter as u32));
             }
@@ -15,9 +27,56 @@ pub(crate) fn markdown(text: &str) -> String {
             letter if is_unseen(letter) => {}
             letter => safe.push(letter),
         }
+        before = letter;
     }
     // A bare address becomes a link.
     safe.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+}
+
+/// Whether a text begins with one of the escapes of [`markdown`].
+fn is_escape(text: &str) -> bool {
+    let digits = text.strip_prefix("&#").and_then(|rest| Some(rest.split_once(';')?.0));
+    digits.is_some_and(|digits| {
+        (1..=4).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// A run in which every text is as [`markdown`] has it, for pages that are Markdown all over.
+///
+/// # Errors
+/// When a record is no JSON, which none is that has been stored.
+pub(crate) fn run(run: &RunRecord) -> Result<RunRecord> {
+    fn escape(value: &mut Value) {
+        match value {
+            Value::String(text) => *text = markdown(text),
+            Value::Array(values) => values.iter_mut().for_each(escape),
+            Value::Object(fields) => {
+                let escaped = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+                    escape(&mut value);
+                    (markdown(&name), value)
+                });
+                *fields = escaped.collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut value = serde_json::to_value(run)?;
+    escape(&mut value);
+    Ok(serde_json::from_value(value)?)
+}
+
+/// For Markdown as a piece of code, which knows no escapes.
+pub(crate) fn code(text: &str) -> String {
+    format!("`{}`", plain(text).replace('`', "'"))
+}
+
+/// For a terminal: the lines of a message, each as [`plain`] has it. None begins with `::`, which is an order to a build server.
+pub(crate) fn lines(text: &str) -> String {
+    let line = |line: &str| {
+        let order = if line.trim_start().starts_with("::") { "> " } else { "" };
+        format!("{order}{}\n", plain(line))
+    };
+    text.lines().map(line).collect()
 }
 
 /// For a terminal: one line, in which nothing moves the cursor, sets a colour or turns the direction of writing.
@@ -29,6 +88,11 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect())
 }
 
+/// Adds a line to a text for a terminal, as [`plain`] has it.
+pub(crate) fn line(text: &mut String, line: &str) {
+    text.extend([&plain(line), "\n"]);
+}
+
 /// Whether a letter is a control character, or a mark that turns the direction of writing, or one that nobody sees.
 pub(crate) fn is_unseen(letter: char) -> bool {
     letter.is_control()
@@ -37,51 +101,7 @@ pub(crate) fn is_unseen(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::data::CaseStatus;
-
     use super::*;
-    use crate::cli::{Explain, RunsAction, RunsArgs, Summary};
-    use crate::fixtures::{around, case, home, run};
-    use crate::{explain, runs, summary};
-
-    /// Ends lines, moves the cursor, sets colours, turns the direction of writing, and gives orders to a build server.
-    const HOSTILE: &str = "x\r\n::error::y\u{1b}[31m\u{202e}\u{0}|</script>";
-
-    #[test]
-    fn what_authors_wrote_stays_in_its_line_in_every_text() {
-        let home = home();
-        let mut cases = vec![case("CV-1", HOSTILE, &around(1.0)), case("CV-2", "Reference", &around(1.0))];
-        for case in &mut cases {
-            case.description = HOSTILE.into();
-            case.id.point.0[0].text = HOSTILE.into();
-        }
-        cases[1].status = CaseStatus::Failed(HOSTILE.into());
-        let names: Vec<String> = cases.iter().map(|case| case.id.to_string()).collect();
-        let mut record = run(1_000, cases);
-        record.manifest.profile = HOSTILE.into();
-        record.manifest.command.push(HOSTILE.into());
-        record.manifest.environment.software.insert(HOSTILE.into(), HOSTILE.into());
-        home.store(&record);
-        let place = &home.place;
-        let show = |case: Option<&String>| RunsArgs {
-            action: RunsAction::Show { run: "latest".into(), json: false, case: case.cloned() },
-        };
-        let explain = |case: &str| Explain { case: case.to_owned(), run: None, suite: None, ascii: true };
-        let mut said = vec![
-            summary::run(&Summary { run: None, suite: None }, place),
-            runs::run(&RunsArgs { action: RunsAction::List { all: true } }, place),
-            runs::run(&show(None), place),
-            explain::run(&explain("CV-1"), place),
-        ];
-        for name in &names {
-            said.extend([runs::run(&show(Some(name)), place), explain::run(&explain(name), place)]);
-        }
-        for said in said {
-            let text = said.expect("shown").text;
-            assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{text}");
-            assert!(!text.chars().any(|letter| letter != '\n' && is_unseen(letter)), "{text:?}");
-        }
-    }
 
     #[test]
     fn nothing_comes_of_what_an_author_wrote() {
@@ -90,10 +110,12 @@ mod tests {
             ("<img src=x>", "&#60;img src=x&#62;"),
             ("@all see #1", "&#64;all see &#35;1"),
             ("a|b\n| c", "a&#124;b &#124; c"),
+            ("peak_memory _x_", "peak_memory &#95;x&#95;"),
             ("x\u{202e}y\u{0}z", "xyz"),
             ("https://example.org", "https:&#47;&#47;example.org"),
         ] {
             assert_eq!(markdown(text), expected);
+            assert_eq!(markdown(expected), expected, "what is escaped is not escaped again");
         }
     }
 }

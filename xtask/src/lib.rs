@@ -60,6 +60,8 @@ mod whole;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod hostile;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -101,7 +103,7 @@ pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> Exit
             said.exit.into()
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprint!("{}", inert::lines(&format!("error: {error:#}")));
             stop::exit(&error).into()
         }
     }
@@ -113,32 +115,37 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         return command::run(args, cli.data);
     }
     let place = Place::find(cli.data.as_deref())?;
-    match cli.command {
-        XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args, &place),
-        XtaskCommand::Summary(args) => summary::run(&args, &place),
-        XtaskCommand::Baseline(args) => baseline::run(&args, &place),
-        XtaskCommand::Explain(args) => explain::run(&args, &place),
-        XtaskCommand::Runs(args) => runs::run(&args, &place),
+    answer(cli.command, &place)
+}
+
+/// What a command says at a place.
+fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
+    match command {
+        XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args, place),
+        XtaskCommand::Summary(args) => summary::run(&args, place),
+        XtaskCommand::Baseline(args) => baseline::run(&args, place),
+        XtaskCommand::Explain(args) => explain::run(&args, place),
+        XtaskCommand::Runs(args) => runs::run(&args, place),
         XtaskCommand::Digest(args) => digest::run(&args),
-        XtaskCommand::Lock(args) => lock::run(&args, &place),
-        XtaskCommand::Calibrate(args) => calibrate::run(&args, &place),
-        XtaskCommand::Truth(args) => truth::run(&args, &place),
-        XtaskCommand::Catalogue(args) => catalogue::run(&args, &place),
+        XtaskCommand::Lock(args) => lock::run(&args, place),
+        XtaskCommand::Calibrate(args) => calibrate::run(&args, place),
+        XtaskCommand::Truth(args) => truth::run(&args, place),
+        XtaskCommand::Catalogue(args) => catalogue::run(&args, place),
         XtaskCommand::RealData(args) => data::run(&args),
-        XtaskCommand::Report(args) => report::run(&args, &place),
-        XtaskCommand::Export(args) => export::run(&args, &place),
-        XtaskCommand::Import(args) => import::run(&args, &place),
-        XtaskCommand::History(args) => history::run(&args, &place),
-        XtaskCommand::Backfill(args) => history::backfill::run(&args, &place),
-        XtaskCommand::Bisect(args) => history::bisect::run(&args, &place),
-        XtaskCommand::Accept(args) => history::accept::run(&args, &place),
+        XtaskCommand::Report(args) => report::run(&args, place),
+        XtaskCommand::Export(args) => export::run(&args, place),
+        XtaskCommand::Import(args) => import::run(&args, place),
+        XtaskCommand::History(args) => history::run(&args, place),
+        XtaskCommand::Backfill(args) => history::backfill::run(&args, place),
+        XtaskCommand::Bisect(args) => history::bisect::run(&args, place),
+        XtaskCommand::Accept(args) => history::accept::run(&args, place),
         XtaskCommand::Flops(args) => flops::run(&args),
-        XtaskCommand::Coverage(args) => coverage::run(&args, &place),
-        XtaskCommand::Peers(args) => peers::run(&args, &place),
-        XtaskCommand::Lies(args) => lies::run(&args, &place),
-        XtaskCommand::Storm(args) => storm::run(&args, &place),
-        XtaskCommand::Originals(args) => originals::run(&args, &place),
-        XtaskCommand::Ci(args) => ci::run(&args, &place),
-        XtaskCommand::Shell(_) => unreachable!("answered above"),
+        XtaskCommand::Coverage(args) => coverage::run(&args, place),
+        XtaskCommand::Peers(args) => peers::run(&args, place),
+        XtaskCommand::Lies(args) => lies::run(&args, place),
+        XtaskCommand::Storm(args) => storm::run(&args, place),
+        XtaskCommand::Originals(args) => originals::run(&args, place),
+        XtaskCommand::Ci(args) => ci::run(&args, place),
+        XtaskCommand::Shell(args) => command::run(&args, None),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use weighbridge::data::Exit;
 
-use crate::inert::plain;
+use crate::inert;
 
 /// What a command has to say, and how it ends.
 #[derive(Debug)]
@@ -23,13 +23,14 @@ impl Said {
         Self { text: text.into(), remarks: Vec::new(), exit: Exit::Fine }
     }
 
+    /// The remarks as they are printed.
+    pub(crate) fn printed_remarks(&self) -> String {
+        self.remarks.iter().map(|remark| inert::lines(remark)).collect()
+    }
+
     /// Prints it. A reader that went away (`| head`) is no error of ours.
     pub(crate) fn print(&self) {
-        for remark in &self.remarks {
-            for line in remark.lines() {
-                drop(writeln!(io::stderr(), "{}", plain(line)));
-            }
-        }
+        drop(io::stderr().write_all(self.printed_remarks().as_bytes()));
         drop(io::stdout().write_all(self.text.as_bytes()));
     }
 }

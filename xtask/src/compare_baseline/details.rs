@@ -64,24 +64,26 @@ pub(crate) fn verdict(row: &Row) -> String {
     format!("{}{marks}", row.verdict.name())
 }
 
-/// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without a gate on it.
-pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
+/// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without a gate on it. What
+/// an author wrote goes through `inert`; the advice is ours.
+pub(crate) fn reasons(comparison: &Comparison, inert: impl Fn(&str) -> String) -> Vec<String> {
     let mut reasons = Vec::new();
     for row in &comparison.rows {
+        let case = inert(&row.case.to_string());
         if let Some(why) = row.verdict.why() {
             let advice = row.advice.as_ref().map(|advice| format!("; to decide it: {advice}"));
-            reasons.push(format!("{}: {why}{}", row.case, advice.unwrap_or_default()));
+            reasons.push(format!("{case}: {}{}", inert(why), advice.unwrap_or_default()));
         }
         let worse: Vec<String> = row
             .worse_beside()
             .map(|metric| match metric.change_percent {
-                Some(percent) => format!("{} ({})", metric.metric, quantity::change(percent / 100.0)),
-                None => metric.metric.clone(),
+                Some(percent) => format!("{} ({})", inert(&metric.metric), quantity::change(percent / 100.0)),
+                None => inert(&metric.metric),
             })
             .collect();
         // Of a regressed case all metrics are shown.
         if !worse.is_empty() && row.verdict != Verdict::Regressed {
-            reasons.push(format!("{}: worse, and no gate is on it: {}", row.case, worse.join(", ")));
+            reasons.push(format!("{case}: worse, and no gate is on it: {}", worse.join(", ")));
         }
     }
     reasons

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use weighbridge::data::Verdict;
 
 use super::{Judged, details};
+use crate::inert::plain;
 
 const FITS: &str = "a String takes all that is written";
 
@@ -77,9 +78,9 @@ pub(super) fn annotations(judged: &[Judged]) -> String {
     text
 }
 
-/// Escapes the message of a workflow command.
+/// Escapes the message of a workflow command. What an author wrote stays in its line: see [`plain`].
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    plain(text).replace('%', "%25")
 }
 
 /// Escapes a property of a workflow command.

@@ -3,50 +3,54 @@
 use std::fmt::Write;
 
 use super::{Judged, details, summary_line};
+use crate::inert::{code, markdown};
 use weighbridge::data::Exit;
 
 const FITS: &str = "a String takes all that is written";
 
 /// The whole comparison; metrics are folded away under each case.
 pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
-    let mut text = format!("## Weighbridge: {} against `{name}`\n", heading(exit));
+    let mut text = format!("## Weighbridge: {} against {}\n", heading(exit), code(name));
     for Judged { comparison, missing, calibrated, fake, .. } in judged {
-        writeln!(text, "\n### {}\n", comparison.suite).expect(FITS);
+        writeln!(text, "\n### {}\n", markdown(&comparison.suite)).expect(FITS);
         match &comparison.baseline.run {
             Some(run) => writeln!(text, "Run `{}` against the stored run `{run}`.", comparison.candidate),
-            None => writeln!(text, "Measured in turns with `{}`.", comparison.baseline.name),
+            None => writeln!(text, "Measured in turns with {}.", code(&comparison.baseline.name)),
         }
         .expect(FITS);
         if let Some(fake) = fake {
-            writeln!(text, "\n**{fake}**").expect(FITS);
+            writeln!(text, "\n**{}**", markdown(fake)).expect(FITS);
         }
         if !comparison.environment_changes.is_empty() {
             text.push_str("\nChanged around the code:\n\n");
             for change in &comparison.environment_changes {
-                writeln!(text, "- `{change}`").expect(FITS);
+                writeln!(text, "- {}", code(&change.to_string())).expect(FITS);
             }
         }
         if let Some(refusal) = &comparison.refused {
-            writeln!(text, "\n**Nothing judged**: {refusal}").expect(FITS);
+            writeln!(text, "\n**Nothing judged**: {}", markdown(&refusal.to_string())).expect(FITS);
         }
         let cases = details::cases(comparison);
         if !cases.is_empty() {
             write!(text, "\n{}", cases.markdown()).expect(FITS);
         }
-        let failures =
-            comparison.failures.iter().map(|failure| format!("**failed** {}: {}", failure.case, failure.why));
-        let missing =
-            missing.iter().map(|id| format!("**missing** scenario {id} of `benches/scenarios.lock`"));
-        let notes: Vec<String> = details::reasons(comparison)
+        let failures = comparison
+            .failures
+            .iter()
+            .map(|failure| format!("**failed** {}", markdown(&format!("{}: {}", failure.case, failure.why))));
+        let missing = missing
+            .iter()
+            .map(|id| format!("**missing** scenario {} of `benches/scenarios.lock`", markdown(id)));
+        let notes: Vec<String> = details::reasons(comparison, markdown)
             .into_iter()
-            .chain(calibrated.clone())
+            .chain(calibrated.iter().map(|note| markdown(note)))
             .chain(failures)
             .chain(missing)
             .collect();
         if !notes.is_empty() {
             text.push('\n');
             for note in notes {
-                writeln!(text, "- {}", note.replace('\n', " ")).expect(FITS);
+                writeln!(text, "- {note}").expect(FITS);
             }
         }
         let detailed: Vec<_> = comparison.rows.iter().filter(|row| !row.metrics.is_empty()).collect();
@@ -56,7 +60,7 @@ pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
                 write!(
                     text,
                     "\n**{}**: {}\n\n{}",
-                    row.case,
+                    markdown(&row.case.to_string()),
                     details::verdict(row),
                     details::metrics(row).markdown()
                 )

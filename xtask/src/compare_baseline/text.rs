@@ -1,12 +1,9 @@
 //! A comparison as aligned text.
 
-use std::fmt::Write;
-
 use weighbridge::data::Verdict;
 
 use super::{Judged, details};
-
-const FITS: &str = "a String takes all that is written";
+use crate::inert::line;
 
 /// All suites, one after the other: what changed around the code, then the cases, then what each verdict
 /// rests on.
@@ -14,43 +11,46 @@ pub(super) fn of(judged: &[Judged]) -> String {
     let mut text = String::new();
     for Judged { comparison, missing, calibrated, fake, .. } in judged {
         let baseline = &comparison.baseline;
-        match &baseline.run {
-            Some(run) => writeln!(
-                text,
+        let title = match &baseline.run {
+            Some(run) => format!(
                 "{}: run {} against the stored baseline `{}` (run {run})",
                 comparison.suite, comparison.candidate, baseline.name
             ),
-            None => writeln!(text, "{}: in a duel with `{}`", comparison.suite, baseline.name),
-        }
-        .expect(FITS);
+            None => format!("{}: in a duel with `{}`", comparison.suite, baseline.name),
+        };
+        line(&mut text, &title);
         if let Some(fake) = fake {
-            writeln!(text, "{fake}").expect(FITS);
+            line(&mut text, fake);
         }
         for change in &comparison.environment_changes {
-            writeln!(text, "changed: {change}").expect(FITS);
+            line(&mut text, &format!("changed: {change}"));
         }
         if let Some(refusal) = &comparison.refused {
-            writeln!(text, "nothing judged: {refusal}").expect(FITS);
+            line(&mut text, &format!("nothing judged: {refusal}"));
         }
         let cases = details::cases(comparison);
         if !cases.is_empty() {
-            write!(text, "\n{}", cases.text()).expect(FITS);
+            text.extend(["\n", &cases.text()]);
         }
-        for reason in details::reasons(comparison) {
-            writeln!(text, "{reason}").expect(FITS);
+        for reason in details::reasons(comparison, str::to_owned) {
+            line(&mut text, &reason);
         }
-        for line in calibrated {
-            writeln!(text, "{line}").expect(FITS);
+        for said in calibrated {
+            line(&mut text, said);
         }
         for row in comparison.rows.iter().filter(|row| row.verdict == Verdict::Regressed) {
-            write!(text, "\n{} regressed:\n{}", row.case, details::metrics(row).text()).expect(FITS);
+            text.push('\n');
+            line(&mut text, &format!("{} regressed:", row.case));
+            text.push_str(&details::metrics(row).text());
         }
         for failure in &comparison.failures {
-            writeln!(text, "failed: {}: {}", failure.case, failure.why).expect(FITS);
+            line(&mut text, &format!("failed: {}: {}", failure.case, failure.why));
         }
         for id in missing {
-            writeln!(text, "missing: scenario {id} is in benches/scenarios.lock and not in the run")
-                .expect(FITS);
+            line(
+                &mut text,
+                &format!("missing: scenario {id} is in benches/scenarios.lock and not in the run"),
+            );
         }
         text.push('\n');
     }

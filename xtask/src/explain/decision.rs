@@ -6,6 +6,7 @@ use weighbridge::data::{Comparison, Effect, Mark, Rounds, Row, Verdict, quantile
 
 use super::FITS;
 use super::samples::percent;
+use crate::inert::{line, plain};
 use crate::plot::Plot;
 
 /// The most rounds that a duel has.
@@ -62,12 +63,12 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
     let baseline = &comparison.baseline;
     let mut text = format!("against the stored baseline `{}`: {}\n", baseline.name, said(row));
     for change in &comparison.environment_changes {
-        writeln!(text, "  changed since then: {change}").expect(FITS);
+        line(&mut text, &format!("  changed since then: {change}"));
     }
     if let Some(processes) = &row.processes {
         let by = processes.yardstick.as_ref().map_or_else(
             || "not divided by a yardstick".to_owned(),
-            |kind| format!("divided by the yardstick of kind `{kind}`"),
+            |kind| format!("divided by the yardstick of kind `{}`", plain(kind)),
         );
         writeln!(
             text,
@@ -81,12 +82,12 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
         .expect(FITS);
     }
     if let Some(advice) = &row.advice {
-        writeln!(text, "  {advice}").expect(FITS);
+        line(&mut text, &format!("  {advice}"));
     }
     let advice = match (row.effect, row.tolerance) {
         (Some(effect), Some(tolerance)) => by_repeats(row, effect, tolerance.share, repeats),
         _ => match &comparison.refused {
-            Some(refusal) => format!("not judged: {refusal}"),
+            Some(refusal) => plain(&format!("not judged: {refusal}")).into_owned(),
             None => "it was not weighed".to_owned(),
         },
     };
@@ -102,7 +103,7 @@ fn said(row: &Row) -> String {
     let accepted = row.accepted.map_or_else(String::new, |share| {
         format!("; on top of {}, which was accepted", quantity::change(share))
     });
-    format!("{}{effect}{accepted}", row.verdict)
+    plain(&format!("{}{effect}{accepted}", row.verdict)).into_owned()
 }
 
 fn which_clock(row: &Row, rounds: &Rounds) -> String {

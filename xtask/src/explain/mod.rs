@@ -59,7 +59,10 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
             said.text.push_str(&match row {
                 Some(row) => decision::stored(&judged.comparison, row, repeats),
                 None => match &judged.comparison.refused {
-                    Some(refusal) => format!("against `{}`: not judged: {refusal}\n", stored.baseline.name),
+                    Some(refusal) => format!(
+                        "{}\n",
+                        plain(&format!("against `{}`: not judged: {refusal}", stored.baseline.name))
+                    ),
                     None => format!("the baseline `{}` has no such case\n", stored.baseline.name),
                 },
             });

@@ -17,6 +17,7 @@ use weighbridge::data::{
     quantile, quantity,
 };
 
+use crate::inert::line;
 use crate::place::Place;
 use crate::plot::Plot;
 use crate::repository::{self, Repository, short};
@@ -81,7 +82,9 @@ pub(crate) fn run(args: &Trend, place: &Place) -> Result<Said> {
         }
         // Duels alone are a history as well.
         Err(error) if !duels.is_empty() => {
-            let text = format!("{}: from commit to commit\n{duels}", args.case);
+            let mut text = String::new();
+            line(&mut text, &format!("{}: from commit to commit", args.case));
+            text.push_str(&duels);
             Ok(Said { remarks: vec![format!("note: {error:#}")], ..Said::fine(text) })
         }
         Err(error) => Err(error),
@@ -107,7 +110,8 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
     let case = case(&runs, &args.case)?;
     let (metric, series) = gather(place, &runs, &case, args.metric.as_deref())?;
     let repository = Repository::find(&place.root).ok();
-    let mut text = format!("{case}: {} from commit to commit\n", metric.name);
+    let mut text = String::new();
+    line(&mut text, &format!("{case}: {} from commit to commit", metric.name));
     for (at, one) in series.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| series[before].first);
         text.push_str(&one.text(before, &metric, args.ascii, repository.as_ref()));
@@ -241,19 +245,21 @@ impl CaseSeries<'_> {
         let values: Vec<f64> = self.commits.iter().map(|commit| median(&commit.values)).collect();
         let plot = Plot { low: quantile(&values, 0.0), high: quantile(&values, 1.0), ascii };
         let manifest = self.first;
-        let mut text = format!(
-            "\n{}, profile {}, on {}: {} commits  {}\n",
+        let title = format!(
+            "{}, profile {}, on {}: {} commits  {}",
             manifest.suite,
             manifest.profile,
             manifest.environment.machine_id(),
             values.len(),
             plot.line(&values)
         );
+        let mut text = "\n".to_owned();
+        line(&mut text, &title);
         if let Some(fake) = fake_device(&manifest.environment) {
-            writeln!(text, "{fake}").expect(FITS);
+            line(&mut text, &fake);
         }
         for difference in before.map(|before| around(before, manifest)).unwrap_or_default() {
-            writeln!(text, "a new series: {difference}").expect(FITS);
+            line(&mut text, &format!("a new series: {difference}"));
         }
         let changes = change_points(&values, CHANGE);
         let mut table = Table::new(["commit", "runs>", "median>", ""]);
@@ -278,7 +284,7 @@ impl CaseSeries<'_> {
             .expect(FITS);
             let between = between.unwrap_or_default();
             for commit in between.iter().take(MOST_BETWEEN) {
-                writeln!(text, "  {}", commit.name()).expect(FITS);
+                line(&mut text, &format!("  {}", commit.name()));
             }
             if between.len() > MOST_BETWEEN {
                 writeln!(text, "  and {} more", between.len() - MOST_BETWEEN).expect(FITS);

@@ -260,7 +260,7 @@ fn folded(sheet: &mut Sheet, one: &ToldComparison<'_>) {
         sheet.left += CLOSING;
         sheet.add("\n</details>\n");
     }
-    let reasons = details::reasons(comparison);
+    let reasons = details::reasons(comparison, str::to_owned);
     if !reasons.is_empty() {
         let mut lines = String::new();
         let mut left = reasons.len();
@@ -372,24 +372,6 @@ mod tests {
         assert!(text.chars().count() <= LONGEST, "{}", text.chars().count());
         assert!(text.contains("\nAnd ") && text.contains(" more: `cargo xtask report html` has them all."));
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
-    }
-
-    #[test]
-    fn hostile_names_come_out_as_text() {
-        let home = home();
-        let hostile = |second: u64, rate: f64| {
-            let mut case = case("CV-1", "</details><script>|@all\n::error::\u{202e}", &around(rate));
-            case.repeats.clear();
-            run_of(second, vec![case])
-        };
-        home.store(&hostile(1_000, 8.0e6));
-        home.store(&hostile(2_000, 4.0e6));
-        let text = said(&home);
-        for bad in ["<script>", "@all", "\n::error::", "\u{202e}"] {
-            assert!(!text.contains(bad), "{bad:?} in {text}");
-        }
-        let row = text.lines().find(|line| line.contains("Regressed")).expect("a row");
-        assert_eq!(row.matches('|').count(), 10, "{row}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ use anyhow::{Context, Result};
 use crate::cli::{Report, ReportComparison, ReportKind, ReportTraining};
 use crate::place::Place;
 use crate::said::Said;
-use crate::{pick, stop};
+use crate::{inert, pick, stop};
 
 pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
     match &args.what {
@@ -45,11 +45,13 @@ fn comparison(args: &ReportComparison, place: &Place) -> Result<Said> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
     let mut page = String::new();
+    let subject = args.subject.as_deref().map(inert::markdown);
+    let rivals: Vec<String> = args.rival.iter().map(|rival| inert::markdown(rival)).collect();
     for manifest in &picked.runs {
-        let run = place.runs().load(&manifest.id)?;
+        let run = inert::run(&place.runs().load(&manifest.id)?)?;
         // A suite without adapters has nobody to compare.
         if run.cases.iter().any(|case| case.id.adapter.is_some()) {
-            let (text, remark) = comparison::page(&run, args.subject.as_deref(), &args.rival)?;
+            let (text, remark) = comparison::page(&run, subject.as_deref(), &rivals)?;
             page.push_str(&text);
             said.remarks.extend(remark);
         }
@@ -67,7 +69,7 @@ fn training(args: &ReportTraining, place: &Place) -> Result<Said> {
     let said = Said { remarks: picked.remarks, ..Said::fine("") };
     let mut page = String::new();
     for manifest in &picked.runs {
-        page.push_str(&training::page(&place.runs().load(&manifest.id)?)?);
+        page.push_str(&training::page(&inert::run(&place.runs().load(&manifest.id)?)?)?);
     }
     if page.is_empty() {
         return Err(stop::nothing(

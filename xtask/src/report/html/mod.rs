@@ -28,6 +28,7 @@ use clap::Args;
 use maud::{Markup, html};
 
 use super::view::{self, View};
+use crate::inert::is_unseen;
 use crate::pick::{self, Shown};
 use crate::place::Place;
 use crate::said::Said;
@@ -105,7 +106,10 @@ pub(super) fn of(view: &View<'_>) -> String {
         Page { key: "machine", title: "Machine", body: machine::page(view) },
     ];
     let pages: Vec<Page> = pages.into_iter().filter(|page| !page.body.0.is_empty()).collect();
-    shell::page(view, &pages, &data::islands(view))
+    let mut page = shell::page(view, &pages, &data::islands(view));
+    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, has no place on any page.
+    page.retain(|letter| matches!(letter, '\n' | '\t') || !is_unseen(letter));
+    page
 }
 
 /// A cell with a dash where there is nothing.
