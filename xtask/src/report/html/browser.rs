@@ -206,3 +206,41 @@ fn in_a_browser_the_page_asks_for_nothing_and_charts_zoom_legends_hide_and_filte
         .collect();
     assert!(foreign.is_empty(), "{foreign:?}");
 }
+
+#[test]
+fn in_a_browser_ten_thousand_cases_open_and_are_filtered() {
+    let Some(program) = needs::chromium() else { return };
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let file = folder.path().join("report.html");
+    let material = material(10_000);
+    std::fs::write(&file, of(&View::of(&material))).expect("writable");
+    let mut browser = Browser::start(program);
+    browser.open(&file);
+    // Until everything on it is loaded, and has been drawn once.
+    let opened = browser.value(
+        "(async () => { await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))); \
+         return [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.now()]; })()",
+    );
+    println!("loaded after {} ms, drawn after {} ms", opened[0], opened[1]);
+    browser.value("location.hash = '#cases'");
+    let rows = "[...document.querySelectorAll('#all tbody tr')].filter((row) => !row.hidden).length";
+    assert_eq!(browser.value(rows), 10_000);
+    // The first rows are laid out, and all of them when they are asked for: by a link, the button or a filter.
+    let laid_out = |of: &str| {
+        format!("[...document.querySelectorAll('#{of} tbody tr')].filter((row) => row.offsetParent).length")
+    };
+    assert_eq!(browser.value(&laid_out("all")), 500);
+    browser.value("document.querySelector('#cases .more').click()");
+    assert_eq!(browser.value(&laid_out("all")), 10_000);
+    assert_eq!(browser.value("document.querySelectorAll('#cases .more').length"), 0);
+    let far = "location.hash = document.querySelector('#best tbody tr:last-child').id";
+    browser.value(far);
+    assert_eq!(browser.value(&laid_out("best")), 5_000, "a link to a row shows it");
+    browser.value("location.hash = '#cases'");
+    browser.value(
+        "(() => { const input = document.querySelector('[data-filter=all]'); input.value = 'grain cv-4321'; \
+         input.dispatchEvent(new Event('input')); })()",
+    );
+    assert_eq!(browser.value(rows), 1);
+    assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
+}

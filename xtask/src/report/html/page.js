@@ -348,7 +348,7 @@
     later.forEach((act) => act());
     page.querySelectorAll(".plot[data-curve]").forEach(unfold);
     if (page.id === "case") { top(); page.querySelector("h2").focus({ preventScroll: true }); }
-    else if (target && target !== page) target.scrollIntoView({ block: "center" });
+    else if (target && target !== page) { layOut(target.closest("table.sortable")); target.scrollIntoView({ block: "center" }); }
     else top();
   };
   // After the browser went to where the address says.
@@ -356,6 +356,17 @@
   const unfold = (host) => { if (!host.firstChild && host.clientWidth > 0) curve(host); };
   document.addEventListener("toggle", (event) => event.target.querySelectorAll?.(".plot[data-curve]").forEach(unfold), true);
   addEventListener("hashchange", show);
+
+  // Of a long table the first rows are laid out; the rest when they are asked for, by a filter, a link or the button below.
+  const FIRST_ROWS = 500; // as in the style sheet
+  const isLong = (table) => table.tBodies[0].rows.length > FIRST_ROWS && !table.classList.contains("whole");
+  const layOut = (table) => { if (table && isLong(table)) { table.classList.add("whole"); table.more.remove(); } };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    if (!isLong(table)) continue;
+    table.more = make("p", {}, make("button", { type: "button", class: "tool more" }, `Show all ${table.tBodies[0].rows.length} rows`));
+    table.more.firstChild.addEventListener("click", () => layOut(table));
+    table.parentElement.after(table.more);
+  }
 
   // Filters: every word must be in the row, and its state must be one of those that are pressed.
   const words = new WeakMap();
@@ -372,6 +383,7 @@
       row.hidden = !asked.every((word) => text.includes(word)) || (states.length > 0 && !states.includes(state));
       left += !row.hidden;
     }
+    if (left < rows.length) layOut($(id));
     const count = document.querySelector(`[data-count="${id}"]`);
     if (count) count.textContent = left === rows.length ? `${left} rows` : `${left} of ${rows.length} rows`;
   };
@@ -405,7 +417,8 @@
   // Keys.
   let row = null;
   const move = (by) => {
-    const rows = [...document.querySelectorAll("section.shown table.sortable tbody tr")].filter((one) => !one.hidden);
+    const laidOut = (table) => (isLong(table) ? [...table.tBodies[0].rows].slice(0, FIRST_ROWS) : [...table.tBodies[0].rows]);
+    const rows = [...document.querySelectorAll("section.shown table.sortable")].flatMap(laidOut).filter((one) => !one.hidden);
     if (!rows.length) return;
     const at = rows.indexOf(row);
     row?.classList.remove("at");
