@@ -45,6 +45,7 @@ use proc_macro::TokenStream;
 /// | `filter = path` | A function that says which points are run; see below. |
 /// | `needs = path` | A function of all axes, by reference, that gives the `Requirements` of a point; what the profile does not allow is a planned skip. |
 /// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |
+/// | `workload = path` | In place of both: a function of all axes, by reference, that gives what a point does as a `Workload`. |
 /// | `types = [A, B]` | What the type parameter of `fn name<T: Trait>(..)` stands for: an axis, of which a plain run takes all. `name = Type` gives another label than the type's own name. |
 /// | `consts = [1, 8]` | The same for `fn name<const N: usize>(..)`. |
 /// | `group = "Sorting"` | Scenarios without a contract that say the same are shown side by side. |

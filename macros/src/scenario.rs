@@ -20,6 +20,7 @@ const KEYS: &[AttrKey] = &[
     AttrKey { name: "filter", example: "filter = makes_sense" },
     AttrKey { name: "needs", example: "needs = memory_and_batch" },
     AttrKey { name: "describe", example: "describe = what_a_point_does" },
+    AttrKey { name: "workload", example: "workload = pipeline_of_a_point" },
     AttrKey { name: "types", example: "types = [Vec<u64>, VecDeque<u64>]" },
     AttrKey { name: "consts", example: "consts = [1, 64]" },
     AttrKey { name: "group", example: "group = \"Sorting\"" },
@@ -45,6 +46,8 @@ struct ScenarioModel {
     filter: Option<Expr>,
     needs: Option<Expr>,
     describe: Option<Expr>,
+    /// The function that gives the workload of a point, which says both.
+    workload: Option<Expr>,
     group: Option<LitStr>,
     budget: BudgetKeys,
     worker_threads: Option<LitInt>,
@@ -89,6 +92,12 @@ impl ScenarioModel {
         let filter = options.path("filter", &mut errors);
         let needs = options.path("needs", &mut errors);
         let describe = options.path("describe", &mut errors);
+        let workload = options.path("workload", &mut errors);
+        for told in ["needs", "describe"] {
+            if let (Some(_), Some(key)) = (&workload, options.key(told)) {
+                errors.at(key, format!("the workload says it: remove `{told}` or `workload`"));
+            }
+        }
         let group = options.text("group", &mut errors);
         if let Some(group) = &group {
             attr::refuse_unshowable("the name of the group", group, &mut errors);
@@ -119,6 +128,7 @@ impl ScenarioModel {
             filter,
             needs,
             describe,
+            workload,
             group,
             budget,
             worker_threads,
@@ -155,11 +165,16 @@ impl ScenarioModel {
         };
         let (keep, keep_function) = self.keep(swept);
         let (needs, needs_function) =
-            self.told(self.needs.as_ref(), "needs", &quote!(__wb::Requirements), swept);
+            self.of_workload(self.needs.as_ref(), "needs", &quote!(__wb::Requirements), swept);
         let (describe, describe_function) =
-            self.told(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
-        let (by, by_function) =
-            self.told(self.equivalence_by.as_ref(), "equivalence", &quote!(__wb::Equivalence), swept);
+            self.of_workload(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
+        let (by, by_function) = told(
+            self.equivalence_by.as_ref(),
+            "equivalence",
+            &quote!(__wb::Equivalence),
+            self.taken(swept),
+            |told| told,
+        );
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             FunctionParameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             FunctionParameter::Swept(_) => None,
@@ -272,27 +287,51 @@ impl ScenarioModel {
         (quote!(__keep), function)
     }
 
-    /// A function of the author's that tells something of a point, as the registry calls it: by the point.
-    fn told<'a, S: Iterator<Item = &'a Swept>>(
+    /// The axes of the author's functions as they are taken out of a point.
+    fn taken<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> Vec<TokenStream> {
+        swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index)).collect()
+    }
+
+    /// What the workload of a point says, or a function of the author's own.
+    fn of_workload<'a, S: Iterator<Item = &'a Swept>>(
         &self,
-        teller: Option<&Expr>,
+        own: Option<&Expr>,
         what: &str,
         result: &TokenStream,
         swept: impl Fn() -> S,
     ) -> (TokenStream, TokenStream) {
-        let Some(teller) = teller else { return (quote!(__wb::Option::None), TokenStream::new()) };
-        let taken = swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index));
-        let name = format_ident!("__{what}");
-        let function = quote! {
-            fn #name(__point: &__wb::Point) -> __wb::Option<#result> {
-                fn __told(__point: &__wb::Point) -> __wb::Result<#result, __wb::Error> {
-                    __wb::Result::Ok(#teller(#(&#taken),*))
-                }
-                __told(__point).ok()
-            }
-        };
-        (quote!(__wb::Option::Some(#name)), function)
+        let taken = self.taken(swept);
+        let method = format_ident!("{what}");
+        match &self.workload {
+            Some(workload) => told(Some(workload), what, result, taken, |of| {
+                // On the author's path, so that what is no workload is told there.
+                quote_spanned!(workload.span()=> __wb::Workload::#method(&#of))
+            }),
+            None => told(own, what, result, taken, |told| told),
+        }
     }
+}
+
+/// A function of the author's that tells something of a point, as the registry calls it: by the point.
+fn told(
+    teller: Option<&Expr>,
+    what: &str,
+    result: &TokenStream,
+    taken: Vec<TokenStream>,
+    of: impl Fn(TokenStream) -> TokenStream,
+) -> (TokenStream, TokenStream) {
+    let Some(teller) = teller else { return (quote!(__wb::Option::None), TokenStream::new()) };
+    let name = format_ident!("__{what}");
+    let answer = of(quote!(#teller(#(&#taken),*)));
+    let function = quote! {
+        fn #name(__point: &__wb::Point) -> __wb::Option<#result> {
+            fn __told(__point: &__wb::Point) -> __wb::Result<#result, __wb::Error> {
+                __wb::Result::Ok(#answer)
+            }
+            __told(__point).ok()
+        }
+    };
+    (quote!(__wb::Option::Some(#name)), function)
 }
 
 /// How much of a scenario is measured, where its author says so.

@@ -144,7 +144,7 @@ pub use bencher::{
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 
-pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep};
+pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep, Workload};
 pub use tool::tool;
 pub use weighbridge_macros::{Sweep, adapter, scenario};
 

@@ -13,8 +13,8 @@ pub use crate::bencher::{Bencher, Error, PartialBudget};
 pub use crate::harness::{Suite, main};
 pub use crate::registry::{
     AdapterEntry, Added, Availability, Axes, Axis, Contract, Ending, Equivalence, Keep, Kept, Location, Made,
-    Point, Probe, Registry, Requirements, Run, ScenarioEntry, Sweep, Traits, TypedAxis, Unlabelled, Written,
-    add, find_adapter, find_scenario, kind, plain,
+    Point, Probe, Registry, Requirements, Run, ScenarioEntry, Sweep, Traits, TypedAxis, Unlabelled, Workload,
+    Written, add, find_adapter, find_scenario, kind, plain,
 };
 
 pub use crate::__weighbridge_traits_of as traits_of;

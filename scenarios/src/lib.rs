@@ -45,6 +45,7 @@ pub mod prelude {
         Access, Clicks, Destination, Form, Images, LearningTask, Merge, Mixing, Mode, Operators, Parameters,
         PipelineSpec, Tokens, VariantTable,
     };
+    pub use weighbridge::Workload;
 }
 
 /// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.

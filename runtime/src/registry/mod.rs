@@ -20,5 +20,7 @@ pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
 pub use collect::{Error, Registry, find_adapter, find_scenario};
 pub use id::slug;
 pub use probe::{Probe, Traits, kind};
-pub use scenario::{Axes, Ending, Equivalence, Keep, Kept, Location, Requirements, Run, ScenarioEntry};
+pub use scenario::{
+    Axes, Ending, Equivalence, Keep, Kept, Location, Requirements, Run, ScenarioEntry, Workload,
+};
 pub use sweep::Sweep;

@@ -73,6 +73,43 @@ pub struct Requirements {
     pub batch: u64,
 }
 
+/// What one point of a scenario does, as a value: the plan asks it what the point needs, listings what it does.
+///
+/// ```
+/// use weighbridge::prelude::*;
+/// use weighbridge::{Requirements, Workload};
+///
+/// struct Rows(usize);
+///
+/// impl Workload for Rows {
+///     fn needs(&self) -> Requirements {
+///         Requirements { memory: 8 * self.0 as u64, batch: self.0 as u64 }
+///     }
+///
+///     fn describe(&self) -> String {
+///         format!("the sum of {} numbers", self.0)
+///     }
+/// }
+///
+/// fn rows(rows: &usize) -> Rows {
+///     Rows(*rows)
+/// }
+///
+/// /// Sum rows.
+/// #[scenario(id = "ROWS-2", workload = rows)]
+/// fn sum(bencher: &mut Bencher, #[sweep(1_000, 1_000_000)] rows: usize) {
+///     let numbers = vec![1_u64; rows];
+///     bencher.iter(|| numbers.iter().sum::<u64>());
+/// }
+/// ```
+pub trait Workload {
+    /// What it needs of the machine.
+    fn needs(&self) -> Requirements;
+
+    /// What it does, in words: data, transforms, batch size.
+    fn describe(&self) -> String;
+}
+
 /// The axes of a scenario, as its entry has them.
 #[derive(Clone, Copy, Debug)]
 pub enum Axes {

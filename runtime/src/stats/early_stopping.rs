@@ -6,7 +6,6 @@
 //! Benchmark*, 2020, and the document on early stopping beside its source), d being how much of p is given
 //! away; d = 0 gives nothing away. The rule bounds one look: looking again after each sample would need more.
 
-use super::binomial::inverse_beta;
 use super::sorted;
 use super::special::incomplete_beta;
 
@@ -88,17 +87,6 @@ impl Claim {
     }
 }
 
-/// The largest percentile that so many samples can support, by the rule of [`Claim::least_count`]; it rises with
-/// the count. `None` for fewer than two samples, and for a tolerance or confidence that is none.
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
-pub fn largest_percentile(count: u64, tolerance: f64, confidence: f64) -> Option<f64> {
-    if count < 2 || !(0.0..1.0).contains(&tolerance) || !(0.0..1.0).contains(&confidence) {
-        return None;
-    }
-    let share = inverse_beta(count as f64 - 1.0, 2.0, 1.0 - confidence);
-    Some(share + tolerance).filter(|percentile| *percentile < 1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,19 +136,6 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_percentile_is_the_one_whose_least_count_is_met() {
-        let mut before = 0.0;
-        for count in [2, 10, 64, 662, 10_000] {
-            let largest = largest_percentile(count, 0.0, 0.99).unwrap();
-            assert!(claim(largest - 1e-9).least_count().unwrap() <= count);
-            assert!(claim(largest + 1e-9).least_count().unwrap() > count);
-            assert!(largest > before);
-            before = largest;
-        }
-        assert!(largest_percentile(64, 0.0, 0.99).is_some_and(|largest| (0.9..0.902).contains(&largest)));
-    }
-
-    #[test]
     fn the_bound_is_below_the_true_percentile_as_rarely_as_was_said() {
         let asked = Claim { percentile: 0.9, tolerance: 0.0, confidence: 0.9 };
         let mut random = SplitMix64::new(11);
@@ -189,8 +164,5 @@ mod tests {
         assert_eq!(claim(0.5).bound(&[]), None);
         assert_eq!(claim(0.5).bound(&[1.0]), None);
         assert_eq!(claim(0.5).bound(&[f64::NAN; 100]), None);
-        assert_eq!(largest_percentile(1, 0.0, 0.99), None);
-        assert_eq!(largest_percentile(100, f64::NAN, 0.99), None);
-        assert_eq!(largest_percentile(100, 0.0, 1.0), None);
     }
 }

@@ -1,7 +1,5 @@
 //! Looking at rounds before the last one: ranks at which looking often makes no more false alarms than asked.
 
-use super::signed_rank::walsh_level;
-
 /// One look at the rounds so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
@@ -11,20 +9,12 @@ pub struct Look {
     pub rank: usize,
 }
 
-impl Look {
-    /// With which probability the interval of this look alone misses the centre of symmetric values.
-    #[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
-    pub fn level(self) -> f64 {
-        walsh_level(self.rounds, self.rank)
-    }
-}
-
 /// When a duel looks and how wide its intervals are then: at each look the largest rank that misses with at
 /// most 2 %, so that all looks together miss with at most 5 % (a constant boundary, as Pocock's: *Group
 /// Sequential Methods in the Design and Analysis of Clinical Trials*, 1977).
 ///
 /// The exact probability that the interval of any of the looks misses the centre of continuous symmetric
-/// values is 4.8055 %, by [`crossing_probability`].
+/// values is 4.8055 %, as the tests count.
 pub const LOOKS: [Look; 4] = [
     Look { rounds: 8, rank: 2 },
     Look { rounds: 12, rank: 10 },
@@ -32,81 +22,87 @@ pub const LOOKS: [Look; 4] = [
     Look { rounds: 24, rank: 70 },
 ];
 
-/// The largest number of rounds that [`crossing_probability`] can count.
-pub const MOST_ROUNDS: usize = 26;
-
-/// With which probability the interval of at least one of these looks, in order of their rounds, misses the
-/// centre of independent, continuous, symmetric values: the two-sided rate of false alarms over all looks.
-/// `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
-///
-/// Exact, and the same for every such distribution, since the signed ranks alone decide: in the order of
-/// their distance from the centre the signs of n values are n fair coins, and the value that came last is any
-/// of the n with the same probability. So the probability q that no look has missed yet, given the pattern of
-/// signs, is the mean of q over the n patterns with one sign removed, and zero where this look misses. It
-/// takes 2^n steps and numbers for n rounds, seconds for 24.
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
-pub fn crossing_probability(looks: &[Look]) -> Option<f64> {
-    let mut inside = vec![1.0]; // q by pattern: bit k is the sign of the value k-th nearest to the centre
-    let mut rounds = 0;
-    for look in looks {
-        if look.rounds <= rounds || look.rounds > MOST_ROUNDS {
-            return None;
-        }
-        while rounds < look.rounds {
-            rounds += 1;
-            inside = one_more(&inside, rounds);
-        }
-        let all = look.rounds * (look.rounds + 1) / 2;
-        for (pattern, inside) in inside.iter_mut().enumerate() {
-            let positive = rank_sum(pattern);
-            // As many Walsh averages as this lie above the centre, and the others below it.
-            if positive < look.rank || all - positive < look.rank {
-                *inside = 0.0;
-            }
-        }
-    }
-    let sum: f64 = inside.iter().sum();
-    Some(1.0 - sum / inside.len() as f64)
-}
-
-/// The probabilities for patterns of `rounds` signs from those for one sign less.
-fn one_more(before: &[f64], rounds: usize) -> Vec<f64> {
-    let mut after = vec![0.0; 2 * before.len()];
-    for pattern in 0..before.len() {
-        let mut sum = 0.0;
-        let mut bit = 0;
-        // Removing any sign of a run of equal ones leaves the same pattern.
-        while bit < rounds {
-            let rest = pattern >> bit;
-            let run = if rest & 1 == 1 { rest.trailing_ones() } else { rest.trailing_zeros() };
-            let run = (run as usize).min(rounds - bit);
-            let low = pattern & ((1 << bit) - 1);
-            sum += run as f64 * before[(rest >> 1 << bit) | low];
-            bit += run;
-        }
-        // Turning all signs round changes nothing.
-        after[pattern] = sum / rounds as f64;
-        after[2 * before.len() - 1 - pattern] = after[pattern];
-    }
-    after
-}
-
-/// The sum of the ranks of the positive ones.
-fn rank_sum(pattern: usize) -> usize {
-    let mut rest = pattern;
-    let mut sum = 0;
-    while rest != 0 {
-        sum += rest.trailing_zeros() as usize + 1;
-        rest &= rest - 1;
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::signed_rank::walsh_rank;
+    use crate::stats::signed_rank::tests::{walsh_level, walsh_rank};
     use crate::stats::{SplitMix64, walsh_interval};
+
+    impl Look {
+        /// With which probability the interval of this look alone misses the centre of symmetric values.
+        fn level(self) -> f64 {
+            walsh_level(self.rounds, self.rank)
+        }
+    }
+
+    /// The largest number of rounds that [`crossing_probability`] can count.
+    const MOST_ROUNDS: usize = 26;
+
+    /// With which probability the interval of at least one of these looks, in order of their rounds, misses the
+    /// centre of independent, continuous, symmetric values: the two-sided rate of false alarms over all looks.
+    /// `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
+    ///
+    /// Exact, and the same for every such distribution, since the signed ranks alone decide: in the order of
+    /// their distance from the centre the signs of n values are n fair coins, and the value that came last is any
+    /// of the n with the same probability. So the probability q that no look has missed yet, given the pattern of
+    /// signs, is the mean of q over the n patterns with one sign removed, and zero where this look misses. It
+    /// takes 2^n steps and numbers for n rounds, seconds for 24.
+    fn crossing_probability(looks: &[Look]) -> Option<f64> {
+        let mut inside = vec![1.0]; // q by pattern: bit k is the sign of the value k-th nearest to the centre
+        let mut rounds = 0;
+        for look in looks {
+            if look.rounds <= rounds || look.rounds > MOST_ROUNDS {
+                return None;
+            }
+            while rounds < look.rounds {
+                rounds += 1;
+                inside = one_more(&inside, rounds);
+            }
+            let all = look.rounds * (look.rounds + 1) / 2;
+            for (pattern, inside) in inside.iter_mut().enumerate() {
+                let positive = rank_sum(pattern);
+                // As many Walsh averages as this lie above the centre, and the others below it.
+                if positive < look.rank || all - positive < look.rank {
+                    *inside = 0.0;
+                }
+            }
+        }
+        let sum: f64 = inside.iter().sum();
+        Some(1.0 - sum / inside.len() as f64)
+    }
+
+    /// The probabilities for patterns of `rounds` signs from those for one sign less.
+    fn one_more(before: &[f64], rounds: usize) -> Vec<f64> {
+        let mut after = vec![0.0; 2 * before.len()];
+        for pattern in 0..before.len() {
+            let mut sum = 0.0;
+            let mut bit = 0;
+            // Removing any sign of a run of equal ones leaves the same pattern.
+            while bit < rounds {
+                let rest = pattern >> bit;
+                let run = if rest & 1 == 1 { rest.trailing_ones() } else { rest.trailing_zeros() };
+                let run = (run as usize).min(rounds - bit);
+                let low = pattern & ((1 << bit) - 1);
+                sum += run as f64 * before[(rest >> 1 << bit) | low];
+                bit += run;
+            }
+            // Turning all signs round changes nothing.
+            after[pattern] = sum / rounds as f64;
+            after[2 * before.len() - 1 - pattern] = after[pattern];
+        }
+        after
+    }
+
+    /// The sum of the ranks of the positive ones.
+    fn rank_sum(pattern: usize) -> usize {
+        let mut rest = pattern;
+        let mut sum = 0;
+        while rest != 0 {
+            sum += rest.trailing_zeros() as usize + 1;
+            rest &= rest - 1;
+        }
+        sum
+    }
 
     #[test]
     fn each_look_has_the_largest_rank_that_misses_in_at_most_two_percent() {

@@ -20,8 +20,8 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
 /// From the `rank`-th smallest to the `rank`-th largest Walsh average: an interval for the centre of
 /// symmetry (Tukey; Hollander and Wolfe, *Nonparametric Statistical Methods*, 1973, section 3.3).
 ///
-/// It misses the centre with probability [`walsh_level`], exactly for continuous values, with less where
-/// values are tied. `None` where there are fewer than 2 `rank` - 1 averages, for rank 0, and where a value is
+/// It misses the centre with probability 2 P(W < rank), W being the sum of the ranks of the positive ones of as many values
+/// that are symmetric about zero: exactly for continuous values, with less where values are tied. `None` where there are fewer than 2 `rank` - 1 averages, for rank 0, and where a value is
 /// NaN.
 pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
     let averages = walsh_averages(values);
@@ -29,38 +29,6 @@ pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
         return None;
     }
     Some((averages[rank - 1], averages[averages.len() - rank]))
-}
-
-/// With which probability the [`walsh_interval`] of this rank misses the centre of `count` values, on both
-/// sides together: 2 P(W < rank), W being the sum of the ranks of the positive ones of `count` values that
-/// are symmetric about zero. 1 at most. Counted up to 64 values, approximated above.
-pub fn walsh_level(count: usize, rank: usize) -> f64 {
-    if rank == 0 {
-        return 0.0;
-    }
-    let all = count * (count + 1) / 2;
-    if rank > all {
-        return 1.0;
-    }
-    // By symmetry P(W < rank) = P(W > all - rank).
-    let ranks: Vec<usize> = (1..=count).map(|rank| 2 * rank).collect();
-    (2.0 * upper_tail(&ranks, 2 * (all - rank + 1))).min(1.0)
-}
-
-/// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability `level`; 0
-/// where even the extremes miss more often.
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
-pub fn walsh_rank(count: usize, level: f64) -> usize {
-    let (mut fits, mut fails) = (0, count * (count + 1) / 2 + 1);
-    while fails - fits > 1 {
-        let rank = usize::midpoint(fits, fails);
-        if walsh_level(count, rank) <= level {
-            fits = rank;
-        } else {
-            fails = rank;
-        }
-    }
-    fits
 }
 
 /// The one-sided p of "these values lie about something above `shift`" against "about `shift` or below"
@@ -74,8 +42,8 @@ pub fn walsh_rank(count: usize, level: f64) -> usize {
 /// make a sample the more significant the lower it lies (Pratt, *Remarks on Zeros and Ties in the Wilcoxon
 /// Signed Rank Procedures*, 1959). So p is never too small.
 ///
-/// Without ties p is at most half of [`walsh_level`] exactly when the lower bound of that [`walsh_interval`]
-/// is above `shift`. 1 for no values; NaN where a value or `shift` is NaN.
+/// Without ties p is at most half of the probability with which a [`walsh_interval`] misses exactly when its lower bound is
+/// above `shift`. 1 for no values; NaN where a value or `shift` is NaN.
 pub fn signed_rank_p(values: &[f64], shift: f64) -> f64 {
     let mut distances = values.to_vec();
     for value in &mut distances {
@@ -136,9 +104,40 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::stats::SplitMix64;
+
+    /// With which probability the [`walsh_interval`] of this rank misses the centre of `count` values, on both
+    /// sides together: 2 P(W < rank), W being the sum of the ranks of the positive ones of `count` values that
+    /// are symmetric about zero. 1 at most. Counted up to 64 values, approximated above.
+    pub(in crate::stats) fn walsh_level(count: usize, rank: usize) -> f64 {
+        if rank == 0 {
+            return 0.0;
+        }
+        let all = count * (count + 1) / 2;
+        if rank > all {
+            return 1.0;
+        }
+        // By symmetry P(W < rank) = P(W > all - rank).
+        let ranks: Vec<usize> = (1..=count).map(|rank| 2 * rank).collect();
+        (2.0 * upper_tail(&ranks, 2 * (all - rank + 1))).min(1.0)
+    }
+
+    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability `level`; 0
+    /// where even the extremes miss more often.
+    pub(in crate::stats) fn walsh_rank(count: usize, level: f64) -> usize {
+        let (mut fits, mut fails) = (0, count * (count + 1) / 2 + 1);
+        while fails - fits > 1 {
+            let rank = usize::midpoint(fits, fails);
+            if walsh_level(count, rank) <= level {
+                fits = rank;
+            } else {
+                fails = rank;
+            }
+        }
+        fits
+    }
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-12

@@ -62,23 +62,9 @@ pub struct Steady {
     pub start: Option<usize>,
 }
 
-/// Whether the last half of the values so far runs level: no trend by [`mann_kendall`](super::mann_kendall)
-/// (below 1.64), and the medians of its two halves within 1 %. False for fewer than eight values, and where
-/// one of that half is NaN: to be asked after each value, as a rule to end a warm-up.
-///
-/// Long series are thinned out as by [`steady_state`].
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the library that nothing calls yet"))]
-pub fn has_settled(values: &[f64]) -> bool {
-    if values.len() < LEAST {
-        return false;
-    }
-    let (points, _) = thin_out(&values[values.len() / 2..]);
-    is_level(&points, suffix_trends(&points)[0])
-}
-
-/// Where a whole series of times becomes steady: from the first value from which on it runs level as
-/// [`has_settled`] has it, if that leaves at least a quarter of the series (so Barrett and others 2017: 500
-/// of 2,000 iterations). `None` for fewer than eight values and where one is NaN.
+/// Where a whole series of times becomes steady: from the first value from which on it runs level, if that leaves at least a quarter of the series (so Barrett and others 2017: 500
+/// of 2,000 iterations). Level is no trend by [`mann_kendall`](super::mann_kendall) (below 1.64), and medians of both halves
+/// within 1 %. `None` for fewer than eight values and where one is NaN.
 ///
 /// Its beginning, the first sixteenth but at least four values, decides the class by its median: within 1 % of
 /// the steady part's all is flat. So a slow first value does not part a series that is level otherwise: it is
@@ -210,16 +196,6 @@ mod tests {
         let inverse: Vec<f64> = warming.iter().map(|value| 40.0 / value).collect();
         assert_eq!(stationarity(&warming), Stationarity::WarmingUp);
         assert_eq!(stationarity(&inverse), Stationarity::Drifting);
-    }
-
-    #[test]
-    fn a_warm_up_has_settled_when_its_last_half_is_level() {
-        let values = series(60, 4, |i| if i < 10.0 { 9.0 - i / 3.0 } else { 5.0 });
-        assert!(!has_settled(&values[..7]) && !has_settled(&values[..12]));
-        let settled = (12..60).find(|count| has_settled(&values[..*count])).unwrap();
-        assert!((16..40).contains(&settled), "{settled}");
-        assert!(has_settled(&[3.0; 8]) && !has_settled(&[3.0; 7]));
-        assert!(!has_settled(&[f64::NAN; 20]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! AUG-1: a chain of random transforms.
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The work report must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
 #[scenario(id = "AUG-1", category = "Augmentation", equivalence = by(agreement),
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn stochastic_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -23,7 +23,7 @@ fn stochastic_chain(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
 /// What must agree at a point.
@@ -33,17 +33,17 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
+/// What a point does.
+fn workload(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -1,7 +1,7 @@
 //! AUG-2: the same shape of chain, with random transforms and without.
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::contract::{open_data, time_epoch};
 use crate::prelude::*;
@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
-#[scenario(id = "AUG-2", category = "Augmentation", equivalence = by(agreement), needs = needs, describe = describe)]
+#[scenario(id = "AUG-2", category = "Augmentation", equivalence = by(agreement), workload = workload)]
 fn determinism_cost(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -27,7 +27,7 @@ fn determinism_cost(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline(&data).workers(workers).operators(operators))?;
+    bencher.load(loader, &workload(&variant, &data, &workers, &operators))?;
     let mut seconds = |chain: ChainForm| {
         let (spec, rows) = open_data(bencher, &chain.pipeline(&data).workers(workers).operators(operators))?;
         Ok::<_, Error>(time_epoch(&mut *loader.open(&spec, &rows)?, 0)?.as_secs_f64())
@@ -39,17 +39,12 @@ fn determinism_cost(
 
 /// What must agree at a point.
 fn agreement(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> Equivalence {
-    variant.pipeline(data).workers(*workers).operators(*operators).agreement()
+    workload(variant, data, workers, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> Requirements {
-    variant.pipeline(data).workers(*workers).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> String {
-    variant.pipeline(data).workers(*workers).operators(*operators).describe()
+/// What a point does.
+fn workload(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> PipelineSpec {
+    variant.pipeline(data).workers(*workers).operators(*operators)
 }
 
 /// Which chain.

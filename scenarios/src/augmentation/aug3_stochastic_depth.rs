@@ -1,7 +1,7 @@
 //! AUG-3: the same rows through 1 to 12 random transforms.
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Equivalence, Requirements};
+use weighbridge::{Dtype, Equivalence};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The work report must show as many random transforms as the depth says, and `data` as `f32`.
-#[scenario(id = "AUG-3", category = "Augmentation", equivalence = by(agreement), needs = needs, describe = describe)]
+#[scenario(id = "AUG-3", category = "Augmentation", equivalence = by(agreement), workload = workload)]
 fn stochastic_depth(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -25,7 +25,7 @@ fn stochastic_depth(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline(data).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &data, &workers, &delivery, &operators))
 }
 
 /// What must agree at a point.
@@ -36,29 +36,18 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, data, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(
+/// What a point does.
+fn workload(
     variant: &StochasticDepth,
     data: &CountedRows,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Requirements {
-    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(
-    variant: &StochasticDepth,
-    data: &CountedRows,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> String {
-    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators).describe()
+) -> PipelineSpec {
+    variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 /// How many random transforms.

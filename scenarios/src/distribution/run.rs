@@ -2,7 +2,7 @@
 //!
 //! Its tests drive a worker of the protocol, in as many processes as a mesh has places.
 
-use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport};
+use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport, Workload};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::mesh::Mesh;

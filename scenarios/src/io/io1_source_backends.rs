@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -26,7 +25,7 @@ use crate::prelude::*;
 ///
 /// `--param variant=tiny` streams 640 images, for smoke runs. It is no label, so that a plain run goes on with the three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn source_backends(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -40,17 +39,12 @@ fn source_backends(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline().workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> Requirements {
-    variant.pipeline().workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> String {
-    variant.pipeline().workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    variant.pipeline().workers(*workers).deliver(*delivery)
 }
 
 /// Where the images come from. (Records know by these names that a label still means the same.)

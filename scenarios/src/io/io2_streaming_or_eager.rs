@@ -1,6 +1,5 @@
 //! IO-2: files streamed or read whole, at three sizes.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -17,7 +16,7 @@ use crate::prelude::*;
 ///
 /// In the suite that this one follows nothing was streamed: three sizes were read from memory.
 #[scenario(id = "IO-2", category = "Input and output", sets = ["canonical"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn streaming_or_eager(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -32,20 +31,15 @@ fn streaming_or_eager(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    let spec = pipeline(&variant, access).workers(workers).deliver(delivery);
+    let spec = workload(&variant, &access, &workers, &delivery);
     bencher.load(loader, &spec)?;
     bencher.metric("memory planned", spec.needs().memory as f64, Unit::BYTES, Direction::Information);
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant, *access).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant, *access).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant, *access).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Images, access: Access) -> PipelineSpec {
@@ -84,7 +78,7 @@ mod tests {
     fn the_three_sizes_differ_in_memory_by_access() {
         for elements in [10_000, 50_000, 200_000] {
             let variant = Images::floats(elements, 64, 64);
-            let memory = |access| needs(&variant, &access, &0, &Destination::Host).memory;
+            let memory = |access| workload(&variant, &access, &0, &Destination::Host).needs().memory;
             let whole = elements as u64 * 64 * 64 * 3 * 4;
             assert_eq!(memory(Access::FileEager) - memory(Access::FileStreaming), whole, "{elements}");
         }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::contract::{for_each_batch, open_data};
 use crate::data::Values;
@@ -22,28 +22,23 @@ use crate::prelude::*;
 /// is from. The metric `realised share of the first source` must be 1/2 within six standard deviations of so many
 /// draws, and so must the share of neighbours that are of different sources, or the scenario fails.
 #[scenario(id = "IO-3", category = "Input and output", equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn mixed_sources(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(default = Images::floats(5_000, 64, 64), tiny = Images::floats(640, 64, 64))] variant: Images,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = pipeline(&variant).workers(workers);
+    let spec = workload(&variant, &workers);
     bencher.load(loader, &spec)?;
     let share = realised(bencher, loader, &spec)?;
     bencher.metric("realised share of the first source", share, Unit::RATIO, Direction::Information);
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Requirements {
-    pipeline(variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
+    pipeline(variant).workers(*workers)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Asked, Budget, Costs, Expected, FileUse, Kept, Ran, Remote, Requirements, Whole};
+use weighbridge::{Asked, Budget, Costs, Expected, FileUse, Kept, Ran, Remote, Whole};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{for_each_batch, load_epochs, open_data, time_epoch};
@@ -22,7 +22,7 @@ use crate::prelude::*;
 ///
 /// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the scenario
 /// fails.
-#[scenario(id = "IO-4", category = "Input and output", equivalence = exact, needs = needs, describe = describe)]
+#[scenario(id = "IO-4", category = "Input and output", equivalence = exact, workload = workload)]
 fn cache(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -30,7 +30,7 @@ fn cache(
     #[sweep(all, first = Epoch::First, later = Epoch::Later)] epoch: Epoch,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = pipeline(&variant).workers(workers);
+    let spec = workload(&variant, &epoch, &workers);
     if epoch == Epoch::First {
         return bencher.load(loader, &spec); // every pass begins with epoch 0, and so with an empty cache
     }
@@ -45,14 +45,9 @@ fn cache(
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, _epoch: &Epoch, workers: &usize) -> Requirements {
-    pipeline(variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, _epoch: &Epoch, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &Images, _: &Epoch, workers: &usize) -> PipelineSpec {
+    pipeline(variant).workers(*workers)
 }
 
 /// Which epoch is streamed.

@@ -1,7 +1,7 @@
 //! MM-1: pairs of image and text.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 ///
 /// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the tokens alone.
 #[scenario(id = "MM-1", category = "Multimodal", equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn image_text(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -24,17 +24,12 @@ fn image_text(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

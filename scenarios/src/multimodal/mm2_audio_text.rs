@@ -1,7 +1,7 @@
 //! MM-2: pairs of audio and text.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::data::{VOCABULARY, Values};
 use crate::prelude::*;
@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows of both fields, putting the batch together. Not timed: making and mapping the data, opening
 /// the pipeline. The work report must show no transform, `waveform` as `f32` and `tokens` as `i32`.
 #[scenario(id = "MM-2", category = "Multimodal", equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn audio_text(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -23,17 +23,12 @@ fn audio_text(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Audio, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Audio, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Audio, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 /// Waveforms.

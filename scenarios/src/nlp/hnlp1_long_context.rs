@@ -1,7 +1,6 @@
 //! HNLP-1: long rows with their masks.
 
 use crate::prelude::*;
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 2,048 and more, with a mask for attention and one for causality.
@@ -13,7 +12,7 @@ use weighbridge::prelude::*;
 /// the pipeline. The work report must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
 /// `causal_mask`.
 #[scenario(id = "HNLP-1", category = "Natural language", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn long_context(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -22,17 +21,12 @@ fn long_context(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Tokens, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Tokens, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Tokens) -> PipelineSpec {

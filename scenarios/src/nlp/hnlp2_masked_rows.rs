@@ -1,7 +1,6 @@
 //! HNLP-2: many short rows with a mask.
 
 use crate::prelude::*;
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Token rows of 256 and 512, with a mask for attention.
@@ -12,7 +11,7 @@ use weighbridge::prelude::*;
 /// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data, opening the
 /// pipeline. The work report must show `CreateAttentionMask`; `tokens` and `attention_mask`.
 #[scenario(id = "HNLP-2", category = "Natural language", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn masked_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -21,17 +20,12 @@ fn masked_rows(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Tokens, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Tokens, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Tokens) -> PipelineSpec {

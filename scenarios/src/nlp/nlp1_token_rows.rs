@@ -1,6 +1,5 @@
 //! NLP-1: rows of tokens, as they are.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -14,7 +13,7 @@ use crate::prelude::*;
 /// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
 /// The work report must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -29,15 +28,10 @@ fn token_rows(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &PipelineSpec::tokens(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Tokens, workers: &usize, delivery: &Destination) -> Requirements {
-    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Tokens, workers: &usize, delivery: &Destination) -> String {
-    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Tokens, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery)
 }

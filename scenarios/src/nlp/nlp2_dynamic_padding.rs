@@ -1,7 +1,7 @@
 //! NLP-2: rows of many lengths, padded batch by batch.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::contract::open_data;
 use crate::data::{VOCABULARY, Values};
@@ -20,7 +20,7 @@ use crate::prelude::*;
 /// alike, the scenario fails. In the suite that this one follows the generator had padded every row to 512, and nothing
 /// was left to do.
 #[scenario(id = "NLP-2", category = "Natural language", sets = ["canonical", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn dynamic_padding(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -28,7 +28,7 @@ fn dynamic_padding(
     variant: PaddedRows,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = pipeline(&variant).workers(workers);
+    let spec = workload(&variant, &workers);
     bencher.load(loader, &spec)?;
     let widths = widths(bencher, loader, &spec)?;
     let (least, greatest) = (widths.iter().min(), widths.iter().max());
@@ -44,14 +44,9 @@ fn dynamic_padding(
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &PaddedRows, workers: &usize) -> Requirements {
-    pipeline(variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &PaddedRows, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &PaddedRows, workers: &usize) -> PipelineSpec {
+    pipeline(variant).workers(*workers)
 }
 
 /// Rows of up to so many tokens.

@@ -1,8 +1,8 @@
 //! HPC-1: the chain of self-supervised learning.
 
 use crate::prelude::*;
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
 ///
@@ -12,7 +12,7 @@ use weighbridge::{Equivalence, Requirements};
 /// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
 #[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = by(agreement),
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn self_supervised(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -22,7 +22,7 @@ fn self_supervised(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
 /// What must agree at a point.
@@ -32,17 +32,17 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
+/// What a point does.
+fn workload(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 /// The chain.

@@ -1,7 +1,6 @@
 //! HPC-2: two views of each image.
 
 use crate::prelude::*;
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, each delivered twice, through seven transforms with draws of their own.
@@ -15,7 +14,7 @@ use weighbridge::prelude::*;
 ///
 /// In the suite that this one follows there was one view, from one chain.
 #[scenario(id = "HPC-2", category = "Pipeline complexity", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn two_views(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -24,17 +23,12 @@ fn two_views(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 /// What makes a view.

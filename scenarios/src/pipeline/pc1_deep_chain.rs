@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -21,7 +20,7 @@ use crate::prelude::*;
 /// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run goes on with the
 /// seven depths; `--param variant=7` takes any other depth.
 #[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -39,17 +38,12 @@ fn deep_chain(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &variant.pipeline().workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Depth, workers: &usize, delivery: &Destination) -> Requirements {
-    variant.pipeline().workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Depth, workers: &usize, delivery: &Destination) -> String {
-    variant.pipeline().workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Depth, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    variant.pipeline().workers(*workers).deliver(*delivery)
 }
 
 /// How many transforms, over how many rows.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::load_in_order;
@@ -20,28 +19,23 @@ use crate::prelude::*;
 /// After the stream, outside the clock, the first batches are made once more with the branches delivered as views:
 /// every merged number must be the mean of the two, bit by bit, or the scenario fails.
 #[scenario(id = "PC-2", category = "Pipeline complexity", sets = ["canonical", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn branches(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(640, 64, 64))] variant: Images,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = pipeline(&variant).workers(workers);
+    let spec = workload(&variant, &workers);
     let (spec, data) = load_in_order(bencher, loader, &spec)?;
     let compared = compare(loader, &spec, &data)?;
     bencher.metric("merged numbers compared", compared as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Requirements {
-    pipeline(variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
+    pipeline(variant).workers(*workers)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::load_in_order;
@@ -20,28 +19,23 @@ use crate::prelude::*;
 /// After the stream, outside the clock, the first step alone runs over up to 64 batches, and the images that it changed
 /// are counted. The share must be 1/2 within six standard deviations of so many tosses, or the scenario fails.
 #[scenario(id = "PC-4", category = "Pipeline complexity", equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn chance_and_choice(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(default = Images::floats(50_000, 64, 64), tiny = Images::floats(640, 64, 64))] variant: Images,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let (spec, data) = load_in_order(bencher, loader, &pipeline(&variant).workers(workers))?;
+    let (spec, data) = load_in_order(bencher, loader, &workload(&variant, &workers))?;
     let first = PipelineSpec { source: spec.source, ..first_step(&variant).workers(workers) };
     let share = observed(loader, &first, &data)?;
     bencher.metric("observed probability", share, Unit::RATIO, Direction::Information);
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize) -> Requirements {
-    pipeline(variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize) -> String {
-    pipeline(variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
+    pipeline(variant).workers(*workers)
 }
 
 /// The probability of the first step.

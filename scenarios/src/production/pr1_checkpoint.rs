@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,7 +21,7 @@ use crate::prelude::*;
 /// must show `Normalize`; the metrics are the size of a checkpoint, the blocks' times, and the wait for the first batch
 /// after a restore.
 #[scenario(id = "PR-1", category = "Production", sets = ["canonical", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn checkpoint(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -35,19 +34,14 @@ fn checkpoint(
     variant: SavedPlace,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = variant.pipeline().workers(workers).seed(bencher.seed());
+    let spec = workload(&variant, &workers).seed(bencher.seed());
     bencher.load(loader, &spec)?;
     go_on(bencher, loader, &spec)
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &SavedPlace, workers: &usize) -> Requirements {
-    variant.pipeline().workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &SavedPlace, workers: &usize) -> String {
-    variant.pipeline().workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &SavedPlace, workers: &usize) -> PipelineSpec {
+    variant.pipeline().workers(*workers)
 }
 
 /// What is iterated over.

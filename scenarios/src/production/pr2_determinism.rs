@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,7 +21,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline, the comparison. The work report must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -34,21 +33,16 @@ fn determinism(
     variant: Repeated,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
-    let spec = pipeline(variant).workers(workers).seed(bencher.seed());
+    let spec = workload(&variant, &workers).seed(bencher.seed());
     let (spec, data) = load_in_order(bencher, loader, &spec)?;
     let digests = compare(loader, &spec, &data, variant)?;
     bencher.metric("epochs compared", digests as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Repeated, workers: &usize) -> Requirements {
-    pipeline(*variant).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Repeated, workers: &usize) -> String {
-    pipeline(*variant).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &Repeated, workers: &usize) -> PipelineSpec {
+    pipeline(*variant).workers(*workers)
 }
 
 /// How often the same is done.

@@ -1,7 +1,7 @@
 //! HTAB-1: the columns of a recommender.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -18,7 +18,7 @@ use crate::prelude::*;
 /// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was hashed,
 /// and `Normalize` did nothing.
 #[scenario(id = "HTAB-1", category = "Tabular", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn recommendation(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -28,17 +28,12 @@ fn recommendation(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Clicks, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Clicks) -> PipelineSpec {

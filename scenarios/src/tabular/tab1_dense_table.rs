@@ -1,6 +1,5 @@
 //! TAB-1: dense rows, every column brought to mean 0 and deviation 1.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -14,7 +13,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
 /// computing the constants, opening the pipeline. The work report must show `Normalize`, and `features` as `f32`.
 #[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn dense_table(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -28,17 +27,12 @@ fn dense_table(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &VariantTable, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &VariantTable, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &VariantTable, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &VariantTable) -> PipelineSpec {

@@ -1,7 +1,7 @@
 //! TAB-2: dense and sparse columns.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// the pipeline. The work report must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
 /// batch.
 #[scenario(id = "TAB-2", category = "Tabular", sets = ["canonical", "tpu"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn sparse_features(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -23,17 +23,12 @@ fn sparse_features(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Clicks, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Clicks, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Clicks) -> PipelineSpec {

@@ -1,7 +1,7 @@
 //! CV-1: images to normalised float batches.
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// already and has nothing to do where the system's `Normalize` gives that type. The variants `batch_1` to `batch_512` are
 /// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
 #[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = by(agreement),
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn image_classification(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -35,7 +35,7 @@ fn image_classification(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
 /// What must agree at a point.
@@ -45,17 +45,17 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
+/// What a point does.
+fn workload(
+    variant: &Images,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

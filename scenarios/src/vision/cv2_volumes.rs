@@ -1,7 +1,7 @@
 //! CV-2: float volumes, two to a batch.
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every number. In the
 /// suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
 #[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"], equivalence = by(agreement),
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn volumes(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -26,7 +26,7 @@ fn volumes(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
 /// What must agree at a point.
@@ -36,17 +36,17 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Volumes, workers: &usize, delivery: &Destination, operators: &Operators) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).describe()
+/// What a point does.
+fn workload(
+    variant: &Volumes,
+    workers: &usize,
+    delivery: &Destination,
+    operators: &Operators,
+) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 /// Cubes of `f32`.

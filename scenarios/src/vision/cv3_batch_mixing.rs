@@ -1,7 +1,7 @@
 //! CV-3: images of a batch mixed with each other.
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
-#[scenario(id = "CV-3", category = "Computer vision", equivalence = by(agreement), filter = can_be_verified, needs = needs, describe = describe)]
+#[scenario(id = "CV-3", category = "Computer vision", equivalence = by(agreement), filter = can_be_verified, workload = workload)]
 fn batch_mixing(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -29,7 +29,7 @@ fn batch_mixing(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant, mixing).workers(workers).deliver(delivery).operators(operators))
+    bencher.load(loader, &workload(&variant, &mixing, &workers, &delivery, &operators))
 }
 
 /// By operators of their own, `MixUp` of many batches alone. What `CutMix` moves shows in no trait of an element; and each batch
@@ -66,29 +66,18 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
 ) -> Equivalence {
-    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).agreement()
+    workload(variant, mixing, workers, delivery, operators).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(
+/// What a point does.
+fn workload(
     variant: &Images,
     mixing: &Mixing,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
-) -> Requirements {
-    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).needs()
-}
-
-/// What a point does, for listings.
-fn describe(
-    variant: &Images,
-    mixing: &Mixing,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> String {
-    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators).describe()
+) -> PipelineSpec {
+    pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
 fn pipeline(variant: &Images, mixing: Mixing) -> PipelineSpec {

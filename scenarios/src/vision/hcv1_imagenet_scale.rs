@@ -1,7 +1,6 @@
 //! HCV-1: the augmentation of image classifiers.
 
 use crate::prelude::*;
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels, cropped, resized, mirrored, jittered and normalised.
@@ -14,7 +13,7 @@ use weighbridge::prelude::*;
 /// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0, 1] there,
 /// and every image came out nearly black.
 #[scenario(id = "HCV-1", category = "Computer vision", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn imagenet_scale(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -23,17 +22,12 @@ fn imagenet_scale(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

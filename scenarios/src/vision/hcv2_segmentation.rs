@@ -1,7 +1,7 @@
 //! HCV-2: images with masks.
 
+use weighbridge::Dtype;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Requirements};
 
 use crate::data::Values;
 use crate::prelude::*;
@@ -17,7 +17,7 @@ use crate::prelude::*;
 ///
 /// In the suite that this one follows the mask was interpolated and jittered like an image.
 #[scenario(id = "HCV-2", category = "Computer vision", sets = ["heavy"], equivalence = exact,
-    needs = needs, describe = describe)]
+    workload = workload)]
 fn segmentation(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -26,17 +26,12 @@ fn segmentation(
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(&variant).workers(workers).deliver(delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Pairs, workers: &usize, delivery: &Destination) -> Requirements {
-    pipeline(variant).workers(*workers).deliver(*delivery).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Pairs, workers: &usize, delivery: &Destination) -> String {
-    pipeline(variant).workers(*workers).deliver(*delivery).describe()
+/// What a point does.
+fn workload(variant: &Pairs, workers: &usize, delivery: &Destination) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
 /// Square images, each with a mask.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use weighbridge::Equivalence;
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
 
 use crate::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::prelude::*;
 /// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The work report must
 /// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
 /// differ by a level or two, and draws are each system's own.
-#[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), needs = needs, describe = describe)]
+#[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), workload = workload)]
 fn photographs(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -28,7 +28,7 @@ fn photographs(
     #[sweep(Storage::Files, Storage::Tar, Storage::Records, Storage::Memory)] storage: Storage,
     #[sweep(0, 2)] workers: usize,
 ) -> Result<()> {
-    bencher.load(loader, &pipeline(variant, storage).workers(workers))
+    bencher.load(loader, &workload(&variant, &storage, &workers))
 }
 
 /// What must agree at a point.
@@ -36,14 +36,9 @@ fn agreement(variant: &PhotographForms, storage: &Storage, _: &usize) -> Equival
     pipeline(*variant, *storage).agreement()
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &PhotographForms, storage: &Storage, workers: &usize) -> Requirements {
-    pipeline(*variant, *storage).workers(*workers).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &PhotographForms, storage: &Storage, workers: &usize) -> String {
-    pipeline(*variant, *storage).workers(*workers).describe()
+/// What a point does.
+fn workload(variant: &PhotographForms, storage: &Storage, workers: &usize) -> PipelineSpec {
+    pipeline(*variant, *storage).workers(*workers)
 }
 
 /// How many photographs.

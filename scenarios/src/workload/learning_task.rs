@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weighbridge::{Dtype, Error, FieldKind, Requirements, Result};
+use weighbridge::{Dtype, Error, FieldKind, Requirements, Result, Workload};
 
 use super::{Draw, PipelineSpec};
 

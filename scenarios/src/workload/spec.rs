@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, Result};
+use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, Result, Workload};
 
 use super::cut::cut;
 use super::route::{self, Route, Touch};
@@ -296,31 +296,6 @@ impl PipelineSpec {
         format!("{} elements of {}", self.source.elements, fields.join(" + "))
     }
 
-    /// The pipeline in a line: elements and fields, batch size, transforms in order, seeds.
-    pub fn describe(&self) -> String {
-        let transforms = self.work();
-        let transforms =
-            if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
-        let to = if self.destination == Destination::Device { ", delivered to the device" } else { "" };
-        let by = if self.operators == Operators::Own { ", by operators of its own" } else { "" };
-        format!(
-            "{}, batch {}, {transforms}, seed {}{to}{by}",
-            self.describe_source(),
-            self.batch_size,
-            self.seed
-        )
-    }
-
-    /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has resident at
-    /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
-    /// batches that the harness holds back to verify, and the process itself.
-    pub fn needs(&self) -> Requirements {
-        match cut() {
-            Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
-            _ => self.whole_needs(), // a mistake is told when a pipeline is opened
-        }
-    }
-
     fn whole_needs(&self) -> Requirements {
         // What is refused when it is opened needs nothing.
         let routes = self.routes().unwrap_or_default();
@@ -344,6 +319,33 @@ impl PipelineSpec {
         let data = self.source.bytes() * (1 + eager.max(read));
         let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;
         Requirements { memory, batch: self.batch_size as u64 }
+    }
+}
+
+impl Workload for PipelineSpec {
+    /// The pipeline in a line: elements and fields, batch size, transforms in order, seeds.
+    fn describe(&self) -> String {
+        let transforms = self.work();
+        let transforms =
+            if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
+        let to = if self.destination == Destination::Device { ", delivered to the device" } else { "" };
+        let by = if self.operators == Operators::Own { ", by operators of its own" } else { "" };
+        format!(
+            "{}, batch {}, {transforms}, seed {}{to}{by}",
+            self.describe_source(),
+            self.batch_size,
+            self.seed
+        )
+    }
+
+    /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has resident at
+    /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
+    /// batches that the harness holds back to verify, and the process itself.
+    fn needs(&self) -> Requirements {
+        match cut() {
+            Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
+            _ => self.whole_needs(), // a mistake is told when a pipeline is opened
+        }
     }
 }
 

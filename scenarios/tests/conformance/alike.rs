@@ -1,7 +1,7 @@
 //! Systems that work by operators and draws of their own: honest ones agree with the reference, and whoever leaves a step out
 //! or does another in its place is refused, with the trait that shows it.
 
-use weighbridge::Kept;
+use weighbridge::{Kept, Workload};
 use weighbridge::data::{Agreement, Content, Work, WorkReport, agree};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::data::{DataSet, DataSpec};
