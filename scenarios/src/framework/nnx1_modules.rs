@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, the
 /// comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
 /// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
-/// against finite differences in every repeat.
+/// against finite differences in every repeat. `recompilations` is as in PC-5.
 ///
 /// The older suite took the mode and ran one pipeline.
 #[scenario(id = "NNX-1", category = "Framework", equivalence = approx(1e-4), needs = needs, describe = describe)]

@@ -18,8 +18,9 @@ use crate::prelude::*;
 /// `Normalize`, the learnable step, `rebatch to 32` and the gradient; each group counts as 32 elements, so an epoch has all
 /// of them and no more.
 ///
-/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`, `step/update`),
-/// and the gradient to every parameter is held against finite differences of the loss over all groups.
+/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`, `step/update`; by
+/// a learner in another process itself, as `phase: forward` and so on), the gradient to every parameter is held against
+/// finite differences of the loss over all groups, and the step that is timed against its parts. `recompilations` is as in PC-5.
 ///
 /// The older suite moved an axis and counted 32 elements for every 256, and took no gradient.
 #[scenario(id = "PC-3", category = "Pipeline complexity", equivalence = approx(1e-4),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weighbridge::{Dtype, Error, FieldKind, Requirements, Result};
+use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
 
 use super::{Draw, PipelineSpec};
 
@@ -102,6 +102,16 @@ impl LearningTask {
         let source = &self.pipeline.source.fields[0].kind;
         let learned = self.pipeline.output()?.swap_remove(0);
         Ok([learned, FieldKind { name: format!("{}_gradient", source.name), ..source.clone() }])
+    }
+
+    /// What an epoch of steps delivers, as far as it follows from the learning task; in order.
+    ///
+    /// # Errors
+    /// As [`LearningTask::check`].
+    pub fn expected(&self) -> Result<Expected> {
+        let pipeline = self.pipeline.expected()?;
+        // Beside what comes out of the pipeline stands the gradient to each row.
+        Ok(Expected { bytes: pipeline.bytes + pipeline.source, transforms: true, ..pipeline })
     }
 
     /// Parameters that the step has for one of its two sorts.
