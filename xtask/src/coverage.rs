@@ -36,6 +36,7 @@ is always the first value of its axis.
 | no | it declines, and says why below |
 | broke | it failed |
 | . | not tried here: what it needs is not on the machine |
+| (empty) | the scenario asks for another kind of system: PC-3, PC-5 and NNX-1 for a learner, which takes a gradient through its pipeline, CKPT-* for a checkpointer, TRAIN-* for a trainer, all others for a loader |
 ";
 
 pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {

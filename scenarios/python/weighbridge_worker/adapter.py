@@ -117,6 +117,11 @@ class Loader(ABC):
         """The next batches in one call: fewer at the end of the epoch, and none after it."""
         raise NotImplementedError("`whole_pass` and `scan` go together")
 
+    def compilations(self) -> int | None:
+        """How often the framework has compiled in this process so far; nothing where it compiles nothing, or does not
+        tell."""
+        return None
+
     def save(self) -> bytes:
         """The place in the epoch: how many batches were handed out, and what else the rest depends on."""
         raise Declined("it cannot save its place in an epoch")
@@ -184,6 +189,8 @@ class Adapter(System):
     open: Callable[[Pipeline, Data, Place], Loader]
     own: str | None = None
     """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
+    modes: tuple[str, ...] = ()
+    """The ways to run a list of steps that can be asked for."""
 
     contract = "loader"
 

@@ -51,3 +51,21 @@ def _processor() -> Any:
 def allow_wide(kinds: Iterable[Kind]) -> None:
     """Lets JAX have numbers of 64 bits where there are some: it cuts them to 32 otherwise."""
     jax.config.update("jax_enable_x64", any(kind.dtype.itemsize == 8 for kind in kinds))
+
+
+class Compilations:
+    """How often XLA has compiled in this process, by JAX's own events: counted from the first look on."""
+
+    count = 0
+    _listens = False
+
+    @classmethod
+    def so_far(cls) -> int:
+        if not cls._listens:
+            jax.monitoring.register_event_duration_secs_listener(cls._heard)
+            cls._listens = True
+        return cls.count
+
+    @classmethod
+    def _heard(cls, event: str, seconds: float, **_: Any) -> None:
+        cls.count += event == "/jax/core/compile/backend_compile_duration"

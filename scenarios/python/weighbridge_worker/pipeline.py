@@ -119,6 +119,8 @@ class Pipeline:
     device: str = "cpu"
     operators: str = "shared"
     """`own`: each system does the steps by operators and draws of its own."""
+    mode: str | None = None
+    """In which way the steps are run and no other: `eager`, `vectorised`, `compiled` or `fused`."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], device: str = "cpu") -> Pipeline:
@@ -146,6 +148,7 @@ class Pipeline:
             output=tuple(Kind.from_dict(one) for one in said["output"]),
             device=device,
             operators=said.get("operators", "shared"),
+            mode=said.get("mode"),
         )
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from . import PROTOCOL, checkpointer, loop, trainer
+from . import PROTOCOL, checkpointer, learner, loop, trainer
 from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
 from .data import Data
@@ -58,6 +58,9 @@ class Case(Streaming):
             raise Declined(f"operators own: {adapter.framework} has none, its users map functions of theirs")
         if self.pipeline.decodes and self.pipeline.operators != "own":
             raise Declined("encoded images: they are decoded by decoders of one's own alone")
+        if (mode := self.pipeline.mode) and mode not in adapter.modes:
+            ways = ", ".join(adapter.modes) or "its own alone"
+            raise Declined(f"mode {mode}: {adapter.framework} runs steps here in these ways: {ways}")
         self.data = Data(said["data"])
         exchange = Exchange(said["exchange"])
         rank = said.get("rank")
@@ -98,6 +101,8 @@ def opened(adapter: System, message: Message) -> Streaming | checkpointer.Case:
         return checkpointer.Case(adapter, message)
     if isinstance(adapter, trainer.Trainer):
         return trainer.Case(adapter, message)
+    if isinstance(adapter, learner.Learner):
+        return learner.Case(adapter, message)
     raise Broken(f"{adapter.framework} has a contract that nobody serves")
 
 

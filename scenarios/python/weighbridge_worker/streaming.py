@@ -90,6 +90,9 @@ class Streaming:
         return said
 
     def call(self, name: str, message: Message) -> tuple[str, Message]:
+        if name == "compilations":
+            count = self.loader.compilations()
+            return "answer", {"times": {} if count is None else {"compilations": [count]}}
         raise Broken(f"`{name}` is no call of this contract")
 
     def close(self) -> None:

@@ -298,10 +298,20 @@ def dynamic_pad(x: Array, about: Circumstances, out: Array | None) -> Array:
 # Steps that move pixels, or choose elements
 
 
+def crop_window(side: int) -> int:
+    """How many of so many rows or columns `RandomCrop` keeps."""
+    return 7 * side // 8
+
+
+def crop_corners(draw: Draw, h: int, w: int) -> tuple[Array, Array]:
+    """The top and the left of the window that `RandomCrop` keeps of each element."""
+    return draw.below(0, h - crop_window(h) + 1), draw.below(1, w - crop_window(w) + 1)
+
+
 def random_crop(x: Array, about: Circumstances, out: Array | None) -> Array:
     h, w = x.shape[1:3]
-    rows, columns = 7 * h // 8, 7 * w // 8
-    tops, lefts = about.drawn.below(0, h - rows + 1), about.drawn.below(1, w - columns + 1)
+    rows, columns = crop_window(h), crop_window(w)
+    tops, lefts = crop_corners(about.drawn, h, w)
     y = np.zeros_like(x)
     for element, (top, left) in enumerate(zip(tops.tolist(), lefts.tolist(), strict=True)):
         y[element, :rows, :columns] = x[element, top : top + rows, left : left + columns]

@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Error, Result, See, Source};
+use weighbridge::{Bencher, Direction, Error, Result, See, Source, Unit};
 
 use super::load::show;
+use super::train::tell_phases;
 use super::{Learner, LearningLoop, open_data};
 use crate::data::DataSet;
 use crate::workload::{LearningTask, Parameters};
@@ -37,13 +38,34 @@ pub fn open_learning_task(bencher: &Bencher, task: &LearningTask) -> Result<(Lea
 impl Learn for Bencher {
     fn learn(&self, learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<()> {
         let mut steps = self.open(|| learner.open(task, data))?;
-        self.work(steps.executed().report(data, None));
-        let start = Parameters::start(task.channels());
-        self.stream(&mut LearningStream { steps: &mut *steps, start })
+        self.work(steps.executed().report(data, steps.entry_point()));
+        let before = steps.compilations()?;
+        if let Some(remote) = steps.remote()? {
+            self.stream_remote(remote, 0)?;
+        } else {
+            let start = Parameters::start(task.channels());
+            self.stream(&mut LearningStream { steps: &mut *steps, start })?;
+        }
+        tell_recompilations(self, before, steps.compilations()?);
+        Ok(())
     }
 }
 
+/// Tells how often a system has compiled while its batches were timed, as the metric [`RECOMPILATIONS`] of the repeat; nothing
+/// where it does not tell. `before` and `after` are its compilations so far.
+pub fn tell_recompilations(bencher: &Bencher, before: Option<u64>, after: Option<u64>) {
+    if let Some((before, after)) = before.zip(after) {
+        let count = after.saturating_sub(before) as f64;
+        bencher.metric(RECOMPILATIONS, count, Unit::COUNT, Direction::Lower);
+    }
+}
+
+/// The metric that has how often a system has compiled from the first batch of the stream to its last.
+pub const RECOMPILATIONS: &str = "recompilations";
+
 /// Runs up to 32 steps once more, each as the block `step` with the blocks `step/forward`, `step/backward`, `step/update`.
+/// A learner in another process times the parts itself: the metrics `phase: forward`, `phase: backward`, `phase: update` and
+/// `phase: data`, what a step takes its rows and draws in, are the mean times of up to 32 steps, and `phase: all` of whole ones.
 ///
 /// # Errors
 /// As [`Learn::learn`].
@@ -54,8 +76,12 @@ pub fn time_steps(
     data: &Arc<DataSet>,
 ) -> Result<()> {
     let mut steps = learner.open(task, data)?;
+    let count = task.batches().min(STEPS);
+    if let Some(phases) = steps.phases(UNSEEN.min(task.batches() - count), count)? {
+        return tell_phases(bencher, &phases);
+    }
     steps.begin(0, &Parameters::start(task.channels()))?;
-    for step in 0..task.batches().min(STEPS) {
+    for step in 0..count {
         bencher.measure("step", || {
             if !bencher.measure("forward", || steps.forward())? {
                 return Err(Error::new(format!("the epoch ended before its batch {step}")));
@@ -70,6 +96,9 @@ pub fn time_steps(
 /// Steps that are told block by block.
 const STEPS: usize = 32;
 
+/// Steps before them, where there are more.
+const UNSEEN: usize = 4;
+
 /// How long up to 8 steps take, after as many that do not count.
 ///
 /// # Errors
@@ -80,6 +109,9 @@ pub fn time_steps_of(
     data: &Arc<DataSet>,
 ) -> Result<Duration> {
     let mut steps = learner.open(task, data)?;
+    if let Some(took) = steps.time(task.batches().min(COMPARED))? {
+        return Ok(took);
+    }
     let mut took = Duration::ZERO;
     for _ in 0..2 {
         steps.begin(0, &Parameters::start(task.channels()))?;
@@ -98,14 +130,14 @@ pub fn time_steps_of(
 /// Steps that are timed together, to compare learning tasks.
 const COMPARED: usize = 8;
 
-/// Holds a learner's gradient of the first batch against finite differences of its own loss, and a step of gradient
-/// descent against what it is by definition. Gives how many derivatives were looked at.
+/// Holds a learner's gradient of the first batch against finite differences of its own loss, a step of gradient descent
+/// against what it is by definition, and the step that is timed against its parts. Gives how many derivatives were looked at.
 ///
 /// The loss is computed here, from what is delivered. It is a polynomial of the second degree in each parameter, so that
 /// its central difference `(L(p + h) - L(p - h)) / 2h` is its derivative for any `h`, and only rounding is left.
 ///
 /// # Errors
-/// A derivative, a loss or a parameter that is another; as [`Learn::learn`].
+/// A derivative, a loss, a parameter or a number of the whole step that is another; as [`Learn::learn`].
 pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<usize> {
     let mut steps = learner.open(task, data)?;
     let start = Parameters::start(task.channels());
@@ -118,14 +150,33 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
     steps.forward()?;
     steps.backward()?;
     let gradient: Vec<f32> = steps.gradient().iter().collect();
+    let parts = delivered(&mut *steps);
     steps.update()?;
     let after = steps.parameters();
-    let expected = start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope);
-    if !after.iter().zip(expected).all(|(found, expected)| near(f64::from(found), f64::from(expected))) {
+    let expected: Vec<f32> =
+        start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope).collect();
+    if !all_near(&after.iter().collect::<Vec<_>>(), &expected) {
         return Err(Error::new(format!(
             "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are {after:?}",
             task.rate
         )));
+    }
+    steps.step(&start)?;
+    let after = steps.parameters();
+    if !all_near(&after.iter().collect::<Vec<_>>(), &expected) {
+        return Err(Error::new(format!(
+            "the step that is timed leaves the parameters {after:?}, and its parts leave {expected:?}"
+        )));
+    }
+    let whole = delivered(&mut *steps);
+    for ((name, whole), parts) in
+        ["what comes out", "the gradient to the rows"].iter().zip(&whole).zip(&parts)
+    {
+        if !alike(whole, parts) {
+            return Err(Error::new(format!(
+                "the step that is timed delivers other numbers than its parts: {name}"
+            )));
+        }
     }
     let count = start.iter().count();
     for number in 0..count {
@@ -156,6 +207,35 @@ const STEP: f32 = 0.25;
 /// Within what rounding in `f32` leaves of sums over a batch.
 fn near(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 1e-4 * expected.abs().max(1.0)
+}
+
+/// Whether parameters are near, one by one.
+fn all_near(found: &[f32], expected: &[f32]) -> bool {
+    let mut pairs = found.iter().zip(expected);
+    found.len() == expected.len()
+        && pairs.all(|(found, expected)| near(f64::from(*found), f64::from(*expected)))
+}
+
+/// Whether the numbers of a field are near by its largest number: a gradient to rows is small all over.
+fn alike(found: &[f32], expected: &[f32]) -> bool {
+    let largest = expected.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
+    let mut pairs = found.iter().zip(expected);
+    found.len() == expected.len() && pairs.all(|(found, expected)| (found - expected).abs() <= 1e-4 * largest)
+}
+
+/// The numbers of both fields, of all groups of the batch from the current one on.
+fn delivered(steps: &mut dyn LearningLoop) -> [Vec<f32>; 2] {
+    let mut numbers = [Vec::new(), Vec::new()];
+    loop {
+        for (field, numbers) in numbers.iter_mut().enumerate() {
+            numbers.extend(
+                steps.batch().bytes(field).as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)),
+            );
+        }
+        if !steps.regroup() {
+            return numbers;
+        }
+    }
 }
 
 /// The loss of the first batch with these parameters, from the numbers that are delivered.
@@ -203,5 +283,103 @@ impl Source for LearningStream<'_> {
     fn look(&mut self, see: &mut See<'_>) -> Result<()> {
         show(self.steps.batch(), see);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::native::ReferenceLearner;
+    use crate::contract::changed::{bencher, metrics};
+    use crate::contract::{Batch, Executed, Phases};
+    use crate::workload::{Images, PipelineSpec, Transform};
+
+    /// The reference, which tells of itself what one in another process does: it compiles for every batch, and a step takes
+    /// four seconds.
+    struct Telling(ReferenceLearner);
+
+    struct Told<'a>(Box<dyn LearningLoop + 'a>, u64);
+
+    /// What it had compiled before.
+    const SO_FAR: u64 = 1000;
+
+    impl Learner for Telling {
+        fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
+            Ok(Box::new(Told(self.0.open(task, data)?, SO_FAR)))
+        }
+    }
+
+    impl LearningLoop for Told<'_> {
+        fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
+            self.0.begin(epoch, parameters)
+        }
+        fn forward(&mut self) -> Result<bool> {
+            let some = self.0.forward()?;
+            self.1 += u64::from(some);
+            Ok(some)
+        }
+        fn backward(&mut self) -> Result<()> {
+            self.0.backward()
+        }
+        fn update(&mut self) -> Result<()> {
+            self.0.update()
+        }
+        fn regroup(&mut self) -> bool {
+            self.0.regroup()
+        }
+        fn batch(&self) -> &dyn Batch {
+            self.0.batch()
+        }
+        fn loss(&self) -> f64 {
+            self.0.loss()
+        }
+        fn gradient(&self) -> Parameters {
+            self.0.gradient()
+        }
+        fn parameters(&self) -> Parameters {
+            self.0.parameters()
+        }
+        fn executed(&self) -> Executed {
+            self.0.executed()
+        }
+        fn compilations(&mut self) -> Result<Option<u64>> {
+            Ok(Some(self.1))
+        }
+        fn time(&mut self, steps: usize) -> Result<Option<Duration>> {
+            Ok(Some(Duration::from_secs(4 * steps as u64)))
+        }
+        fn phases(&mut self, _skip: usize, steps: usize) -> Result<Option<Phases>> {
+            let seconds = |seconds| vec![Duration::from_secs(seconds); steps];
+            let phases = [("data", 0), ("forward", 1), ("backward", 2), ("update", 1)];
+            let phases = phases.map(|(name, each)| (name.to_owned(), seconds(each))).into();
+            Ok(Some(Phases { step: seconds(4), phases }))
+        }
+    }
+
+    #[test]
+    fn what_a_learner_tells_of_itself_is_told_as_metrics() {
+        let images = PipelineSpec::images(&Images::floats(64, 8, 16)).map(Transform::Normalize);
+        let bencher = bencher();
+        let (task, data) = open_learning_task(&bencher, &LearningTask::new(images)).unwrap();
+        let mut learner = Telling(ReferenceLearner);
+        bencher.learn(&mut learner, &task, &data).unwrap();
+        time_steps(&bencher, &mut learner, &task, &data).unwrap();
+        assert_eq!(time_steps_of(&mut learner, &task, &data).unwrap(), Duration::from_secs(4 * 4));
+        let told = metrics(bencher).unwrap();
+        let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        // At least the batch of the warm-up and the two that are measured; none of what was compiled before.
+        assert!(of(RECOMPILATIONS).is_some_and(|count| count >= 3.0 && count < SO_FAR as f64), "{told:?}");
+        let phases = ["data", "forward", "backward", "update", "all"];
+        assert_eq!(phases.map(|name| of(&format!("phase: {name}"))), [0.0, 1.0, 2.0, 1.0, 4.0].map(Some));
+        assert_eq!(of("step"), None);
+    }
+
+    #[test]
+    fn who_does_not_tell_has_no_recompilations() {
+        let bencher = bencher();
+        tell_recompilations(&bencher, None, Some(3));
+        tell_recompilations(&bencher, Some(3), None);
+        bencher.iter(|| 1);
+        assert!(metrics(bencher).unwrap().iter().all(|(name, _)| name != RECOMPILATIONS));
     }
 }

@@ -1,10 +1,11 @@
 //! The learner contract: rows in, transformed batches out, and the gradient of a loss through the transforms.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use weighbridge::Result;
+use weighbridge::{Remote, Result};
 
-use super::{Batch, Executed};
+use super::{Batch, Executed, Phases};
 use crate::data::DataSet;
 use crate::workload::{LearningTask, Parameters};
 
@@ -45,6 +46,17 @@ pub trait LearningLoop {
     /// When there is none: [`LearningLoop::backward`] comes first. As [`LearningLoop::begin`].
     fn update(&mut self) -> Result<()>;
 
+    /// Does the first step of epoch 0 from these parameters, as the steps are done that are timed.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::begin`].
+    fn step(&mut self, parameters: &Parameters) -> Result<()> {
+        self.begin(0, parameters)?;
+        self.forward()?;
+        self.backward()?;
+        self.update()
+    }
+
     /// Moves to the next group of the batch; `false` where there is none: the next batch is due.
     fn regroup(&mut self) -> bool;
 
@@ -62,4 +74,45 @@ pub trait LearningLoop {
 
     /// What the learning task really does, for the work report.
     fn executed(&self) -> Executed;
+
+    /// What takes the gradient, where it comes from, and its version: for a system that is not the adapter itself.
+    fn entry_point(&self) -> Option<String> {
+        None
+    }
+
+    /// The steps of an epoch as a stream that is timed where it runs, if that is another process.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::begin`].
+    fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
+        Ok(None)
+    }
+
+    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not tell.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::begin`].
+    fn compilations(&mut self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// How long so many of the steps that are timed take from the beginning, after as many that do not count, by the clock of the
+    /// process that they run in; `None` where that is this one.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::begin`]; that more time is claimed than has passed.
+    fn time(&mut self, steps: usize) -> Result<Option<Duration>> {
+        let _ = steps;
+        Ok(None)
+    }
+
+    /// How long so many steps take part by part after some that are not told (`skip`), each part complete before the next one, by
+    /// the clock of the process that they run in; `None` where that is this one.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::time`].
+    fn phases(&mut self, skip: usize, steps: usize) -> Result<Option<Phases>> {
+        let _ = (skip, steps);
+        Ok(None)
+    }
 }

@@ -149,6 +149,14 @@ pub trait Epochs {
         Ok(None)
     }
 
+    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not tell.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn compilations(&mut self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Lets everything go that the pipeline has elsewhere. How long that took by the clock there; `None` where the pipeline
     /// is here, and is just dropped.
     ///

@@ -15,7 +15,9 @@ mod trainer;
 
 pub use checkpointer::{Checkpointer, Checkpoints, Saving, StepTimes};
 pub use deliver::deliver;
-pub use learn::{Learn, check_gradient, open_learning_task, time_steps, time_steps_of};
+pub use learn::{
+    Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
+};
 pub use learner::{Learner, LearningLoop};
 pub use load::{
     EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,

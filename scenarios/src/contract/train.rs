@@ -7,7 +7,7 @@ use std::time::Duration;
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
 use super::load::stream_epochs;
-use super::{Trainer, TrainingLoop};
+use super::{Phases, Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Compilation, SampleTarget, TrainingSpec, cut};
 
@@ -92,7 +92,14 @@ pub const WHOLE_STEP: &str = "all";
 /// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
 pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
-    let phases = training.phases(UNSEEN.min(spec.steps - steps), steps)?;
+    tell_phases(bencher, &training.phases(UNSEEN.min(spec.steps - steps), steps)?)
+}
+
+/// Tells the mean time of each phase and of the step as metrics of the case.
+///
+/// # Errors
+/// Phases that leave out some of the step, or have more than it.
+pub(super) fn tell_phases(bencher: &Bencher, phases: &Phases) -> Result<()> {
     let mean =
         |times: &[Duration]| times.iter().map(Duration::as_secs_f64).sum::<f64>() / times.len().max(1) as f64;
     let step = mean(&phases.step);
@@ -149,13 +156,14 @@ pub fn tell_operators(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: 
 }
 
 /// Phases in the order of a step.
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 9] = [
     "data",
     "forward",
     "forward+backward",
     "backward",
     "communication",
     "optimiser",
+    "update",
     "forward+backward+optimiser",
     "whole step",
 ];

@@ -1,6 +1,5 @@
 //! NNX-1: modules that hold their state, beside a function that holds none.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::{Learn, check_gradient, open_learning_task, time_steps_of};
@@ -17,17 +16,17 @@ use crate::prelude::*;
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, the
 /// comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
 /// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
-/// against finite differences in every repeat.
+/// against finite differences in every repeat. `recompilations` is as in PC-5.
 ///
 /// The older suite took the mode and ran one pipeline.
-#[scenario(id = "NNX-1", category = "Framework", equivalence = approx(1e-4), needs = needs, describe = describe)]
+#[scenario(id = "NNX-1", category = "Framework", equivalence = approx(1e-4), workload = task)]
 fn modules(
     bencher: &mut Bencher,
     learner: &mut dyn Learner,
     #[sweep(all, nnx_module = Form::Module, plain_function = Form::Function)] variant: Form,
     #[sweep(default = Images::floats(5_000, 64, 128), tiny = Images::floats(256, 32, 64))] data: Images,
 ) -> Result<()> {
-    let (task, data) = open_learning_task(bencher, &task(variant, &data))?;
+    let (task, data) = open_learning_task(bencher, &task(&variant, &data))?;
     bencher.learn(learner, &task, &data)?;
     check_gradient(learner, &task, &data)?;
     let (mut module, mut function) = (0.0, 0.0);
@@ -40,18 +39,8 @@ fn modules(
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Form, data: &Images) -> Requirements {
-    task(*variant, data).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Form, data: &Images) -> String {
-    task(*variant, data).describe()
-}
-
-fn task(form: Form, data: &Images) -> LearningTask {
-    LearningTask::new(PipelineSpec::images(data).map(Normalize).map(RandomCrop)).form(form)
+fn task(form: &Form, data: &Images) -> LearningTask {
+    LearningTask::new(PipelineSpec::images(data).map(Normalize).map(RandomCrop)).form(*form)
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! XFMR-1: one list of transforms, run in four ways.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::contract::{load_epochs, open_data};
+use crate::contract::{load_epochs, open_data, tell_recompilations};
 use crate::prelude::*;
 
 /// The same three transforms, eager, vectorised, compiled and fused, at three resolutions.
@@ -22,11 +21,12 @@ use crate::prelude::*;
 /// fails.
 ///
 /// Timed: fetching the rows, the transforms, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline, the comparison. The work report must show the three transforms and the mode, and `image` as `f32`. A loader
+/// the pipeline, the comparison. The metric `recompilations` is how often a system that compiles has done so from the first
+/// batch of the stream to its last. The work report must show the three transforms and the mode, and `image` as `f32`. A loader
 /// that has one way to run a list declines.
 ///
 /// The older suite took the list of modes and ran one.
-#[scenario(id = "XFMR-1", category = "Framework", equivalence = exact, needs = needs, describe = describe)]
+#[scenario(id = "XFMR-1", category = "Framework", equivalence = exact, workload = workload)]
 fn modes(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -48,7 +48,9 @@ fn modes(
 ) -> Result<()> {
     let (spec, data) = open_data(bencher, &pipeline(&variant))?;
     let mut epochs = bencher.open(|| loader.open_in(mode, &spec, &data))?;
+    let before = epochs.compilations()?;
     load_epochs(bencher, &mut *epochs, &spec, &data)?;
+    tell_recompilations(bencher, before, epochs.compilations()?);
     drop(epochs);
     let found = digests(&mut *loader.open_in(mode, &spec, &data)?)?;
     let expected = digests(&mut *loader.open(&spec, &data)?)?;
@@ -62,14 +64,9 @@ fn modes(
     Ok(())
 }
 
-/// What a point needs, for the plan.
-fn needs(variant: &Images, _mode: &Mode) -> Requirements {
-    pipeline(variant).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images, _mode: &Mode) -> String {
-    pipeline(variant).describe()
+/// What a point does.
+fn workload(variant: &Images, _: &Mode) -> PipelineSpec {
+    pipeline(variant)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

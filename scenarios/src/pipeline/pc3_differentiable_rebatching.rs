@@ -1,6 +1,5 @@
 //! PC-3: batches regrouped, and a gradient through the regrouping.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::{Learn, check_gradient, open_learning_task, time_steps};
@@ -18,12 +17,13 @@ use crate::prelude::*;
 /// `Normalize`, the learnable step, `rebatch to 32` and the gradient; each group counts as 32 elements, so an epoch has all
 /// of them and no more.
 ///
-/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`, `step/update`),
-/// and the gradient to every parameter is held against finite differences of the loss over all groups.
+/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`, `step/update`; by
+/// a learner in another process itself, as `phase: forward` and so on), the gradient to every parameter is held against
+/// finite differences of the loss over all groups, and the step that is timed against its parts. `recompilations` is as in PC-5.
 ///
 /// The older suite moved an axis and counted 32 elements for every 256, and took no gradient.
 #[scenario(id = "PC-3", category = "Pipeline complexity", equivalence = approx(1e-4),
-    needs = needs, describe = describe)]
+    workload = task)]
 fn differentiable_rebatching(
     bencher: &mut Bencher,
     learner: &mut dyn Learner,
@@ -35,16 +35,6 @@ fn differentiable_rebatching(
     let checked = check_gradient(learner, &task, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
-}
-
-/// What a point needs, for the plan.
-fn needs(variant: &Images) -> Requirements {
-    task(variant).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images) -> String {
-    task(variant).describe()
 }
 
 /// Elements of a delivered batch.

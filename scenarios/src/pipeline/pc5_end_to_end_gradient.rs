@@ -1,6 +1,5 @@
 //! PC-5: a pipeline that learns.
 
-use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use crate::contract::{Learn, check_gradient, open_learning_task, time_steps};
@@ -17,12 +16,14 @@ use crate::prelude::*;
 /// follows. The work report must show `Normalize`, the learnable step and the gradient.
 ///
 /// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole, `step/forward`,
-/// `step/backward` and `step/update` its parts. Then the gradient to every parameter is held against finite differences of
-/// the loss, and the update against the gradient.
+/// `step/backward` and `step/update` its parts. A learner in another process times them itself: the metrics `phase: data`,
+/// `phase: forward`, `phase: backward`, `phase: update` and `phase: all`. Then the gradient to every parameter is held against
+/// finite differences of the loss, the update against the gradient, and the step that is timed against its parts. The metric
+/// `recompilations` is how often a system that compiles has done so from the first batch of the stream to its last.
 ///
 /// The older suite went forward alone.
 #[scenario(id = "PC-5", category = "Pipeline complexity", equivalence = approx(1e-4),
-    needs = needs, describe = describe)]
+    workload = task)]
 fn end_to_end_gradient(
     bencher: &mut Bencher,
     learner: &mut dyn Learner,
@@ -34,16 +35,6 @@ fn end_to_end_gradient(
     let checked = check_gradient(learner, &task, &data)?;
     bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
-}
-
-/// What a point needs, for the plan.
-fn needs(variant: &Images) -> Requirements {
-    task(variant).needs()
-}
-
-/// What a point does, for listings.
-fn describe(variant: &Images) -> String {
-    task(variant).describe()
 }
 
 fn task(variant: &Images) -> LearningTask {
@@ -81,6 +72,10 @@ mod tests {
         Loss,
         Update,
         Rate,
+        /// The step that is timed leaves out the step down.
+        Skipped,
+        /// The step that is timed delivers what the next one would.
+        Next,
     }
 
     struct WrongSteps<'a>(Fault, Box<dyn LearningLoop + 'a>);
@@ -107,6 +102,18 @@ mod tests {
         }
         fn update(&mut self) -> Result<()> {
             if matches!(self.0, Fault::Update) { Ok(()) } else { self.1.update() }
+        }
+        fn step(&mut self, parameters: &Parameters) -> Result<()> {
+            self.1.begin(0, parameters)?;
+            self.1.forward()?;
+            self.1.backward()?;
+            if !matches!(self.0, Fault::Skipped) {
+                self.update()?;
+            }
+            if matches!(self.0, Fault::Next) {
+                self.1.forward()?;
+            }
+            Ok(())
         }
         fn regroup(&mut self) -> bool {
             self.1.regroup()
@@ -139,6 +146,8 @@ mod tests {
             (Fault::Loss, "the loss of the first batch is said to be"),
             (Fault::Update, "after a step of gradient descent"),
             (Fault::Rate, "after a step of gradient descent"),
+            (Fault::Skipped, "the step that is timed leaves the parameters"),
+            (Fault::Next, "the step that is timed delivers other numbers than its parts: what comes out"),
         ] {
             let error = run(&mut Wrong(fault, ReferenceLearner)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weighbridge::{Dtype, Error, FieldKind, Requirements, Result, Workload};
+use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result, Workload};
 
 use super::{Draw, PipelineSpec};
 
@@ -104,6 +104,16 @@ impl LearningTask {
         Ok([learned, FieldKind { name: format!("{}_gradient", source.name), ..source.clone() }])
     }
 
+    /// What an epoch of steps delivers, as far as it follows from the learning task; in order.
+    ///
+    /// # Errors
+    /// As [`LearningTask::check`].
+    pub fn expected(&self) -> Result<Expected> {
+        let pipeline = self.pipeline.expected()?;
+        // Beside what comes out of the pipeline stands the gradient to each row.
+        Ok(Expected { bytes: pipeline.bytes + pipeline.source, transforms: true, ..pipeline })
+    }
+
     /// Parameters that the step has for one of its two sorts.
     pub fn channels(&self) -> usize {
         self.pipeline.source.fields.first().and_then(|field| field.kind.shape.last().copied()).unwrap_or(1)
@@ -163,16 +173,18 @@ impl LearningTask {
         work.push(format!("gradient descent (rate {})", self.rate));
         work
     }
+}
 
+impl Workload for LearningTask {
     /// The learning task in a line.
-    pub fn describe(&self) -> String {
+    fn describe(&self) -> String {
         let source = self.pipeline.describe_source();
         let PipelineSpec { batch_size, seed, .. } = self.pipeline;
         format!("{source}, batch {batch_size}, {}, seed {seed}", self.work().join(" > "))
     }
 
     /// What the learning task needs, for a plan: what its pipeline needs, and what is kept of a batch to go back.
-    pub fn needs(&self) -> Requirements {
+    fn needs(&self) -> Requirements {
         let Requirements { memory, batch } = self.pipeline.needs();
         let row: usize =
             self.pipeline.source.fields.iter().map(|field| field.kind.shape.iter().product::<usize>()).sum();

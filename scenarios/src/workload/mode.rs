@@ -18,6 +18,11 @@ pub enum Mode {
 impl Mode {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Eager, Self::Vectorised, Self::Compiled, Self::Fused];
+
+    /// The mode as work reports tell it, after the transforms.
+    pub fn work(self) -> String {
+        format!("mode {self}")
+    }
 }
 
 impl fmt::Display for Mode {

@@ -1,8 +1,8 @@
 //! Systems that work by operators and draws of their own: honest ones agree with the reference, and whoever leaves a step out
 //! or does another in its place is refused, with the trait that shows it.
 
-use weighbridge::{Kept, Workload};
 use weighbridge::data::{Agreement, Content, Work, WorkReport, agree};
+use weighbridge::{Kept, Workload};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::data::{DataSet, DataSpec};
 use weighbridge_scenarios::workload::{Mixing, Operators, PipelineSpec, Transform, Transform::*};

@@ -4,6 +4,9 @@ Idiomatic: `jdl.DataLoader(dataset, backend="jax", batch_size=B)`, where `datase
 dataset fetches and transforms with numpy: there is no other place for steps. Batches stay on the host, or go to the
 device that is asked for by `jax.device_put`, and are handed out when `block_until_ready` returns.
 
+In a way that is asked for (eager, vectorised, compiled, fused) the dataset gives rows as they are, and JAX's operations
+run on the batch that the loader hands out (`modes/on_jax.py`).
+
 Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset
 here takes a slice where the indices follow each other, as they do without shuffling.)
 
@@ -12,15 +15,19 @@ Cannot: workers (`num_workers` is taken and ignored by this backend), cache, reg
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax_dataloader as jdl
+import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
-from ..on_jax import Gpu, allow_wide, device_of
+from ..device import HOST
+from ..modes import MODES, Square, drawn, on_jax
+from ..on_jax import Compilations, Gpu, allow_wide, device_of
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -65,12 +72,69 @@ class JaxDataLoader(Loader):
         return Executed(self.pipeline.work, synchronised=how)
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> JaxDataLoader:
+ROWS, CORNERS, TURNS = "rows", "corners", "turns"
+
+
+class Drawn(jdl.Dataset):
+    """Rows by an array of their places as they are, with the draws of their steps."""
+
+    def __init__(self, pipeline: Pipeline, reader: Reader, side: int) -> None:
+        self.pipeline, self.reader, self.side, self.epoch = pipeline, reader, side, 0
+
+    def __len__(self) -> int:
+        return self.pipeline.elements
+
+    def __getitem__(self, places: Any) -> Batch:
+        first = self.pipeline.first + int(places[0])
+        rows = self.reader.rows(first, first + len(places), self.epoch)
+        (fields,) = rows.fields.values()
+        return dict(
+            zip((ROWS, CORNERS, TURNS), (fields, *drawn(self.pipeline, rows, self.epoch, self.side)), strict=True)
+        )
+
+
+class InMode(Loader):
+    """The list of steps in a way that was asked for."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        square = Square.of(pipeline, data)
+        self.pipeline, self.run = pipeline, on_jax.run(str(pipeline.mode), square)
+        self.dataset = Drawn(pipeline, Reader(pipeline, data), square.side)
+        self.loader = jdl.DataLoader(
+            self.dataset, backend="jax", batch_size=pipeline.batch_size, shuffle=False, drop_last=False
+        )
+        Compilations.so_far()  # from here on they are counted
+        start = time.perf_counter_ns()
+        last = np.arange((pipeline.batches - 1) * pipeline.batch_size, pipeline.elements)
+        for places in (np.arange(min(pipeline.batch_size, pipeline.elements)), last):
+            self.made(self.dataset[places])
+        place.compile = time.perf_counter_ns() - start
+
+    def made(self, batch: Batch) -> Batch:
+        (kind,) = self.pipeline.output
+        return {kind.name: np.asarray(self.run(batch[ROWS], batch[CORNERS], batch[TURNS]))}
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.dataset.epoch = epoch
+        return (self.made(batch) for batch in iter(self.loader))
+
+    def compilations(self) -> int:
+        return Compilations.so_far()
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", on_jax.LIBRARY, synchronised="block_until_ready")
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Loader:
     if pipeline.workers:
         raise Declined(f"{pipeline.workers} workers: `num_workers` is ignored by its own backend")
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")
+    if pipeline.mode:
+        if device_of(pipeline) is not HOST:
+            raise Declined(f"mode {pipeline.mode}: on the host alone")
+        return InMode(pipeline, data, place)
     return JaxDataLoader(pipeline, data)
 
 
@@ -80,4 +144,5 @@ ADAPTER = Adapter(
     entry_point="jax_dataloader.DataLoader",
     open=open,
     platforms=("cpu", "gpu"),
+    modes=MODES,
 )

@@ -11,6 +11,9 @@ number of intra-op threads (2 % of the speed where another process wants the pro
 On a device: batches are pinned by the `DataLoader` (`pin_memory`), copied with `non_blocking=True`, and handed out when
 the stream that copies has ended. The steps stay on the host.
 
+In a way that is asked for (eager, vectorised) the dataset runs PyTorch's operations on the batch
+(`modes/on_torch.py`).
+
 By operators of its own: `torchvision.transforms.v2` on samples, a batch stacked by `collate_fn` (`own/on_torch.py`).
 
 Cannot: cache or regroup batches; save its place (`torchdata`'s `StatefulDataLoader` is another package).
@@ -28,6 +31,7 @@ import torch.utils.data
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..modes import Square, drawn
 from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program
 
@@ -46,6 +50,23 @@ class Batches(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         rows = self.reader.batch(number, epoch)
         batch = self.program.batch(rows.fields, rows.indices, epoch, rows.first)
         return {name: torch.from_numpy(array) for name, array in batch.items()}
+
+
+class BatchesInMode(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+    """Batches by their keys, through PyTorch's operations in one way."""
+
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        from ..modes import on_torch
+
+        self.pipeline, self.reader, self.square = pipeline, Reader(pipeline, data), Square.of(pipeline, data)
+        self.name, self.entering = pipeline.output[0].name, on_torch.entering
+        self.run = on_torch.run(str(pipeline.mode), self.square)
+
+    def __getitem__(self, key: Key) -> dict[str, torch.Tensor]:
+        epoch, number = key
+        rows = self.reader.batch(number, epoch)
+        draws = drawn(self.pipeline, rows, epoch, self.square.side)
+        return {self.name: self.run(*self.entering((*rows.fields.values(), *draws)))}
 
 
 def as_it_is(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -95,7 +116,7 @@ class Torch(Loader):
         self.sampler = InOrder(len(self.reader))
         workers = pipeline.workers
         self.loader: Any = torch.utils.data.DataLoader(
-            Batches(Program(pipeline, data.sources), self.reader),
+            self.dataset(pipeline, data),
             sampler=self.sampler,
             batch_size=None,
             collate_fn=as_it_is,
@@ -105,6 +126,10 @@ class Torch(Loader):
             prefetch_factor=2 if workers else None,
             multiprocessing_context="fork" if workers else None,
         )
+
+    def dataset(self, pipeline: Pipeline, data: Data) -> torch.utils.data.Dataset[dict[str, torch.Tensor]]:
+        """What makes the batches."""
+        return Batches(Program(pipeline, data.sources), self.reader)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.reader.begin()
@@ -131,6 +156,16 @@ class Torch(Loader):
         if iterator is not None:
             iterator._shutdown_workers()  # there is no public way to end workers that persist
         self.loader = None
+
+
+class InMode(Torch):
+    """The list of steps in a way that was asked for."""
+
+    def dataset(self, pipeline: Pipeline, data: Data) -> torch.utils.data.Dataset[dict[str, torch.Tensor]]:
+        return BatchesInMode(pipeline, data)
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native")
 
 
 class Samples(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
@@ -175,6 +210,8 @@ class OwnTorch(Torch):
 def open(pipeline: Pipeline, data: Data, place: Place) -> Torch:
     if pipeline.operators == "own":
         return OwnTorch(pipeline, data, place)
+    if pipeline.mode:
+        return InMode(pipeline, data)
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")
@@ -190,4 +227,5 @@ ADAPTER = Adapter(
     open=open,
     platforms=("cpu", "gpu"),
     own="on_torch",
+    modes=("eager", "vectorised"),
 )

@@ -50,6 +50,7 @@ pub use cuda::ReferenceCuda;
 pub use cuda_absent::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
+pub(crate) use learning::Learned;
 pub use learning::ReferenceLearner;
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;

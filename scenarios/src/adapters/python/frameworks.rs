@@ -11,7 +11,7 @@ macro_rules! frameworks {
             use crate::adapters::python::worker::Framework;
             use crate::contract::{Epochs, Loader};
             use crate::data::DataSet;
-            use crate::workload::PipelineSpec;
+            use crate::workload::{Mode, PipelineSpec};
 
             $(#[$what])*
             #[derive(Debug)]
@@ -38,6 +38,15 @@ macro_rules! frameworks {
                     data: &Arc<DataSet>,
                 ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
                     self.0.open_many(specs, data)
+                }
+
+                fn open_in(
+                    &mut self,
+                    mode: Mode,
+                    spec: &PipelineSpec,
+                    data: &Arc<DataSet>,
+                ) -> Result<Box<dyn Epochs + '_>> {
+                    self.0.open_in(mode, spec, data)
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! Frameworks of Python, each in a process of its own: [`PEERS`] says which there are and where they are installed,
-//! `frameworks.rs` registers loaders, `checkpointers.rs` checkpointers, and `worker.rs` starts all of them alike. What is theirs
+//! `frameworks.rs` registers loaders, `checkpointers.rs` checkpointers, `trainers.rs` trainers, `learners.rs` learners, and `worker.rs` starts all of them alike. What is theirs
 //! alone is written in Python, in the package `weighbridge_worker`.
 
 mod by_hand;
@@ -7,6 +7,8 @@ mod checkpointers;
 #[cfg(test)]
 pub(crate) mod fake;
 mod frameworks;
+mod learners;
+mod learning;
 mod named;
 mod open;
 mod parts;
@@ -22,7 +24,9 @@ pub use frameworks::{
     Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
     NumPy, Ray, Spdl, TfData, Torch, WebDataset,
 };
+pub use learners::{FlaxNnx, GradientTape, TorchAutograd};
 pub use peer::{
-    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, PeerState, TRAINER, find, home, requirements,
+    CHECKPOINTER, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, TRAINER, find, home,
+    requirements,
 };
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};

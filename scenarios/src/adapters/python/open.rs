@@ -3,6 +3,7 @@
 use std::ops::DerefMut;
 use std::time::Duration;
 
+use serde_json::json;
 use weighbridge::worker::{Order, Worker};
 use weighbridge::{
     Asked, Budget, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result, Used, Whole,
@@ -98,6 +99,11 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
         let whole = self.worker.time_epoch(epoch, Asked::default())?;
         Ok(Some(whole.wall - whole.begin))
+    }
+
+    fn compilations(&mut self) -> Result<Option<u64>> {
+        let said = self.worker.call("compilations", &json!({}))?;
+        Ok(said.get("compilations").and_then(|counts| counts.first()).copied())
     }
 
     fn close(&mut self) -> Result<Option<Duration>> {

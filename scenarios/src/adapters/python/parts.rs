@@ -6,7 +6,7 @@ use serde::Serialize;
 use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
-use crate::workload::{Access, Merge, Mixing, PipelineSpec, Transform, TransformGate};
+use crate::workload::{Access, Merge, Mixing, Mode, PipelineSpec, Transform, TransformGate};
 
 /// What `open` says of a pipeline.
 #[derive(Debug, Serialize)]
@@ -49,6 +49,8 @@ struct PipelineMessage {
     workers: usize,
     seed: u64,
     operators: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
     transforms: Vec<&'static str>,
     gates: Vec<Passage>,
     branches: Vec<Vec<&'static str>>,
@@ -100,6 +102,13 @@ impl Parts {
         Self { rank: Some(Ranked { index, of }), ..self }
     }
 
+    /// The same with its transforms run in this way and no other.
+    pub(super) fn in_mode(mut self, mode: Mode) -> Self {
+        self.pipeline.mode = Some(mode.to_string());
+        self.pipeline.work.push(mode.work());
+        self
+    }
+
     /// The digest of the data.
     pub(super) fn digest(&self) -> &str {
         &self.data.digest
@@ -133,6 +142,7 @@ impl PipelineMessage {
             workers: spec.workers,
             seed: spec.seed,
             operators: spec.operators.to_string(),
+            mode: None,
             transforms: names(&spec.transforms),
             gates: structure.gates.iter().map(gate).collect(),
             branches: structure.branches.iter().map(|branch| names(branch)).collect(),
@@ -191,6 +201,18 @@ mod tests {
         assert_eq!((&field["dtype"], &field["mean"]), (&Value::from("u8"), &Value::Null));
         assert_eq!(told["pipeline"]["work"], Value::from(vec!["Normalize", "CastToFloat32"]));
         assert_eq!(told["pipeline"]["output"][0]["dtype"], "f32");
+    }
+
+    #[test]
+    fn a_way_to_run_transforms_is_told_and_is_part_of_the_work() {
+        let place = tempfile::tempdir().expect("a folder");
+        let spec = images();
+        let data = Cache::at(place.path()).open(&spec.source).expect("made");
+        let told = |parts: Parts| serde_json::to_value(parts).expect("JSON")["pipeline"].clone();
+        let plain = told(Parts::of(&spec, &data).expect("possible"));
+        let fused = told(Parts::of(&spec, &data).expect("possible").in_mode(Mode::Fused));
+        assert_eq!((&plain["mode"], &fused["mode"]), (&Value::Null, &Value::from("fused")));
+        assert_eq!(fused["work"], Value::from(vec!["Normalize", "CastToFloat32", "mode fused"]));
     }
 
     #[test]

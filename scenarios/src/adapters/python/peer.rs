@@ -26,7 +26,7 @@ pub struct Peer {
     pub module: &'static str,
     /// What it needs that no Python package brings: names of Debian packages.
     pub system: &'static [&'static str],
-    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`] or [`TRAINER`].
+    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or [`LEARNER`].
     pub contract: &'static str,
 }
 
@@ -38,6 +38,9 @@ pub const CHECKPOINTER: &str = "checkpointer";
 
 /// The contract of what trains models.
 pub const TRAINER: &str = "trainer";
+
+/// The contract of what takes gradients through a pipeline.
+pub const LEARNER: &str = "learner";
 
 /// The Pythons that the requirement files hold for.
 pub const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
@@ -97,6 +100,9 @@ pub const PEERS: &[Peer] = &[
     other(TRAINER, "Keras (TensorFlow)", "keras", "keras", "keras", "keras"),
     other(TRAINER, "Keras (JAX)", "keras_jax", "keras", "keras", "keras"),
     other(TRAINER, "Keras (PyTorch)", "keras_torch", "keras", "keras", "keras"),
+    other(LEARNER, "Flax NNX", "nnx", "flax", "flax", "flax.nnx"),
+    other(LEARNER, "PyTorch autograd", "torch_autograd", "torch", "torch", "torch"),
+    other(LEARNER, "tf.GradientTape", "gradient_tape", "tf_data", "tensorflow-cpu", "tensorflow"),
 ];
 
 /// The peer that is called so, by its exact or its short name.

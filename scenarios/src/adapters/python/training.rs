@@ -65,23 +65,7 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
     }
 
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
-        let begun = Instant::now();
-        let mut said = self.worker.call("step_phases", &json!({ "skip": skip, "steps": steps }))?;
-        let passed = begun.elapsed();
-        let durations = |times: Vec<u64>| times.into_iter().map(Duration::from_nanos).collect();
-        let step: Vec<Duration> = durations(said.remove("step").unwrap_or_default());
-        let phases: BTreeMap<String, Vec<Duration>> =
-            said.into_iter().map(|(name, times)| (name, durations(times))).collect();
-        let all: Duration = step.iter().sum();
-        if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
-            let what = format!(
-                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, and {passed:?} passed",
-                step.len(),
-                phases.keys().collect::<Vec<_>>()
-            );
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
-        Ok(Phases { step, phases })
+        self.told_phases(skip, steps)
     }
 
     fn first(&mut self) -> Result<First> {
@@ -134,6 +118,27 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
 }
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
+    /// The times that `step_phases` has: those of each step, and of its phases.
+    pub(super) fn told_phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
+        let begun = Instant::now();
+        let mut said = self.worker.call("step_phases", &json!({ "skip": skip, "steps": steps }))?;
+        let passed = begun.elapsed();
+        let durations = |times: Vec<u64>| times.into_iter().map(Duration::from_nanos).collect();
+        let step: Vec<Duration> = durations(said.remove("step").unwrap_or_default());
+        let phases: BTreeMap<String, Vec<Duration>> =
+            said.into_iter().map(|(name, times)| (name, durations(times))).collect();
+        let all: Duration = step.iter().sum();
+        if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
+            let what = format!(
+                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, and {passed:?} passed",
+                step.len(),
+                phases.keys().collect::<Vec<_>>()
+            );
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        Ok(Phases { step, phases })
+    }
+
     /// The numbers of a batch that has one field, of this name.
     fn single(&mut self, call: &str, name: &str, message: &serde_json::Value) -> Result<Vec<f32>> {
         match &self.worker.call_for_batch(call, message)?.fields[..] {
@@ -143,12 +148,12 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     }
 }
 
-fn tensors(kept: Kept) -> Result<Tensors> {
+pub(super) fn tensors(kept: Kept) -> Result<Tensors> {
     kept.fields.into_iter().map(|field| Ok((field.name.clone(), numbers(&field)?))).collect()
 }
 
 /// The numbers of a field.
-fn numbers(field: &KeptField) -> Result<Vec<f32>> {
+pub(super) fn numbers(field: &KeptField) -> Result<Vec<f32>> {
     if field.dtype != Dtype::F32 {
         return Err(unexpected("a field of f32", Some(field)));
     }

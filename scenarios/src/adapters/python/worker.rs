@@ -7,15 +7,16 @@ use std::thread;
 use weighbridge::worker::{Command, Task, Worker};
 use weighbridge::{Availability, Error, ErrorKind, Result};
 
+use super::learning::{LearningParts, RemoteLearning};
 use super::named::NamedPeer;
 use super::open::RemotePipeline;
 use super::parts::Parts;
-use super::peer::{self, CHECKPOINTER, LOADER, Peer, PeerState, TRAINER};
+use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::training::TrainingParts;
-use crate::contract::{Checkpoints, Epochs, Saving, TrainingLoop};
+use crate::contract::{Checkpoints, Epochs, LearningLoop, Saving, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{Compilation, Destination, PipelineSpec, TrainingSpec};
+use crate::workload::{Compilation, Destination, LearningTask, Mode, PipelineSpec, TrainingSpec};
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
 const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
@@ -71,10 +72,23 @@ impl Framework {
 
     /// Opens a pipeline, and starts the worker if none is there.
     pub(super) fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        let parts = Parts::of(spec, data)?;
+        self.open_parts(spec, &Parts::of(spec, data)?)
+    }
+
+    /// Opens a pipeline that runs its transforms in this way, and starts the worker if none is there.
+    pub(super) fn open_in(
+        &mut self,
+        mode: Mode,
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+    ) -> Result<Box<dyn Epochs + '_>> {
+        self.open_parts(spec, &Parts::of(spec, data)?.in_mode(mode))
+    }
+
+    fn open_parts(&mut self, spec: &PipelineSpec, parts: &Parts) -> Result<Box<dyn Epochs + '_>> {
         let short = self.peer.short;
         let worker = self.ready()?;
-        open(worker, short, spec, &parts)?;
+        open(worker, short, spec, parts)?;
         Ok(Box::new(RemotePipeline::new(worker)?))
     }
 
@@ -107,6 +121,21 @@ impl Framework {
         let task = Task { contract: TRAINER, converted: &converted, epoch, on_device: false };
         worker.open(task, &parts).map(drop)?;
         Ok(Box::new(RemotePipeline::new(worker)?))
+    }
+
+    /// Opens a learning task, and starts the worker if none is there.
+    pub(super) fn open_learning(
+        &mut self,
+        task: &LearningTask,
+        data: &DataSet,
+    ) -> Result<Box<dyn LearningLoop + '_>> {
+        let parts = LearningParts::of(task, data)?;
+        let converted = format!("{}/{}", self.peer.short, data.digest());
+        let epoch = Some(task.expected()?);
+        let worker = self.ready()?;
+        let opened = Task { contract: LEARNER, converted: &converted, epoch, on_device: false };
+        worker.open(opened, &parts).map(drop)?;
+        Ok(Box::new(RemoteLearning::new(worker, task)?))
     }
 
     /// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
@@ -187,6 +216,8 @@ fn command(peer: &Peer) -> Result<Command> {
     let folder = match peer.contract {
         CHECKPOINTER => "checkpointers",
         TRAINER => "trainers",
+        // One thread, as its neighbours that are native have.
+        LEARNER => return Ok(worker.arg(format!("learners.{}", peer.short))),
         _ => return Ok(worker.arg(peer.short)),
     };
     // Its figures are of the whole machine, as its users have it.

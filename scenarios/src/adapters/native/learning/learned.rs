@@ -9,7 +9,7 @@ use crate::workload::LearningTask;
 
 /// What a step delivers: the numbers that came out, and the slopes of the rows.
 #[derive(Debug)]
-pub(super) struct Learned {
+pub(crate) struct Learned {
     kinds: [FieldKind; 2],
     /// Numbers of an element, of either field.
     row: usize,
@@ -19,9 +19,9 @@ pub(super) struct Learned {
     elements: usize,
     current: Range<usize>,
     /// What came out of the learnable step, for the whole batch.
-    pub(super) numbers: Vec<f32>,
+    pub(crate) numbers: Vec<f32>,
     /// The gradient of the batch's loss to its rows; none before somebody went back.
-    pub(super) slopes: Vec<f32>,
+    pub(crate) slopes: Vec<f32>,
 }
 
 /// Why nobody can go back.
@@ -35,7 +35,7 @@ pub(super) fn no_gradient() -> Error {
 }
 
 impl Learned {
-    pub(super) fn new(task: &LearningTask) -> Result<Self> {
+    pub(crate) fn new(task: &LearningTask) -> Result<Self> {
         let kinds = task.output()?;
         Ok(Self {
             row: kinds[0].shape.iter().product(),
@@ -49,15 +49,20 @@ impl Learned {
     }
 
     /// Before the first batch: there is none.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         (self.elements, self.current) = (0, 0..0);
     }
 
     /// A batch of this many elements came out: its first group is the current one, and no slope is known yet.
-    pub(super) fn made(&mut self, elements: usize) {
+    pub(crate) fn made(&mut self, elements: usize) {
         self.elements = elements;
         self.current = 0..self.group.min(elements);
         self.slopes.clear();
+    }
+
+    /// How many elements have so many numbers of a field.
+    pub(crate) fn elements_of(&self, numbers: usize) -> usize {
+        numbers / self.row.max(1)
     }
 
     /// The loss of the batch: the sum over its groups.
@@ -81,7 +86,7 @@ impl Learned {
     }
 
     /// Moves to the next group, if there is one.
-    pub(super) fn regroup(&mut self) -> bool {
+    pub(crate) fn regroup(&mut self) -> bool {
         if self.current.end >= self.elements {
             return false;
         }

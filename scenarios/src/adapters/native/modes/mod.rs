@@ -163,7 +163,7 @@ impl Epochs for InMode {
 
     fn executed(&self) -> Executed {
         let mut transforms = self.spec.work();
-        transforms.push(format!("mode {}", self.mode));
+        transforms.push(self.mode.work());
         Executed::ours(transforms, Delivery::Owned, 0)
     }
 }

@@ -1,0 +1,14 @@
+"""Leaves the parameters where they are in the steps that are timed."""
+
+from tests.learners import plain
+from weighbridge_worker.learner import Learner
+
+
+class Skips(plain.Plain):
+    def step(self, given):
+        out, _ = self.forward(given)
+        slopes, _ = self.backward()
+        return out, slopes
+
+
+ADAPTER = Learner("Plain", "numpy", "numpy.dot", lambda task, place: Skips(task))
