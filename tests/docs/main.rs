@@ -8,3 +8,4 @@ mod external;
 mod fields;
 mod names;
 mod page;
+mod sizes;
