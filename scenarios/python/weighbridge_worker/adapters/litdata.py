@@ -32,8 +32,8 @@ import numpy as np
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
-from ..collate import Sample, Steps
 from ..data import Data
+from ..on_torch import Sample, Steps, end_workers
 from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
@@ -124,9 +124,7 @@ class LitData(Loader):
         return self.batches(said["epoch"], said["done"])
 
     def close(self) -> None:
-        iterator = getattr(self.loader, "_iterator", None)
-        if iterator is not None:
-            iterator._shutdown_workers()  # there is no public way to end workers that persist
+        end_workers(self.loader)
         self.loader = None
 
 
