@@ -14,10 +14,13 @@ from .data import Data
 from .pipeline import Program
 
 Sample = dict[str, Any]
-"""An element: its index, and the raw bytes of each field."""
+"""An element: the raw bytes of each field, and its index where a step draws by it."""
 
 Key = tuple[int, int]
 """An epoch, and the number of a batch in it."""
+
+
+NONE = np.empty(0, np.int64)
 
 
 class Steps:
@@ -28,8 +31,10 @@ class Steps:
         self.epoch = multiprocessing.get_context("fork").Value("q", 0, lock=False)
 
     def __call__(self, samples: Sequence[Sample]) -> dict[str, torch.Tensor]:
-        indices = np.array([sample["index"] for sample in samples])
-        batch = self.program.batch(self.data.joined(samples), indices, self.epoch.value, int(indices[0]))
+        # A sample without its index is one that no step draws for: then nothing looks at them.
+        indices = np.array([sample["index"] for sample in samples]) if "index" in samples[0] else NONE
+        first = int(indices[0]) if len(indices) else 0
+        batch = self.program.batch(self.data.joined(samples), indices, self.epoch.value, first)
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 
 
