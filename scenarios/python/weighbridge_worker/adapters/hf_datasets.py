@@ -29,10 +29,11 @@ from typing import Any
 import datasets
 import numpy as np
 
+from .. import on_arrow
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
 from ..own import stored
-from ..pipeline import Array, Batch, Indices, Kind, Pipeline, Program
+from ..pipeline import Batch, Indices, Kind, Pipeline, Program
 
 ROWS = 1024
 """Elements that are written at once."""
@@ -42,12 +43,6 @@ def feature(kind: Kind) -> Any:
     """The type of a field's column."""
     value = datasets.Value(str(kind.dtype))
     return datasets.List(value, length=math.prod(kind.shape)) if kind.shape else value
-
-
-def numbers_of(column: Any) -> Array:
-    """What an Arrow column of such lists holds, in place where it lies in one piece."""
-    column = column.combine_chunks()
-    return (column.flatten() if hasattr(column, "flatten") else column).to_numpy(zero_copy_only=True)
 
 
 def write(data: Data, folder: Path) -> None:
@@ -102,11 +97,7 @@ class HfDatasets(Loader):
         order = self.order(epoch)
         indices = np.arange(first, last) if order is None else order[first:last]
         batch = self.dataset[first:last] if order is None else self.dataset[indices]
-        fields = {}
-        for source in self.data.sources:
-            kind = source.kind
-            fields[kind.name] = numbers_of(batch[kind.name]).reshape(len(indices), *kind.shape)
-        return self.program.batch(fields, indices, epoch, first)
+        return self.program.batch(on_arrow.fields(batch, self.data.sources), indices, epoch, first)
 
     def order(self, epoch: int) -> Indices | None:
         """Which element stands where in an epoch, if it is mixed from parts of the table."""

@@ -66,9 +66,6 @@ class Cuda(OnDevice):
 
 
 class Torch(Loader):
-    kind: Any = torch.utils.data.DataLoader
-    """What hands the batches out."""
-
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
@@ -76,7 +73,7 @@ class Torch(Loader):
         self.device = Cuda() if pipeline.device == "gpu" else HOST
         self.reader = Reader(pipeline, data)
         self.sampler = InOrder(len(self.reader))
-        self.loader: Any = self.kind(
+        self.loader: Any = self.kind()(
             Batches(Program(pipeline, data.sources), self.reader),
             sampler=self.sampler,
             batch_size=None,
@@ -84,6 +81,10 @@ class Torch(Loader):
             pin_memory=self.device is not HOST,
             **processes(pipeline.workers),
         )
+
+    def kind(self) -> Any:
+        """The class of what hands batches out."""
+        return torch.utils.data.DataLoader
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.reader.begin()

@@ -19,10 +19,11 @@ mod worker;
 pub use by_hand::{by_hand, script};
 pub use checkpointers::{Orbax, SafetensorsPython, TensorStore, TorchDcp, TorchSave};
 pub use frameworks::{
-    Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
-    NumPy, Ray, Spdl, TfData, Torch, WebDataset,
+    Daft, Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
+    JaxDataloader, Lance, LitData, Mosaic, NumPy, Ray, Spdl, TfData, Torch, TorchData, WebDataset,
 };
 pub use peer::{
-    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, PeerState, TRAINER, find, home, requirements,
+    CHECKPOINTER, Installed, LOADER, PEERS, PYTHONS, Peer, PeerState, SystemPackage, TRAINER, find, home,
+    requirements,
 };
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};
