@@ -55,7 +55,7 @@ frameworks! {
     DataraxScan: datarax_scan, "Datarax-scan", tier 1;
     /// A `MapDataset` over arrays, batched and mapped.
     Grain: grain, "Google Grain", tier 1;
-    /// The same over records in files of ArrayRecord.
+    /// The same over records in files of `ArrayRecord`.
     GrainRecords: grain_records, "Google Grain (ArrayRecord)", tier 1;
     /// Its `DataLoader` over arrays.
     JaxDataloader: jax_dataloader, "jax-dataloader", tier 1;
