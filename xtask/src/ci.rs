@@ -191,7 +191,7 @@ impl CiStep {
             Does::Lock => "cargo xtask lock --check".to_owned(),
             Does::Lies => "cargo xtask lies --variant-per-class".to_owned(),
             Does::Storm => "cargo xtask storm --small".to_owned(),
-            Does::Peers => "cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, \
+            Does::Peers => "cargo xtask peers install numpy grain spdl deeplake lance, ruff, pytest, \
                             cargo xtask peers check, cargo test of what must not see them  # in five minutes, else left out"
                 .to_owned(),
             Does::Judge(end) => format!(
@@ -321,7 +321,7 @@ mod tests {
              {data}  # exits 3\n\
              lies      $ cargo xtask lies --variant-per-class\n\
              storm     $ cargo xtask storm --small\n\
-             peers     $ cargo xtask peers install numpy grain webdataset spdl deeplake, ruff, pytest, cargo xtask \
+             peers     $ cargo xtask peers install numpy grain spdl deeplake lance, ruff, pytest, cargo xtask \
              peers check, cargo test of what must not see them  # in five minutes, else left out\n"
         );
         assert_eq!(said.text, expected);

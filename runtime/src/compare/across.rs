@@ -59,6 +59,11 @@ impl Ratio {
         self.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
     }
 
+    /// Whether no places can be given: a tie; or, where there are too few values for an interval, neither leads by much.
+    pub fn is_level(&self) -> bool {
+        self.is_tie() || self.interval.is_none() && self.class() == RatioClass::Parity
+    }
+
     /// How we stand. A tie is parity, however far off the estimate.
     pub fn class(&self) -> RatioClass {
         match self.estimate {
@@ -120,7 +125,7 @@ pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
         let Some(ratio) = Ratio::between(metric, best) else { continue };
         let ratio = if at == 0 { Ratio { estimate: 1.0, interval: None } } else { ratio };
         // A place is shared with the best alone: "cannot be told from" does not carry over from one to the next.
-        let rank = if at == 0 || ratio.is_tie() { 1 } else { at + 1 };
+        let rank = if at == 0 || ratio.is_level() { 1 } else { at + 1 };
         places.push(Ranking { case, metric, rank, ratio });
     }
     places
@@ -192,6 +197,14 @@ mod tests {
         let ratio = Ratio::between(&ours, &theirs).expect("both have values");
         assert!((ratio.estimate - 1.5).abs() < 1e-12 && ratio.interval.is_none());
         assert!(ratio.class() == RatioClass::Strength && !ratio.is_certain() && !ratio.is_tie());
+    }
+
+    #[test]
+    fn no_places_are_given_for_a_small_lead_that_has_no_interval() {
+        let of = |estimate, interval| Ratio { estimate, interval };
+        assert!(of(1.05, None).is_level() && of(0.85, None).is_level());
+        assert!(!of(1.3, None).is_level() && !of(0.7, None).is_level());
+        assert!(!of(1.05, Some((1.02, 1.08))).is_level() && of(1.3, Some((0.9, 1.9))).is_level());
     }
 
     #[test]

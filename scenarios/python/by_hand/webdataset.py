@@ -1,4 +1,6 @@
-"""WebDataset: tar shards by `ShardWriter`, read by `WebDataset(...).batched(...).map(...)`."""
+"""WebDataset: tar shards by `ShardWriter`, read by `WebDataset(...).batched(...).map(...)`; with workers through
+`WebLoader`, which gives each its shards.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def epochs(folder: str) -> Iterable[Array]:
             shards.write({"__key__": f"{index:09}", "row": row.tobytes()})
     dataset = wds.WebDataset(f"{folder}/{{00000..{SHARDS - 1:05}}}.tar", shardshuffle=False)
     batches = dataset.batched(case.batch_size, collation_fn=lambda samples: case.decoded([s["row"] for s in samples]))
-    return batches.map(case.steps)
+    batches = batches.map(case.steps)
+    if case.workers:
+        return wds.WebLoader(batches, batch_size=None, num_workers=case.workers, persistent_workers=True)
+    return batches
 
 
 if __name__ == "__main__":

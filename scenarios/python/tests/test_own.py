@@ -59,6 +59,16 @@ def test_a_full_shard_is_followed_by_another(encoded, monkeypatch):
     assert len(stored.shards(pipeline("tar"), data, place)) == 3
 
 
+@pytest.mark.parametrize(("parts", "shards"), [(1, [3]), (2, [1, 1, 1]), (3, [1, 1, 1]), (9, [1, 1, 1])])
+def test_there_are_as_many_shards_as_workers_want_while_there_are_images(encoded, parts, shards):
+    data, place, pipeline = encoded
+    held = []
+    for shard in stored.shards(pipeline("tar"), data, place, parts):
+        with tarfile.open(shard) as tar:
+            held.append(len(tar.getmembers()))
+    assert held == shards
+
+
 def test_a_form_that_has_no_places_is_declined(encoded):
     data, place, pipeline = encoded
     with pytest.raises(Declined, match="tar: elements are looked up"):

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use weighbridge::data::{Exit, Unit, quantity};
 use weighbridge_scenarios::adapters::python::{Installed, PYTHONS, Peer, PeerState};
 
+use super::system;
 use super::uv::Uv;
 use crate::said::Said;
 use crate::stop;
@@ -42,21 +43,13 @@ pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, h
             Err(error) => {
                 eprintln!("failed");
                 said.text.push_str(&format!("{} is not installed\n", peer.name));
-                said.remarks.push(format!("error: {}: {error:#}{}", peer.name, hint(peer)));
+                said.remarks.push(format!("error: {}: {error:#}", peer.name));
                 said.exit = Exit::Failed;
             }
         }
     }
     said.text.push_str(&format!("peers lie in {}\n", home.display()));
     Ok(said)
-}
-
-/// What else may be missing, where it needs more than Python packages.
-fn hint(peer: &Peer) -> String {
-    if peer.system.is_empty() {
-        return String::new();
-    }
-    format!("\n  it needs of the system, which is not installed here: {}", peer.system.join(" "))
 }
 
 /// Installs one; `None` when it is there as its requirement file says.
@@ -69,6 +62,10 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
         && python.is_none_or(|python| installed.python.starts_with(&format!("{python}.")))
     {
         return Ok(None);
+    }
+    let missing = system::missing(peer, std::env::var_os("PATH").as_deref());
+    if !missing.is_empty() {
+        bail!("its source is built here, which needs of the system: apt-get install {}", missing.join(" "));
     }
     let folder = peer.folder(home);
     remove(&folder)?;
@@ -154,13 +151,6 @@ mod tests {
             .expect_err("refused")
             .to_string();
         assert!(error.contains("there is no Python `3.9`"), "{error}");
-    }
-
-    #[test]
-    fn what_the_system_must_have_is_named_and_not_installed() {
-        let ffcv = hint(python::find("ffcv").expect("known"));
-        assert!(ffcv.contains("libopencv-dev") && ffcv.contains("not installed here"), "{ffcv}");
-        assert_eq!(hint(python::find("grain").expect("known")), "");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::said::Said;
 
 /// Peers that are well under a gigabyte together.
-const LIGHT: [&str; 5] = ["numpy", "grain", "webdataset", "spdl", "deeplake"];
+const LIGHT: [&str; 5] = ["numpy", "grain", "spdl", "deeplake", "lance"];
 /// How long installing them may take.
 const LIMIT: Duration = Duration::from_mins(5);
 /// The requirement file of what checks the worker itself.

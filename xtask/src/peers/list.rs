@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use weighbridge::data::{Unit, quantity};
-use weighbridge_scenarios::adapters::python::{Installed, PEERS, Peer, PeerState};
+use weighbridge_scenarios::adapters::python::{Installed, PEERS, Peer, PeerState, SystemPackage};
 
 use crate::coverage;
 use crate::place::Place;
@@ -29,7 +29,7 @@ pub(super) fn run(home: &Path, place: &Place) -> Said {
         };
         let supports = supported.get(peer.name).cloned().unwrap_or_else(|| "not known yet".to_owned());
         let tier = peer.tier.to_string();
-        let needs = peer.system.join(" ");
+        let needs = peer.system.iter().map(SystemPackage::package).collect::<Vec<_>>().join(" ");
         table.row([peer.name.to_owned(), peer.short.to_owned(), tier, version, state, size, supports, needs]);
     }
     let mut text = table.text();

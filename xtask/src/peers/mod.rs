@@ -7,6 +7,7 @@ mod light;
 mod list;
 mod lock;
 mod remove;
+mod system;
 mod uv;
 
 use std::path::PathBuf;
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn two_peers_of_one_environment_are_installed_once() {
         let all = chosen(&PeerChoice { names: Vec::new(), all: true }).expect("all");
-        assert_eq!((all.len(), environments(&all).len()), (27, 19));
+        assert_eq!((all.len(), environments(&all).len()), (31, 22));
         let scan = python::find("datarax_scan").expect("known");
         assert_eq!(environments(&[scan]).iter().map(|peer| peer.short).collect::<Vec<_>>(), ["datarax"]);
     }

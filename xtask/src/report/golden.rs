@@ -177,6 +177,40 @@ fn the_page_is_the_one_that_was_approved_and_the_same_each_time() {
     assert_eq!(made.lines().count(), approved.lines().count());
 }
 
+/// The rankings of a variant.
+fn rankings(run: &RunRecord, variant: &str) -> String {
+    let (page, _) = page(run, None, &[]).expect("there is a subject");
+    let rankings = page.split("## Rankings").nth(1).expect("it is there").to_owned();
+    let from = rankings.find(&format!("### {variant}")).expect("it is ranked");
+    rankings[from..].split("\n\n").take(2).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn with_three_repeats_whoever_is_within_a_fifth_of_the_best_is_first_as_well() {
+    let mut run = records();
+    assert!(
+        rankings(&run, "HCV-1/imagenet_small")
+            .contains("| Deep Lake | shared numpy | 26.6 k elem/s (3, +20 %)")
+    );
+    for metric in run.cases.iter_mut().flat_map(|case| &mut case.metrics) {
+        metric.values.truncate(3);
+    }
+    let made = rankings(&run, "HCV-1/imagenet_small");
+    assert!(made.contains("| Deep Lake | shared numpy | 26.6 k elem/s (1, +2"), "{made}");
+    assert!(made.contains("| Google Grain | shared numpy | 21.2 k elem/s (4, +5"), "{made}");
+}
+
+#[test]
+fn the_median_latency_has_a_column_where_it_tells_more_than_the_time_of_a_batch() {
+    let mut run = records();
+    assert!(!rankings(&run, "NLP-1/small").contains("p50"));
+    let metrics = run.cases.iter_mut().flat_map(|case| &mut case.metrics);
+    for value in metrics.filter(|metric| metric.name == "latency_p50").flat_map(|metric| &mut metric.values) {
+        *value = Reading::Value(1e-3);
+    }
+    assert!(rankings(&run, "NLP-1/small").contains("| batch | p50 |"));
+}
+
 #[test]
 fn a_gap_is_labelled_by_what_was_measured_and_not_by_its_name() {
     let line = gap;
@@ -246,7 +280,7 @@ fn a_misspelt_subject_gets_the_nearest_and_a_run_without_the_usual_one_takes_the
     assert!(error.contains("did you mean `Datarax`?"), "{error}");
     run.cases.retain(|case| case.id.adapter.as_deref() != Some("Datarax"));
     let (page, remark) = page(&run, None, &[]).expect("the reference is there");
-    assert!(page.starts_with("# Reference beside "), "{page}");
+    assert!(page.starts_with("# Comparison of 5 systems: where Reference leads"), "{page}");
     assert!(remark.is_some_and(|remark| remark.contains("--subject")));
 }
 

@@ -50,7 +50,7 @@ pub(super) fn head(field: &ComparedField<'_>) -> String {
     let budget = planned.budget;
     let commit = manifest.environment.software.get("commit").map_or("not known", String::as_str);
     format!(
-        "# {} beside {}\n\n\
+        "# Comparison of {}: where {} leads and where not\n\n\
          Made by `{} report comparison` from run {} of {} and nothing else.\n\n\
          - Adapters: {}; variants: {}; platform: {} (asked for: {}); commit: {commit}\n\
          - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, repeats: {}, \
@@ -58,12 +58,11 @@ pub(super) fn head(field: &ComparedField<'_>) -> String {
          - A ratio says by what factor {} leads: above 1 it is better. It is the median over all pairs of repeats (Hodges \
          and Lehmann), its interval holds at 95 %, and the best of several rivals is a little lucky. Only work that was \
          verified to be equal is compared.\n{}",
-        field.subject,
-        match field.rivals.len() {
-            0 => "nobody".to_owned(),
-            1 => field.rivals[0].clone(),
-            several => format!("{several} others"),
+        match field.adapters().len() {
+            1 => "one system".to_owned(),
+            several => format!("{several} systems"),
         },
+        field.subject,
         weighbridge::tool(),
         manifest.id,
         manifest.suite,
@@ -349,11 +348,13 @@ pub(super) fn unequal(field: &ComparedField<'_>) -> String {
 /// Every scenario with all its systems, by each metric.
 pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     let mut text =
-        "\n## Rankings\n\nPlace, value, and how far behind the best. Whoever cannot be told from the best is first as well.\n"
+        "\n## Rankings\n\nPlace, value, and how far behind the best. Whoever cannot be told from the best is first as \
+         well: its interval has 1 in it, or, with fewer than four repeats, neither leads by much.\n"
             .to_owned();
     for group in &field.groups {
         let ranked: Vec<_> = RANKED
             .iter()
+            .filter(|(metric, _)| *metric != "latency_p50" || !is_told_by_batch(&group.cases))
             .map(|(metric, title)| (*title, rank(&group.cases, metric), ON_THE_WALL.contains(metric)))
             .filter(|(_, places, _)| !places.is_empty())
             .collect();
@@ -400,6 +401,15 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
         writeln!(text, "\n### {}{by}\n\n{}", group.title, table.markdown().trim_end()).expect(FITS);
     }
     text
+}
+
+/// Whether the column `batch` has all that `p50` would tell: the time of a stream's item is the median of its latencies.
+fn is_told_by_batch(cases: &[&CaseRecord]) -> bool {
+    let values = |case: &CaseRecord, name| case.metric(name).map(|metric| metric.values.clone());
+    cases.iter().all(|case| {
+        values(case, "latency_p50")
+            .is_none_or(|p50| values(case, "wall_time").is_some_and(|batch| batch == p50))
+    })
 }
 
 /// What has no figure, and why.

@@ -66,11 +66,15 @@ class Grain(Loader):
         self.epoch = 0
         self.iterator: Any = None
 
+    def source(self, epoch: int) -> Any:
+        """Where an epoch's batches come from."""
+        return Batches(self.reader, epoch)
+
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.close()
         self.reader.begin()
         self.epoch = epoch
-        steps = grain.MapDataset.source(Batches(self.reader, epoch)).map(Steps(self.program, epoch))
+        steps = grain.MapDataset.source(self.source(epoch)).map(Steps(self.program, epoch))
         dataset = steps.to_iter_dataset(self.options)
         if self.pipeline.rebatch:
             dataset = grain.experimental.RebatchIterDataset(dataset, self.pipeline.rebatch, drop_remainder=False)

@@ -32,20 +32,22 @@ import numpy as np
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
-from ..collate import Sample, Steps
 from ..data import Data
+from ..on_torch import Sample, Steps, end_workers
 from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
 
 class Elements:
-    """What `optimize` writes for an index."""
+    """What `optimize` writes for an index; with the index where steps draw by it."""
 
-    def __init__(self, data: Data) -> None:
-        self.arrays = data.arrays()
+    def __init__(self, pipeline: Pipeline, data: Data) -> None:
+        self.arrays, self.indexed = data.arrays(), pipeline.is_random
 
     def __call__(self, index: int) -> Sample:
-        return {"index": index, **{name: array[index].tobytes() for name, array in self.arrays.items()}}
+        sample: Sample = {"index": index} if self.indexed else {}
+        sample.update((name, array[index].tobytes()) for name, array in self.arrays.items())
+        return sample
 
 
 class Encoded:
@@ -124,9 +126,7 @@ class LitData(Loader):
         return self.batches(said["epoch"], said["done"])
 
     def close(self) -> None:
-        iterator = getattr(self.loader, "_iterator", None)
-        if iterator is not None:
-            iterator._shutdown_workers()  # there is no public way to end workers that persist
+        end_workers(self.loader)
         self.loader = None
 
 
@@ -191,8 +191,9 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> LitData:
     for asked, what in ((pipeline.pads, "DynamicPad"), (pipeline.mixing is not None, "mixing")):
         if asked and pipeline.workers > 1:
             raise Declined(f"{what} with workers: each has its own part of the elements, so batches are others")
-    name = f"{pipeline.first}-{pipeline.end}"
-    return LitData(pipeline, data, place.converting(name, lambda folder: write(pipeline, Elements(data), folder)))
+    name = f"{pipeline.first}-{pipeline.end}" + ("-indexed" if pipeline.is_random else "")
+    elements = Elements(pipeline, data)
+    return LitData(pipeline, data, place.converting(name, lambda folder: write(pipeline, elements, folder)))
 
 
 ADAPTER = Adapter(

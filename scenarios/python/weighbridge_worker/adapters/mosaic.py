@@ -30,8 +30,8 @@ import streaming
 import torch
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
-from ..collate import Steps
 from ..data import Data
+from ..on_torch import Steps, end_workers
 from ..own import stored
 from ..pipeline import Batch, Pipeline, Program
 
@@ -95,8 +95,7 @@ class Mosaic(Loader):
         return self.batches(said["epoch"], said["done"])
 
     def close(self) -> None:
-        if self.loader._iterator is not None:
-            self.loader._iterator._shutdown_workers()  # there is no public way to end workers that persist
+        end_workers(self.loader)
         self.loader._iterator = None
         dataset = self.dataset
         if hasattr(dataset, "_iterator"):

@@ -16,7 +16,7 @@ In a way that is asked for (eager, vectorised) the dataset runs PyTorch's operat
 
 By operators of its own: `torchvision.transforms.v2` on samples, a batch stacked by `collate_fn` (`own/on_torch.py`).
 
-Cannot: cache or regroup batches; save its place (`torchdata`'s `StatefulDataLoader` is another package).
+Cannot: cache or regroup batches; save its place (`StatefulDataLoader` is another package: `torchdata.py`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,9 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
 from ..modes import Square, drawn
+from ..on_torch import InOrder, Key, as_it_is, end_workers, processes
 from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program
-
-Key = tuple[int, int]
-"""An epoch, and the number of a batch in it."""
 
 
 class Batches(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
@@ -69,24 +67,6 @@ class BatchesInMode(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return {self.name: self.run(*self.entering((*rows.fields.values(), *draws)))}
 
 
-def as_it_is(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Nothing is left to convert: batches are tensors. (`default_convert` copies the dict and looks at each field.)"""
-    return batch
-
-
-class InOrder(torch.utils.data.Sampler[Key]):
-    """The batches of an epoch, one after the other."""
-
-    def __init__(self, batches: int) -> None:
-        self.epoch, self.batches = 0, batches
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter([(self.epoch, number) for number in range(self.batches)])
-
-    def __len__(self) -> int:
-        return self.batches
-
-
 class Cuda(OnDevice):
     """The CUDA device that torch takes unasked."""
 
@@ -114,22 +94,22 @@ class Torch(Loader):
         self.device = Cuda() if pipeline.device == "gpu" else HOST
         self.reader = Reader(pipeline, data)
         self.sampler = InOrder(len(self.reader))
-        workers = pipeline.workers
-        self.loader: Any = torch.utils.data.DataLoader(
+        self.loader: Any = self.kind()(
             self.dataset(pipeline, data),
             sampler=self.sampler,
             batch_size=None,
             collate_fn=as_it_is,
-            num_workers=workers,
-            persistent_workers=workers > 0,
             pin_memory=self.device is not HOST,
-            prefetch_factor=2 if workers else None,
-            multiprocessing_context="fork" if workers else None,
+            **processes(pipeline.workers),
         )
 
     def dataset(self, pipeline: Pipeline, data: Data) -> torch.utils.data.Dataset[dict[str, torch.Tensor]]:
         """What makes the batches."""
         return Batches(Program(pipeline, data.sources), self.reader)
+
+    def kind(self) -> Any:
+        """The class of what hands batches out."""
+        return torch.utils.data.DataLoader
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.reader.begin()
@@ -152,9 +132,7 @@ class Torch(Loader):
         return Executed(self.pipeline.work, synchronised=how, workers=self.pipeline.workers)
 
     def close(self) -> None:
-        iterator = getattr(self.loader, "_iterator", None)
-        if iterator is not None:
-            iterator._shutdown_workers()  # there is no public way to end workers that persist
+        end_workers(self.loader)
         self.loader = None
 
 
@@ -187,16 +165,13 @@ class OwnTorch(Torch):
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         self.pipeline, self.device, self.library = pipeline, HOST, on_torch.LIBRARY
-        own, workers = on_torch.Own(pipeline, data.sources), pipeline.workers
+        own = on_torch.Own(pipeline, data.sources)
         self.loader = torch.utils.data.DataLoader(
             Samples(own, Elements(pipeline, data, place)),
             sampler=range(pipeline.elements),
             batch_size=pipeline.batch_size,
             collate_fn=own.batch,
-            num_workers=workers,
-            persistent_workers=workers > 0,
-            prefetch_factor=2 if workers else None,
-            multiprocessing_context="fork" if workers else None,
+            **processes(pipeline.workers),
         )
 
     def begin(self, epoch: int) -> Iterator[Batch]:
@@ -207,16 +182,21 @@ class OwnTorch(Torch):
         return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> Torch:
-    if pipeline.operators == "own":
-        return OwnTorch(pipeline, data, place)
-    if pipeline.mode:
-        return InMode(pipeline, data)
+def decline(pipeline: Pipeline) -> None:
+    """Declines what a `DataLoader` over arrays cannot do."""
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a DataLoader hands on what its dataset gives, once")
     if pipeline.access == "file-eager" and pipeline.workers:
         raise Declined("file-eager with workers: processes that persist keep what they have read")
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+    if pipeline.operators == "own":
+        return OwnTorch(pipeline, data, place)
+    if pipeline.mode:
+        return InMode(pipeline, data)
+    decline(pipeline)
     return Torch(pipeline, data)
 
 

@@ -41,26 +41,29 @@ def files(pipeline: Pipeline, data: Data, place: Place) -> list[Path]:
     return [folder / f"{index:09}.jpg" for index in indices(pipeline)]
 
 
-def shards(pipeline: Pipeline, data: Data, place: Place) -> list[Path]:
-    """Tar files of images, in their order, as WebDataset has them: `000000000.jpg`, `000000001.jpg`."""
+def shards(pipeline: Pipeline, data: Data, place: Place, parts: int = 1) -> list[Path]:
+    """Tar files of images, in their order, as WebDataset has them: `000000000.jpg`, `000000001.jpg`; so many at least,
+    where there are as many images.
+    """
+    most = max(pipeline.elements // parts, 1)
 
     def write(folder: Path) -> None:
-        shard, room, number = None, 0, 0
+        shard, room, held, number = None, 0, 0, 0
         for index in indices(pipeline):
             content = image(data, index)
-            if shard is None or room < len(content):
+            if shard is None or room < len(content) or held == most:
                 if shard is not None:
                     shard.close()
                 shard = tarfile.open(folder / f"{number:05}.tar", "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115
-                room, number = SHARD, number + 1
+                room, held, number = SHARD, 0, number + 1
             entry = tarfile.TarInfo(f"{index:09}.jpg")
             entry.size = len(content)
             shard.addfile(entry, io.BytesIO(content))
-            room -= len(content)
+            room, held = room - len(content), held + 1
         if shard is not None:
             shard.close()
 
-    return sorted(place.converting(f"tar-{pipeline.first}-{pipeline.end}", write).glob("*.tar"))
+    return sorted(place.converting(f"tar-{pipeline.first}-{pipeline.end}-{parts}", write).glob("*.tar"))
 
 
 class Elements:

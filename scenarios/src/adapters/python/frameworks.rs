@@ -64,12 +64,16 @@ frameworks! {
     DataraxScan: datarax_scan, "Datarax-scan", tier 1;
     /// A `MapDataset` over arrays, batched and mapped.
     Grain: grain, "Google Grain", tier 1;
+    /// The same over records in files of `ArrayRecord`.
+    GrainRecords: grain_records, "Google Grain (ArrayRecord)", tier 1;
     /// Its `DataLoader` over arrays.
     JaxDataloader: jax_dataloader, "jax-dataloader", tier 1;
     /// A `tf.data.Dataset` of slices, batched and mapped with TensorFlow operations.
     TfData: tf_data, "tf.data", tier 2;
     /// `torch.utils.data.DataLoader` over arrays.
     Torch: torch, "PyTorch DataLoader", tier 2;
+    /// `StatefulDataLoader` over arrays, which saves its place.
+    TorchData: torchdata, "TorchData", tier 2;
     /// A pipeline of DALI operators on the processor.
     Dali: dali, "NVIDIA DALI", tier 2;
     /// Its `Loader` over a converted file.
@@ -90,4 +94,8 @@ frameworks! {
     Energon: energon, "Energon", tier 3;
     /// A Deep Lake data set, read in slices.
     DeepLake: deeplake, "Deep Lake", tier 3;
+    /// A Lance data set, read in slices.
+    Lance: lance, "Lance", tier 3;
+    /// A data frame of Daft over converted files, handed out in batches.
+    Daft: daft, "Daft", tier 3;
 }

@@ -21,12 +21,12 @@ mod worker;
 pub use by_hand::{by_hand, script};
 pub use checkpointers::{Orbax, SafetensorsPython, TensorStore, TorchDcp, TorchSave};
 pub use frameworks::{
-    Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, HfDatasets, JaxDataloader, LitData, Mosaic,
-    NumPy, Ray, Spdl, TfData, Torch, WebDataset,
+    Daft, Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
+    JaxDataloader, Lance, LitData, Mosaic, NumPy, Ray, Spdl, TfData, Torch, TorchData, WebDataset,
 };
 pub use learners::{FlaxNnx, GradientTape, TorchAutograd};
 pub use peer::{
-    CHECKPOINTER, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, TRAINER, find, home,
-    requirements,
+    CHECKPOINTER, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, SystemPackage, TRAINER, find,
+    home, requirements,
 };
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};

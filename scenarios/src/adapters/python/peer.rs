@@ -24,10 +24,33 @@ pub struct Peer {
     pub package: &'static str,
     /// The module that is imported.
     pub module: &'static str,
-    /// What it needs that no Python package brings: names of Debian packages.
-    pub system: &'static [&'static str],
+    /// What it needs that no Python package brings.
+    pub system: &'static [SystemPackage],
     /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or [`LEARNER`].
     pub contract: &'static str,
+}
+
+/// What Debian's packages bring, and how to find out whether it is there, from wherever it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemPackage {
+    /// A program on the search path, called as its package is.
+    Program(&'static str),
+    /// A library with what compiling against it takes.
+    Library {
+        /// Its package.
+        package: &'static str,
+        /// What `pkg-config` knows it by.
+        module: &'static str,
+    },
+}
+
+impl SystemPackage {
+    /// The package that brings it.
+    pub fn package(&self) -> &'static str {
+        match self {
+            Self::Program(package) | Self::Library { package, .. } => package,
+        }
+    }
 }
 
 /// The contract of what feeds batches.
@@ -73,13 +96,20 @@ pub const PEERS: &[Peer] = &[
     peer("Datarax", "datarax", 1, "datarax", "datarax"),
     Peer { environment: "datarax", ..peer("Datarax-scan", "datarax_scan", 1, "datarax", "datarax") },
     peer("Google Grain", "grain", 1, "grain", "grain"),
+    Peer { environment: "grain", ..peer("Google Grain (ArrayRecord)", "grain_records", 1, "grain", "grain") },
     peer("jax-dataloader", "jax_dataloader", 1, "jax-dataloader", "jax_dataloader"),
     peer("tf.data", "tf_data", 2, "tensorflow-cpu", "tensorflow"),
     peer("PyTorch DataLoader", "torch", 2, "torch", "torch"),
+    peer("TorchData", "torchdata", 2, "torchdata", "torchdata.stateful_dataloader"),
     peer("NVIDIA DALI", "dali", 2, "nvidia-dali-cuda120", "nvidia.dali"),
     Peer {
         // Its source is compiled against both, and it finds them by asking pkg-config.
-        system: &["g++", "pkg-config", "libopencv-dev", "libturbojpeg0-dev"],
+        system: &[
+            SystemPackage::Program("g++"),
+            SystemPackage::Program("pkg-config"),
+            SystemPackage::Library { package: "libopencv-dev", module: "opencv4" },
+            SystemPackage::Library { package: "libturbojpeg0-dev", module: "libturbojpeg" },
+        ],
         ..peer("FFCV", "ffcv", 2, "ffcv", "ffcv")
     },
     peer("SPDL", "spdl", 2, "spdl", "spdl.dataloader"),
@@ -90,6 +120,8 @@ pub const PEERS: &[Peer] = &[
     peer("LitData", "litdata", 3, "litdata", "litdata"),
     peer("Energon", "energon", 3, "megatron-energon", "megatron.energon"),
     peer("Deep Lake", "deeplake", 3, "deeplake", "deeplake"),
+    peer("Lance", "lance", 3, "pylance", "lance"),
+    peer("Daft", "daft", 3, "daft", "daft"),
     other(CHECKPOINTER, "Orbax", "orbax", "orbax", "orbax-checkpoint", "orbax.checkpoint"),
     other(CHECKPOINTER, "TensorStore", "tensorstore", "orbax", "tensorstore", "tensorstore"),
     other(CHECKPOINTER, "PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),

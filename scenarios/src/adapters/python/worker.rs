@@ -267,4 +267,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("RAY_USAGE_STATS_ENABLED", "0"),
     ("RAY_DISABLE_IMPORT_WARNING", "1"),
     ("GRPC_VERBOSITY", "ERROR"),
+    ("DAFT_PROGRESS_BAR", "0"),
+    ("DO_NOT_TRACK", "true"),
 ];

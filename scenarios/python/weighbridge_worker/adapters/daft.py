@@ -1,0 +1,84 @@
+"""Daft: a data frame over Arrow columns, handed out in batches.
+
+Idiomatic: `daft.from_arrow(table)` of what is in memory, `daft.read_parquet(...)` of files, and
+`frame.into_batches(B).to_arrow_iter()`. Elements are flat lists of a length, whose numbers numpy sees in place, and
+the first step makes the batch. A frame is lazy: each epoch runs its plan anew, on the threads of Daft's own runner, and
+rows keep their order. Steps run on each batch as it is handed out.
+
+Cannot: workers, since its runner has a thread for each processor; go to an element by its index, so no mixture by
+weights; cache (`collect` keeps what a plan made, before steps that are drawn anew), regroup, or save a place, since a
+running plan has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import daft
+import numpy as np
+import pyarrow.parquet
+
+from .. import on_arrow
+from ..adapter import Adapter, Declined, Executed, Loader, Place
+from ..data import Data
+from ..pipeline import Batch, Pipeline, Program
+
+
+def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
+    """The elements of the pipeline's part of the data as a Parquet file, as they are: not compressed."""
+    table = on_arrow.table(data, pipeline.first, pipeline.end)
+    pyarrow.parquet.write_table(table, folder / "rows.parquet", compression="none", use_dictionary=False)
+
+
+class Daft(Loader):
+    iterator: Any = None
+
+    def __init__(self, pipeline: Pipeline, data: Data, frame: Any) -> None:
+        self.pipeline, self.data = pipeline, data
+        self.program = Program(pipeline, data.sources)
+        self.frame = frame.into_batches(pipeline.batch_size)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.let_go()
+        self.iterator = self.batches(epoch)
+        return self.iterator  # type: ignore[no-any-return]
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        first = self.pipeline.first
+        for batch in self.frame.to_arrow_iter():
+            indices = np.arange(first, first + batch.num_rows)
+            yield self.program.batch(on_arrow.fields(batch, self.data.sources), indices, epoch, first)
+            first += batch.num_rows
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work)
+
+    def let_go(self) -> None:
+        """Ends the plan that is running."""
+        if self.iterator is not None:
+            self.iterator.close()
+        self.iterator = None
+
+    def close(self) -> None:
+        self.let_go()
+        self.frame = None
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Daft:
+    if pipeline.workers:
+        raise Declined(f"{pipeline.workers} workers: its runner has a thread for each processor")
+    if pipeline.access == "file-eager":
+        raise Declined("file-eager: files are read as a plan runs")
+    for asked, what in ((pipeline.mixture, "mixture"), (pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
+        if asked:
+            raise Declined(f"{what}: rows come in their order, and batches as they are first put together")
+    if pipeline.access == "memory":
+        return Daft(pipeline, data, daft.from_arrow(on_arrow.table(data, pipeline.first, pipeline.end)))
+    name = f"{pipeline.first}-{pipeline.end}"
+    folder = place.converting(name, lambda folder: write(pipeline, data, folder))
+    return Daft(pipeline, data, daft.read_parquet(str(folder / "rows.parquet")))
+
+
+ADAPTER = Adapter(framework="Daft", distribution="daft", entry_point="daft.DataFrame.to_arrow_iter", open=open)
