@@ -13,7 +13,7 @@ use super::parts::Parts;
 use super::peer::{self, CHECKPOINTER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::training::TrainingParts;
-use crate::contract::{Checkpoints, Epochs, Saving, TrainingLoop};
+use crate::contract::{Checkpoints, Epochs, SaveOptions, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::{Compilation, Destination, PipelineSpec, TrainingSpec};
 
@@ -81,10 +81,10 @@ impl Framework {
     /// Opens a state, and starts the worker if none is there.
     pub(super) fn open_state(
         &mut self,
-        saving: Saving,
+        options: &SaveOptions,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Checkpoints + '_>> {
-        let parts = StateParts::of(saving, data);
+        let parts = StateParts::of(options, data);
         let converted = format!("{}/{}", self.peer.short, data.digest());
         let worker = self.ready()?;
         let task = Task { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
