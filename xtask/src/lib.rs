@@ -52,6 +52,7 @@ mod show;
 mod skipped;
 mod stop;
 mod storm;
+mod suite;
 mod summary;
 mod svg;
 mod table;
@@ -139,6 +140,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
         XtaskCommand::Storm(args) => storm::run(&args, &place),
         XtaskCommand::Originals(args) => originals::run(&args, &place),
         XtaskCommand::Ci(args) => ci::run(&args, &place),
+        XtaskCommand::Suite(args) => suite::run(&args, &place),
         XtaskCommand::Shell(_) => unreachable!("answered above"),
     }
 }

@@ -373,7 +373,7 @@ ahead = [0, 2.5, true]
             ),
             (
                 format!("input = {{ path = 'p', spec = {{}} }}\n{one}"),
-                "line 1, column 30: an input has both `path` and `spec`: they exclude each other",
+                "line 1, column 30: `path` and `spec` exclude each other in an input",
             ),
             (format!("input = {{ spec = {{}} }}\n{one}"), "line 1, column 18: `spec` has no arrays"),
             (
@@ -388,7 +388,7 @@ ahead = [0, 2.5, true]
             ),
             (
                 format!("baseline = 'a'\nsave_baseline = 'b'\n{one}"),
-                "line 2, column 17: a suite has both `baseline`",
+                "line 2, column 17: `baseline` and `save_baseline` exclude each other in a suite",
             ),
             ("suite_name = 'x'\n".to_owned(), "line 1, column 1: `suite_name` begins a suite of Orbax"),
         ] {

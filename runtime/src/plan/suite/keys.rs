@@ -76,7 +76,7 @@ impl<'a> Keys<'a> {
         match (self.get(first), self.get(second)) {
             (Some(_), Some(node)) => Err(Mistake::at(
                 node.place,
-                format!("{} has both `{first}` and `{second}`: they exclude each other", self.of),
+                format!("`{first}` and `{second}` exclude each other in {}", self.of),
             )),
             _ => Ok(()),
         }
