@@ -42,6 +42,7 @@
 //! |---|---|
 //! | `tokio` | `async` scenarios and `Bencher::iter_async` |
 //! | `regex` | filters that are regular expressions: `cargo bench -- '/^SORT/'` |
+//! | `yaml` | suite files as YAML: `cargo bench -- --suite FILE.yaml` |
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
@@ -193,6 +194,13 @@ pub mod gpu {
     pub use crate::metric::{
         Calibration, DEVICE_METRICS, DeviceAudit, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
         Replayed, Returns, Roofline,
+    };
+}
+
+/// Suite files, for programs that read them or write them: a bench target reads them itself, under `--suite FILE`.
+pub mod suite {
+    pub use crate::plan::suite::{
+        Key, Keys, Mistake, Node, Place, SuiteBenchmark, SuiteFile, Value, Written, arrays, nodes,
     };
 }
 

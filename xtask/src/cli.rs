@@ -71,6 +71,8 @@ pub(crate) enum XtaskCommand {
     Storm(Storm),
     /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan themselves.
     Originals(crate::originals::Originals),
+    /// Read suite files, of our own form and of Orbax's benchmarks, and run what they say.
+    Suite(crate::suite::SuiteArgs),
     /// Do what continuous integration does.
     Ci(Ci),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.

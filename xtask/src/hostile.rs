@@ -21,7 +21,7 @@ const HOSTILE: &str = "</script></details><img src=x onerror=alert(1)>::error::=
                        \u{202e}\u{2066}\u{0}../../x";
 
 /// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "accept",
     "backfill",
     "bisect",
@@ -39,6 +39,7 @@ const OTHERS: [&str; 18] = [
     "originals",
     "peers",
     "storm",
+    "suite",
     "truth",
 ];
 

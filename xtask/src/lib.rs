@@ -52,6 +52,7 @@ mod show;
 mod skipped;
 mod stop;
 mod storm;
+mod suite;
 mod summary;
 mod svg;
 mod table;
@@ -146,6 +147,7 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::Storm(args) => storm::run(&args, place),
         XtaskCommand::Originals(args) => originals::run(&args, place),
         XtaskCommand::Ci(args) => ci::run(&args, place),
+        XtaskCommand::Suite(args) => suite::run(&args, place),
         XtaskCommand::Shell(args) => command::run(&args, None),
     }
 }

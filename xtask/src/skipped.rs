@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// The variable that names the file to the tests: see the package `tests/needs`, which writes it.
 pub(crate) const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 /// What a test may need.
-pub(crate) const NEEDS: [&str; 16] = [
+pub(crate) const NEEDS: [&str; 17] = [
     "python3",
     "nextest",
     "mount",
@@ -26,6 +26,7 @@ pub(crate) const NEEDS: [&str; 16] = [
     "mlperf_logging",
     "otava",
     "junit-xsd",
+    "orbax",
 ];
 
 /// A test that was skipped.

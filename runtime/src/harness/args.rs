@@ -20,6 +20,7 @@ pub(super) struct Args {
     pub(super) scenarios: Vec<String>,
     pub(super) adapters: Vec<String>,
     pub(super) set: Option<String>,
+    pub(super) suite: Option<String>,
     pub(super) skip: Vec<String>,
     pub(super) exact: bool,
     pub(super) params: Vec<Param>,
@@ -149,6 +150,9 @@ impl Args {
                 "--versus and --versus-adapter name two baselines: choose one".to_owned(),
             ));
         }
+        if args.suite.is_some() && args.set.is_some() {
+            return Err(UsageError("--suite and --set both say which scenarios run: choose one".to_owned()));
+        }
         if args.quick && args.profile.as_deref().is_some_and(|profile| profile != "quick") {
             return Err(UsageError("--quick is a profile too: name it or --profile, not both".to_owned()));
         }
@@ -165,6 +169,7 @@ impl Args {
         many("adapter", &self.adapters);
         many("skip", &self.skip);
         many("set", &self.set.iter().cloned().collect::<Vec<_>>());
+        many("suite", &self.suite.iter().cloned().collect::<Vec<_>>());
         many("param", &self.params.iter().map(ToString::to_string).collect::<Vec<_>>());
         flags.extend(self.exact.then(|| "--exact".to_owned()));
         flags
@@ -176,6 +181,7 @@ impl Args {
             "scenario" => self.scenarios.push(value),
             "adapter" => self.adapters.push(value),
             "set" => self.set = Some(value),
+            "suite" => self.suite = Some(value),
             "skip" => self.skip.push(value),
             "exact" => self.exact = true,
             "param" => self.params.push(Param::parse(&value).map_err(|error| UsageError(error.to_string()))?),
@@ -394,6 +400,7 @@ mod tests {
             ("--platform npu", "cpu, gpu, tpu"),
             ("--param workers", "axis=value"),
             ("--quick --profile ci_cpu", "not both"),
+            ("--suite a.toml --set gate", "--suite and --set both say which scenarios run"),
         ] {
             let error = parse(line, &[]).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");

@@ -36,6 +36,8 @@ pub(super) enum Error {
     Backend { requested: Platform, active: Platform },
     #[error("failed to read {file}: {source}")]
     Settings { file: String, source: std::io::Error },
+    #[error("failed to read {file}: {source}")]
+    SuiteFile { file: String, source: std::io::Error },
     #[error("failed to find this program's own path: {0}")]
     Program(std::io::Error),
     #[error("run {run} cannot be resumed: {why}")]
@@ -59,6 +61,7 @@ impl Error {
             | Self::Registry(_)
             | Self::Plan(_)
             | Self::DebugAssertions
+            | Self::SuiteFile { .. }
             | Self::Resume { .. }
             | Self::Versus { .. }
             | Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,

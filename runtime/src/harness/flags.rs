@@ -68,6 +68,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("scenario", Some("ID"), Select, "run this scenario (repeat for more)"),
     flag("adapter", Some("NAME"), Select, "run this adapter, by its exact name (repeat for more)"),
     flag("set", Some("SET"), Select, "run the scenarios of this set; `all` is every one"),
+    flag("suite", Some("FILE"), Select, "run the benchmarks of this suite file; other flags go over it"),
     flag("skip", Some("FILTER"), Select, "leave out the cases that match (repeat for more)"),
     flag("exact", None, Select, "filters are whole names"),
     flag(

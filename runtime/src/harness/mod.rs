@@ -16,6 +16,7 @@ mod session;
 mod siblings;
 mod smoke;
 mod suite;
+mod suite_file;
 mod targets;
 
 pub use exit_code::Exit;
@@ -105,6 +106,8 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         None => args,
     };
     python::settle(args.python.as_deref())?;
+    let chosen = suite_file::read(&args)?;
+    let args = suite_file::args(args, chosen.as_ref());
     let settings = settings(suite)?;
     let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
     // A process cannot safely change its own environment, which is where scenarios look for the folders.
@@ -116,7 +119,15 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
             return Err(args::UsageError(why).into());
         }
     }
-    let plan = plan::build(&registry, &request)?;
+    let plan = match &chosen {
+        Some((file, chosen)) => {
+            let requests = chosen.requests(file, &registry, &request)?;
+            let mut plan = plan::build_all(&registry, &request, &requests)?;
+            plan.notes.insert(0, chosen.expansion(requests.len(), &plan));
+            plan
+        }
+        None => plan::build(&registry, &request)?,
+    };
     let interrupted = Arc::new(AtomicBool::new(false));
     let context = Context { suite, args, terminal, settings, interrupted: interrupted.clone() };
     if mode == HarnessMode::List {

@@ -14,6 +14,15 @@ use crate::registry::{
 /// # Errors
 /// When a name, a filter or a value is wrong.
 pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
+    build_all(registry, request, std::slice::from_ref(request))
+}
+
+/// Makes one plan of several requests, which choose different things to run in the same way: as `request` says. A case that two
+/// of them choose runs once.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -> Result<Plan, Error> {
     let mut plan = Plan {
         profile: request.profile.name.clone(),
         cases: Vec::new(),
@@ -37,15 +46,37 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
         profiled: request.profiled,
         verify: request.verify,
     };
-    let choice = Choice::new(registry, request, &mut plan.notes)?;
-    check_params(request, &choice.scenarios)?;
     let mut probes = Vec::new();
-    for scenario in &choice.scenarios {
-        add_scenario(&mut plan, registry, request, &choice, scenario, &mut probes);
+    for request in requests {
+        let choice = Choice::new(registry, request, &mut plan.notes)?;
+        check_params(request, &choice.scenarios)?;
+        for scenario in &choice.scenarios {
+            add_scenario(&mut plan, registry, request, &choice, scenario, &mut probes);
+        }
     }
+    once(&mut plan);
     lead_groups(&mut plan.cases);
     check_names(&plan)?;
     Ok(plan)
+}
+
+/// Leaves of each case and of each skip the first. A case that is measured for one request is no mere reference for another.
+fn once(plan: &mut Plan) {
+    let mut cases: Vec<PlannedCase> = Vec::with_capacity(plan.cases.len());
+    for case in plan.cases.drain(..) {
+        match cases.iter_mut().find(|other| other.id == case.id) {
+            Some(other) => other.measured |= case.measured,
+            None => cases.push(case),
+        }
+    }
+    plan.cases = cases;
+    let mut skips: Vec<Skip> = Vec::with_capacity(plan.skips.len());
+    for skip in plan.skips.drain(..) {
+        if !skips.contains(&skip) {
+            skips.push(skip);
+        }
+    }
+    plan.skips = skips;
 }
 
 /// Of each group and point, the first case whose work can be compared is what the others are compared with.

@@ -46,6 +46,14 @@ pub enum Error {
         /// What is wrong in it.
         why: String,
     },
+    /// A suite file that cannot be understood or planned.
+    #[error("{file}: {why}")]
+    Suite {
+        /// The file.
+        file: String,
+        /// What is wrong in it, with the line.
+        why: String,
+    },
     /// The profile and the platform do not go together.
     #[error(
         "profile `{profile}` is for platform {wanted}, but this run is on {platform}; name a profile for {platform}, \

@@ -11,8 +11,9 @@ mod param;
 mod planned;
 mod profile;
 mod request;
+pub mod suite;
 
-pub use build::build;
+pub use build::{build, build_all};
 pub use case::CaseId;
 pub use error::{Error, nearest};
 pub(crate) use filter::Filter;
@@ -20,6 +21,7 @@ pub use param::Param;
 pub use planned::{Absent, Plan, PlannedCase, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
 pub use request::{Isolation, Order, Request};
+pub(crate) use suite::SuiteFile;
 
 #[cfg(test)]
 pub(crate) mod fixtures;

@@ -180,6 +180,11 @@ impl Layout {
         self.data.join("baselines")
     }
 
+    /// The suite that `cargo xtask suite run` has made of a file of this name.
+    pub fn suite_file(&self, name: &str) -> PathBuf {
+        self.data.join("suites").join(format!("{name}.toml"))
+    }
+
     /// The list of cases that every suite of a workspace must find.
     pub fn lock_file(workspace: &Path) -> PathBuf {
         workspace.join("benches").join("scenarios.lock")

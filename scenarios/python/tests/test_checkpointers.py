@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from weighbridge_worker.checkpointer import SaveOptions, save_options
+
 from .conftest import HOME, Made
 from .harness import Worker
 
@@ -56,6 +58,22 @@ def test_a_state_is_saved_loaded_handed_over_and_let_go(worker, state, tmp_path)
 def test_a_way_to_save_that_a_system_lacks_is_declined(worker, state, tmp_path):
     name, said = opened(worker, state, tmp_path, saving="background")
     assert name == "declined" and "saving background" in said["why"], said
+
+
+def test_options_are_read_and_what_is_not_said_is_the_systems_own():
+    assert save_options({"saving": "blocking"}) == SaveOptions("blocking")
+    said = {
+        "saving": "background",
+        "mesh": [["data", 2], ["model", 4]],
+        "shardings": [["data", None], []],
+        "orbax": {"use_zarr3": True, "use_ocdbt": None, "chunk_byte_size": 64},
+    }
+    assert save_options(said) == SaveOptions(
+        "background",
+        (("data", 2), ("model", 4)),
+        (("data", None), ()),
+        {"use_zarr3": True, "chunk_byte_size": 64},
+    )
 
 
 def test_another_contract_is_declined_by_name(worker, state, tmp_path):

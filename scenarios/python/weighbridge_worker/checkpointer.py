@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,23 @@ from .usage import Tree
 
 State = dict[str, Array]
 """The tensors of a state by name, in memory of this process."""
+
+
+@dataclass(frozen=True)
+class SaveOptions:
+    """How a state lies in memory and how it is saved."""
+
+    saving: str
+    """`blocking` or `background`."""
+
+    mesh: tuple[tuple[str, int], ...] = ()
+    """The axes of a mesh of devices with their sizes; none where the state is whole."""
+
+    shardings: tuple[tuple[str | None, ...], ...] = ()
+    """For each tensor the axis that each dimension is cut along; dimensions at the end may be missing."""
+
+    orbax: dict[str, Any] = field(default_factory=dict)
+    """What Orbax is told by its own names. What is not there is its own."""
 
 
 class Checkpoints(ABC):
@@ -55,8 +73,8 @@ class Checkpoints(ABC):
 class Saver(System):
     """A checkpointer. Its file ends with `ADAPTER = Saver(...)`."""
 
-    open: Callable[[State, str, Place], Checkpoints]
-    """Takes the state, and how it is to be saved: `blocking` or `background`."""
+    open: Callable[[State, SaveOptions, Place], Checkpoints]
+    """Takes the state, and how it is to be saved."""
 
     contract = "checkpointer"
 
@@ -74,7 +92,7 @@ class Case:
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         try:
-            self.checkpoints = saver.open(state, said["state"]["saving"], place)
+            self.checkpoints = saver.open(state, save_options(said["state"]), place)
         except BaseException:
             self.exchange.close()
             raise
@@ -133,7 +151,17 @@ class Case:
             self.exchange.close()
 
 
-def blocking_only(saving: str, why: str) -> None:
+def save_options(said: Message) -> SaveOptions:
+    """The options of a message."""
+    return SaveOptions(
+        said["saving"],
+        tuple((name, size) for name, size in said.get("mesh", ())),
+        tuple(tuple(axes) for axes in said.get("shardings", ())),
+        {name: value for name, value in said.get("orbax", {}).items() if value is not None},
+    )
+
+
+def blocking_only(options: SaveOptions, why: str) -> None:
     """Declines to save in the background."""
-    if saving != "blocking":
-        raise Declined(f"saving {saving}: {why}")
+    if options.saving != "blocking":
+        raise Declined(f"saving {options.saving}: {why}")

@@ -10,16 +10,18 @@ use super::medium::Medium;
 use super::proof::prove;
 use super::rounds::SaveRounds;
 use super::watched::Watched;
-use crate::contract::{Checkpointer, Saving};
+use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
-use crate::workload::State;
+use crate::workload::{DeviceMesh, OrbaxOptions, State};
 
 /// A state of `f32` tensors in the shapes of Llama, saved to files and loaded from them.
 ///
 /// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until its file system has
 /// been flushed as well and it would survive a power cut, `load` until the state is in memory of the process that is its own. The
 /// block `blocking` is what the caller of a save waits for, `waiting` what goes on in the background after it, `flush` the flush.
-/// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory.
+/// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory. On a
+/// `mesh` the state of Orbax lies cut on simulated devices; other systems have it whole. The axes that are called as options of
+/// Orbax set those, and other systems run as they are. A variant may also be a text of tensors: `a:float32[32x16]{data,-}`.
 ///
 /// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed: making the state,
 /// removing checkpoints, letting a loaded state go. The page cache is warm. The work report has no transforms; content is the
@@ -27,7 +29,8 @@ use crate::workload::State;
 /// state, tensor by tensor; then its files are overwritten where they lie, which may not change what was loaded, and which must
 /// change what is loaded next.
 #[scenario(id = "CKPT-1", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
-    needs = needs, describe = describe)]
+    filter = fits, needs = needs, describe = describe)]
+#[expect(clippy::too_many_arguments, reason = "each is an axis")]
 fn round_trip(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,
@@ -39,11 +42,15 @@ fn round_trip(
     operation: Operation,
     #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
     #[sweep(implied, Medium::Disk, Medium::Memory)] medium: Medium,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
+    orbax: OrbaxOptions,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
+    let shardings = state.tensors().into_iter().map(|tensor| tensor.sharding).collect();
+    let options = SaveOptions { saving, mesh, shardings, orbax };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let watched = Watched::begin(checkpoints.processes());
@@ -60,14 +67,41 @@ fn round_trip(
     prove(bencher, &mut *checkpoints, &data, &saved.directory)
 }
 
+/// Whether the state can lie on the mesh, for the plan.
+fn fits(
+    variant: &State,
+    _: &Operation,
+    _: &Saving,
+    _: &Medium,
+    mesh: &DeviceMesh,
+    _: &OrbaxOptions,
+) -> Result<(), String> {
+    mesh.holds(variant)
+}
+
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &Operation, _: &Saving, _: &Medium) -> Requirements {
+fn needs(
+    variant: &State,
+    _: &Operation,
+    _: &Saving,
+    _: &Medium,
+    _: &DeviceMesh,
+    _: &OrbaxOptions,
+) -> Requirements {
     variant.needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &State, operation: &Operation, saving: &Saving, medium: &Medium) -> String {
-    format!("{operation} of {}, {saving}, on {medium}", variant.describe())
+fn describe(
+    variant: &State,
+    operation: &Operation,
+    saving: &Saving,
+    medium: &Medium,
+    mesh: &DeviceMesh,
+    _: &OrbaxOptions,
+) -> String {
+    let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
+    format!("{operation} of {}, {saving}, on {medium}{devices}", variant.describe())
 }
 
 /// What is timed.

@@ -14,7 +14,7 @@ use super::medium::Medium;
 use super::proof::prove;
 use super::rounds::SaveRounds;
 use super::watched::Watched;
-use crate::contract::{Checkpointer, Checkpoints, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
 use crate::data::Cache;
 use crate::workload::State;
 
@@ -40,7 +40,7 @@ fn cold(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());

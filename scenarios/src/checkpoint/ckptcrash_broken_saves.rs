@@ -10,7 +10,7 @@ use weighbridge::prelude::*;
 use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
 use super::medium::Medium;
 use super::proof::{prove, state as check};
-use crate::contract::{Checkpointer, Checkpoints, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Draws, State};
 
@@ -41,7 +41,7 @@ fn broken_saves(
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(Saving::Blocking, &data))?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
@@ -69,7 +69,7 @@ fn broken_saves(
         }
     }
     tell(bencher, &found, safe, changes.len());
-    let mut checkpoints = checkpointer.open(Saving::Blocking, &data)?;
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
     prove(bencher, &mut *checkpoints, &data, &saves.join(NAME))
 }
 
@@ -140,7 +140,9 @@ fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint:
         return CrashOutcome::Absent;
     }
     // A system that ends over a damaged file has refused it.
-    let Ok(mut checkpoints) = checkpointer.open(Saving::Blocking, data) else { return CrashOutcome::Refused };
+    let Ok(mut checkpoints) = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data) else {
+        return CrashOutcome::Refused;
+    };
     if checkpoints.load(checkpoint).is_err() {
         return CrashOutcome::Refused;
     }

@@ -11,7 +11,7 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::prove;
 use super::rounds::flush;
-use crate::contract::{Checkpointer, Saving, StepTimes};
+use crate::contract::{Checkpointer, SaveOptions, Saving, StepTimes};
 use crate::data::Cache;
 use crate::workload::{State, StepKind};
 
@@ -46,7 +46,7 @@ fn training_steps(
     let (saves, steps) = if bencher.is_smoke() { (2, 5) } else { (SAVES, STEPS) };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(saving, &data))?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(saving), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let file_system = File::open(place.path())?;
     let mut last = None;

@@ -12,7 +12,7 @@ use super::inventory::Inventory;
 use super::proof::prove;
 use super::rounds::SaveRounds;
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::State;
 
@@ -21,7 +21,7 @@ fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatRes
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-    let mut checkpoints = checkpointer.open(Saving::Blocking, &data)?;
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
@@ -86,13 +86,13 @@ struct Lying<'a> {
 }
 
 impl Checkpointer for Liar {
-    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+    fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
         if self.0 == Lie::Declines {
             return Err(skip("it saves nothing"));
         }
         Ok(Box::new(Lying {
             lie: self.0,
-            honest: self.1.open(saving, data)?,
+            honest: self.1.open(options, data)?,
             data: data.clone(),
             from: PathBuf::new(),
             last: None,
@@ -201,7 +201,7 @@ fn what_the_caller_of_a_save_waits_for_is_told_apart_from_the_rest() {
 
 #[test]
 fn who_cannot_save_in_the_background_declines() {
-    let refused = Safetensors.open(Saving::Background, &state()).map(drop).unwrap_err();
+    let refused = Safetensors.open(&SaveOptions::whole(Saving::Background), &state()).map(drop).unwrap_err();
     assert!(refused.is_skip(), "{refused}");
 }
 

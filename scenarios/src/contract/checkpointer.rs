@@ -9,16 +9,37 @@ use weighbridge::{Kept, Result};
 
 use super::Executed;
 use crate::data::DataSet;
-use crate::workload::{StepKind, Stub};
+use crate::workload::{DeviceMesh, OrbaxOptions, StepKind, Stub};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
     /// Takes a state, whose tensors are the fields of `data` (one element), into memory of its own, in the form that its users
-    /// have there. What happens here is set-up and never timed.
+    /// have there. What happens here is set-up and never timed. A system that knows nothing of devices has the state whole, and
+    /// one that is not Orbax takes no notice of Orbax's options.
     ///
     /// # Errors
     /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything else.
-    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>>;
+    fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>>;
+}
+
+/// How a state lies in memory and how it is saved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SaveOptions {
+    /// Who waits.
+    pub saving: Saving,
+    /// The devices that the state lies on.
+    pub mesh: DeviceMesh,
+    /// The axis of the mesh that each dimension of each tensor is cut along; dimensions at the end may be missing.
+    pub shardings: Vec<Vec<Option<String>>>,
+    /// What Orbax is told.
+    pub orbax: OrbaxOptions,
+}
+
+impl SaveOptions {
+    /// A state that is whole, saved so.
+    pub fn whole(saving: Saving) -> Self {
+        Self { saving, mesh: DeviceMesh::NONE, shardings: Vec::new(), orbax: OrbaxOptions::OWN }
+    }
 }
 
 /// Who waits until a state is saved.

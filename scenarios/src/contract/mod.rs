@@ -13,7 +13,7 @@ pub(crate) mod to_device;
 mod train;
 mod trainer;
 
-pub use checkpointer::{Checkpointer, Checkpoints, Saving, StepTimes};
+pub use checkpointer::{Checkpointer, Checkpoints, SaveOptions, Saving, StepTimes};
 pub use deliver::deliver;
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,

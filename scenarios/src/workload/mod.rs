@@ -5,11 +5,13 @@
 
 mod cut;
 mod destination;
+mod device_mesh;
 mod draw;
 mod learning_task;
 mod mode;
 pub mod model;
 mod operators;
+mod orbax_options;
 mod route;
 mod samples;
 mod spec;
@@ -22,14 +24,16 @@ mod variants;
 
 pub use cut::cut;
 pub use destination::Destination;
+pub use device_mesh::DeviceMesh;
 pub use draw::{Draw, Draws};
 pub use learning_task::{Form, LearningTask, Parameters};
 pub use mode::Mode;
 pub use operators::Operators;
+pub use orbax_options::{OrbaxOptions, Setting};
 pub use route::{Route, Touch};
 pub use samples::{SampleTarget, Samples};
 pub use spec::{Access, PROCESS, PipelineSpec, Shard};
-pub use state::State;
+pub use state::{State, Tensor};
 pub use step::{StepKind, Stub};
 pub use structure::{Merge, Mixing, Structure, TransformGate};
 pub use training::{Compilation, Initialisation, Optimiser, Precision, TrainingSpec};

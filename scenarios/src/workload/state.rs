@@ -1,37 +1,69 @@
-//! States that are saved: the tensors of a transformer, in shapes that models have.
+//! States that are saved: tensors in the shapes that models have, or in shapes of one's own.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use weighbridge::Requirements;
 
 use crate::data::DataSpec;
 
-/// The weights of a decoder in the shapes of Llama: embedding, blocks with grouped attention and a gated network, output. All
-/// are `f32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State {
-    width: usize,
-    hidden: usize,
-    blocks: usize,
-    vocabulary: usize,
+/// A state. All its tensors are `f32`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The weights of a decoder in the shapes of Llama: embedding, blocks with grouped attention and a gated network, output.
+    Llama {
+        /// Numbers of a token.
+        width: usize,
+        /// Numbers inside the network of a block.
+        hidden: usize,
+        /// Blocks.
+        blocks: usize,
+        /// Tokens that there are.
+        vocabulary: usize,
+    },
+    /// Tensors as they were written down.
+    Tensors {
+        /// The tensors, in order.
+        tensors: Vec<Tensor>,
+        /// The seed of their numbers.
+        seed: u32,
+    },
 }
 
-/// The seed of every state.
+/// A tensor of a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Its sizes.
+    pub shape: Vec<usize>,
+    /// The axis of a mesh that each dimension is cut along; dimensions at the end may be missing, and are not cut.
+    pub sharding: Vec<Option<String>>,
+}
+
+/// The seed of the states in the shapes of Llama.
 const SEED: u32 = 0;
 
 impl State {
     /// Of a size for tests: a few hundred kilobytes.
-    pub const SMALL: Self = Self { width: 64, hidden: 128, blocks: 2, vocabulary: 200 };
+    pub const SMALL: Self = Self::Llama { width: 64, hidden: 128, blocks: 2, vocabulary: 200 };
     /// 16 MB.
-    pub const MB_16: Self = Self { width: 256, hidden: 640, blocks: 3, vocabulary: 4_000 };
+    pub const MB_16: Self = Self::Llama { width: 256, hidden: 640, blocks: 3, vocabulary: 4_000 };
     /// 268 MB.
-    pub const MB_268: Self = Self { width: 640, hidden: 1_664, blocks: 11, vocabulary: 16_000 };
+    pub const MB_268: Self = Self::Llama { width: 640, hidden: 1_664, blocks: 11, vocabulary: 16_000 };
     /// 1 GB.
-    pub const GB_1: Self = Self { width: 1_280, hidden: 3_392, blocks: 14, vocabulary: 4_000 };
+    pub const GB_1: Self = Self::Llama { width: 1_280, hidden: 3_392, blocks: 14, vocabulary: 4_000 };
     /// 4 GB.
-    pub const GB_4: Self = Self { width: 2_560, hidden: 6_784, blocks: 14, vocabulary: 8_000 };
+    pub const GB_4: Self = Self::Llama { width: 2_560, hidden: 6_784, blocks: 14, vocabulary: 8_000 };
 
-    /// The names and shapes of its tensors, in order.
-    pub fn tensors(self) -> Vec<(String, Vec<usize>)> {
-        let Self { width, hidden, blocks, vocabulary } = self;
+    /// Its tensors, in order.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        let Self::Llama { width, hidden, blocks, vocabulary } = *self else {
+            let Self::Tensors { tensors, .. } = self else { unreachable!("the other kind of state") };
+            return tensors.clone();
+        };
+        let tensor = |(name, shape)| Tensor { name, shape, sharding: Vec::new() };
         let shared = width / 4; // four queries share a key
         let mut tensors = vec![("embedding".to_owned(), vec![vocabulary, width])];
         for block in 0..blocks {
@@ -49,28 +81,133 @@ impl State {
             tensors.extend(parts.map(|(name, shape)| (format!("blocks.{block}.{name}"), shape)));
         }
         tensors.extend([("norm".to_owned(), vec![width]), ("output".to_owned(), vec![width, vocabulary])]);
-        tensors
+        tensors.into_iter().map(tensor).collect()
     }
 
     /// Its bytes, as they are made.
-    pub fn data(self) -> DataSpec {
-        DataSpec::state(self.tensors(), SEED)
+    pub fn data(&self) -> DataSpec {
+        let seed = match self {
+            Self::Llama { .. } => SEED,
+            Self::Tensors { seed, .. } => *seed,
+        };
+        DataSpec::state(self.tensors().into_iter().map(|tensor| (tensor.name, tensor.shape)), seed)
     }
 
     /// How many bytes it has.
-    pub fn bytes(self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.data().bytes()
     }
 
     /// What a point with it needs: the mapped data, the state, what was loaded, and a copy of either; and a process around it.
-    pub fn needs(self) -> Requirements {
-        Requirements { memory: 400 * (1 << 20) + 4 * self.bytes(), batch: 1 }
+    pub fn needs(&self) -> Requirements {
+        let memory = (400 * (1_u64 << 20)).saturating_add(self.bytes().saturating_mul(4));
+        Requirements { memory, batch: 1 }
     }
 
     /// In words, for listings.
-    pub fn describe(self) -> String {
+    pub fn describe(&self) -> String {
         let tensors = self.tensors().len();
         format!("{tensors} tensors of f32, {:.1} MB", self.bytes() as f64 / 1e6)
+    }
+}
+
+/// The type of every tensor, as a text names it.
+const DTYPE: &str = "float32";
+
+/// Tensors as a text: `a:float32[32x16]{data,-};b:float32[8] seed=7`. In braces is the axis of a mesh that each dimension is cut
+/// along, or `-`; without a seed it is 0.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, tensor) in self.tensors().iter().enumerate() {
+            let between = if at == 0 { "" } else { ";" };
+            let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+            write!(f, "{between}{}:{DTYPE}[{}]", tensor.name, shape.join("x"))?;
+            if !tensor.sharding.is_empty() {
+                let axes: Vec<&str> =
+                    tensor.sharding.iter().map(|axis| axis.as_deref().unwrap_or("-")).collect();
+                write!(f, "{{{}}}", axes.join(","))?;
+            }
+        }
+        match self {
+            Self::Tensors { seed, .. } if *seed != 0 => write!(f, " seed={seed}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for State {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("path:") {
+            return Err(format!("a state cannot be loaded from `{path}` yet: it is made from a spec"));
+        }
+        let (tensors, seed) = match text.split_once(" seed=") {
+            Some((tensors, seed)) => (tensors, seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
+            None => (text, 0),
+        };
+        let tensors: Vec<Tensor> = tensors.split(';').map(str::parse).collect::<Result<_, _>>()?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
+            return Err(format!("there are two tensors `{}`", twice.name));
+        }
+        let numbers = |tensor: &Tensor| {
+            tensor.shape.iter().try_fold(1_usize, |numbers, size| numbers.checked_mul(*size))
+        };
+        let bytes = tensors.iter().try_fold(0_usize, |bytes, tensor| {
+            bytes.checked_add(numbers(tensor)?.checked_mul(size_of::<f32>())?)
+        });
+        match bytes.filter(|bytes| *bytes < 1 << 50) {
+            Some(_) => Ok(Self::Tensors { tensors, seed }),
+            None => Err("no machine holds such a state".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Tensor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || {
+            format!(
+                "`{text}` is no tensor such as `weight:{DTYPE}[32x16]` or `weight:{DTYPE}[32x16]{{data,-}}`"
+            )
+        };
+        let (name, rest) = text.split_once(':').ok_or_else(form)?;
+        let (dtype, rest) = rest.split_once('[').ok_or_else(form)?;
+        let (shape, rest) = rest.split_once(']').ok_or_else(form)?;
+        let may_stand = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        if name.is_empty() || !name.chars().all(may_stand) {
+            return Err(format!(
+                "a tensor cannot be called `{name}`: a name has letters, digits, `.`, `_` and `-`"
+            ));
+        }
+        if !["float32", "f32"].contains(&dtype) {
+            return Err(format!(
+                "tensor `{name}` is of {dtype}, and states have tensors of {DTYPE} alone so far"
+            ));
+        }
+        let size = |size: &str| size.parse().ok().filter(|size| *size > 0).ok_or_else(form);
+        let shape = match shape {
+            "" => Vec::new(),
+            shape => shape.split('x').map(size).collect::<Result<_, _>>()?,
+        };
+        let axis = |axis: &str| (axis != "-").then(|| axis.to_owned());
+        let sharding: Vec<Option<String>> =
+            match rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                _ if rest.is_empty() => Vec::new(),
+                Some("") => Vec::new(),
+                Some(axes) => axes.split(',').map(axis).collect(),
+                None => return Err(form()),
+            };
+        if sharding.len() > shape.len() {
+            return Err(format!(
+                "tensor `{name}` is cut along {} axes, and has {} dimensions",
+                sharding.len(),
+                shape.len()
+            ));
+        }
+        Ok(Self { name: name.to_owned(), shape, sharding })
     }
 }
 
@@ -85,6 +222,38 @@ mod tests {
         {
             let share = state.bytes() as f64 / bytes;
             assert!((0.99..1.01).contains(&share), "{}", state.describe());
+        }
+    }
+
+    #[test]
+    fn tensors_that_are_written_down_are_a_state_and_are_shown_as_they_were_written() {
+        for text in
+            ["a:float32[32x16]{data,-};b:float32[8] seed=7", "a.b:float32[]", "w:float32[2x3x4]{-,-,x}"]
+        {
+            assert_eq!(text.parse::<State>().map(|state| state.to_string()), Ok(text.to_owned()));
+        }
+        let state: State = "a:f32[32x16];b:float32[8]{}".parse().expect("a state");
+        assert_eq!((state.bytes(), state.to_string().as_str()), (4 * 520, "a:float32[32x16];b:float32[8]"));
+        let whole: State = State::SMALL.to_string().parse().expect("a state");
+        assert_eq!(whole.data(), State::SMALL.data(), "a preset can be written down too");
+    }
+
+    #[test]
+    fn a_text_that_is_no_state_is_refused_with_what_is_wrong() {
+        for (text, why) in [
+            ("path:gs://bucket/llama", "cannot be loaded from `gs://bucket/llama` yet"),
+            ("a:bfloat16[8]", "tensor `a` is of bfloat16"),
+            ("a:float32[8];a:float32[8]", "two tensors `a`"),
+            ("a:float32[8]{x,y}", "cut along 2 axes, and has 1 dimensions"),
+            ("a:float32[0]", "no tensor such as"),
+            ("a:float32", "no tensor such as"),
+            ("a:float32[8] seed=-1", "`-1` is no seed"),
+            ("a/b:float32[8]", "cannot be called `a/b`"),
+            ("a:float32[99999999999x99999999999]", "no machine holds such a state"),
+            ("hugh", "no tensor such as"),
+        ] {
+            let told = text.parse::<State>().expect_err(text);
+            assert!(told.contains(why), "{text}: {told}");
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::panic::Location;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -48,11 +49,13 @@ pub enum Need {
     Otava,
     /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
     JunitXsd,
+    /// The package Orbax, as `cargo xtask peers install orbax` installs it: its suite files are read.
+    Orbax,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -69,6 +72,7 @@ impl Need {
         Self::MlperfLogging,
         Self::Otava,
         Self::JunitXsd,
+        Self::Orbax,
     ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
@@ -90,6 +94,7 @@ impl Need {
             Self::MlperfLogging => "mlperf_logging",
             Self::Otava => "otava",
             Self::JunitXsd => "junit-xsd",
+            Self::Orbax => "orbax",
         }
     }
 
@@ -111,6 +116,7 @@ impl Need {
             Self::MlperfLogging => "no Python here has `mlperf_logging`",
             Self::Otava => "no Python here has `otava`",
             Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
+            Self::Orbax => "Orbax is not installed: `cargo xtask peers install orbax`",
         }
     }
 }
@@ -182,6 +188,18 @@ pub fn junit_xsd() -> Option<String> {
         skipped(Need::JunitXsd);
     }
     schema.filter(|_| there)
+}
+
+/// The folder of the installed Orbax, if it is this one. `None` if it is not there: the calling test is then said to be skipped,
+/// and returns.
+#[track_caller]
+#[must_use]
+pub fn orbax(folder: Option<PathBuf>) -> Option<PathBuf> {
+    let there = folder.filter(|folder| folder.join("venv").is_dir());
+    if there.is_none() {
+        skipped(Need::Orbax);
+    }
+    there
 }
 
 /// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the

@@ -4,7 +4,7 @@ use weighbridge_macros::{adapter, scenario};
 
 use super::*;
 use crate::bencher::{Bencher, Result};
-use crate::plan::{Isolation, MemoryLimit, Order, Profiles};
+use crate::plan::{Isolation, MemoryLimit, Order, Profiles, suite};
 use crate::registry::Requirements;
 
 trait Loader {}
@@ -322,4 +322,89 @@ fn a_value_that_one_scenario_takes_is_a_skip_for_another_that_has_the_axis() {
     assert!(
         plan.skips.iter().any(|skip| skip.id.scenario == "PC-1" && skip.id.to_string().contains("medium"))
     );
+}
+
+/// The plan of a suite file with what is typed beside it.
+fn of_suite(text: &str, typed: &Request) -> Result<Plan, Error> {
+    let root = suite::nodes("a.toml", text).expect("it is TOML");
+    let file = suite::SuiteFile::read(&root).expect("it is a suite");
+    let registry = Registry::collect().unwrap();
+    let requests = file.requests("a.toml", &registry, typed)?;
+    let mut plan = build_all(&registry, typed, &requests)?;
+    plan.notes.insert(0, file.expansion(requests.len(), &plan));
+    Ok(plan)
+}
+
+const SUITE: &str = "name = 'mine'
+[[benchmarks]]
+scenario = 'PC-1'
+adapters = ['Reference']
+options = { variant = ['depth_1', 'depth_5'], workers = [0, 2, 8] }
+[[benchmarks]]
+scenario = 'HCV-1'
+[[benchmarks]]
+scenario = 'pc-1'
+options = { variant = 'depth_1', workers = 0 }
+";
+
+#[test]
+fn a_suite_runs_the_product_of_its_lists_and_counts_what_is_skipped_and_dropped() {
+    let plan = of_suite(SUITE, &request("ci_cpu")).unwrap();
+    let expected = [
+        "PC-1/depth_1/workers=0/Reference",
+        "PC-1/depth_1/workers=2/Reference",
+        "PC-1/depth_5/workers=0/Reference",
+        "PC-1/depth_5/workers=2/Reference",
+        "HCV-1/n=1",
+        "HCV-1/n=3",
+        // The first of these stands in the first benchmark too, and runs once.
+        "PC-1/depth_1/workers=0/Reference (fused)",
+    ];
+    assert_eq!(names(&plan), expected);
+    let skips: Vec<String> = plan.skips.iter().map(|skip| format!("{}: {}", skip.id, skip.why)).collect();
+    let why = "8 workers need more cores";
+    assert_eq!(skips, [1, 5].map(|depth| format!("PC-1/depth_{depth}/workers=8: {why}")));
+    let note = "suite `mine`: 3 of 3 benchmarks; 7 cases planned, 2 skipped, 2 points dropped";
+    assert_eq!(plan.notes, [note]);
+}
+
+#[test]
+fn what_is_typed_goes_over_a_suite() {
+    let typed = Request { params: params(&["workers=4"]), ..request("ci_cpu") };
+    let plan = of_suite(SUITE, &Request { adapters: vec!["Reference".into()], ..typed.clone() }).unwrap();
+    let of_pc1 = ["PC-1/depth_1/workers=4/Reference", "PC-1/depth_5/workers=4/Reference"];
+    assert_eq!(names(&plan), [&of_pc1[..], &["HCV-1/n=1", "HCV-1/n=3"]].concat());
+    let one = of_suite(SUITE, &Request { filters: vec!["HCV-1".into()], ..request("ci_cpu") }).unwrap();
+    assert_eq!(names(&one), ["HCV-1/n=1", "HCV-1/n=3"]);
+    assert!(one.notes[0].starts_with("suite `mine`: 1 of 3 benchmarks"), "{:?}", one.notes);
+    let untaken = Request { params: params(&["threads=4"]), ..request("ci_cpu") };
+    let why = of_suite(SUITE, &untaken).unwrap_err().to_string();
+    assert!(why.starts_with("no axis is called `threads`"), "{why}");
+}
+
+#[test]
+fn a_name_or_value_of_a_suite_that_is_not_there_is_told_with_its_place() {
+    for (benchmark, told) in [
+        ("scenario = 'PC1'", "a.toml: line 3, column 12: no scenario is called `PC1`; did you mean `PC-1`?"),
+        (
+            "scenario = 'PC-1'\nadapters = ['Refrence']",
+            "a.toml: line 4, column 13: no adapter is called `Refrence`; did you mean `Reference`?",
+        ),
+        (
+            "scenario = 'PC-1'\noptions.worker = 2",
+            "a.toml: line 4, column 9: no axis is called `worker`; did you mean `workers`?",
+        ),
+        (
+            "scenario = 'PC-1'\noptions.workers = [2, 'many']",
+            "a.toml: line 4, column 23: axis `workers` does not take `many`: ",
+        ),
+    ] {
+        let text = format!("name = 'x'\n[[benchmarks]]\n{benchmark}\n");
+        let why = of_suite(&text, &request("ci_cpu")).unwrap_err().to_string();
+        assert!(why.starts_with(told), "{why}");
+    }
+    // An adapter of another contract is none of this scenario.
+    let text = "name = 'x'\n[[benchmarks]]\nscenario = 'PC-1'\nadapters = 'Here'\n";
+    let why = of_suite(text, &request("ci_cpu")).unwrap_err().to_string();
+    assert!(why.contains("no adapter is called `Here`"), "{why}");
 }

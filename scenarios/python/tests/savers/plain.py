@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from weighbridge_worker.adapter import Place
-from weighbridge_worker.checkpointer import Checkpoints, Saver, State, blocking_only
+from weighbridge_worker.checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
 
 
 class Odd(BaseException):
@@ -34,8 +34,8 @@ class Plain(Checkpoints):
         self.held = {}
 
 
-def open(state: State, saving: str, place: Place) -> Plain:
-    blocking_only(saving, "numpy has no such call")
+def open(state: State, options: SaveOptions, place: Place) -> Plain:
+    blocking_only(options, "numpy has no such call")
     return Plain(state)
 
 

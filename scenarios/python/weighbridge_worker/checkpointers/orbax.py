@@ -1,55 +1,90 @@
-"""Orbax: `StandardCheckpointer` over JAX arrays on the processor, with its own defaults (OCDBT, zarr3 off, zstd of
-TensorStore).
+"""Orbax over JAX arrays on the processor: `StandardCheckpointer` with its own defaults (OCDBT, zarr3 off, zstd of
+TensorStore), or `PyTreeCheckpointHandler` where an option is set, as Orbax's benchmarks have it.
 
-Blocking, a `Checkpointer` of the same handler is used, which its documentation has for that. In the background it is
-the asynchronous `StandardCheckpointer`: `save` copies, and `wait_until_finished` is what `wait` waits for. `restore`
-gets the abstract state, as the documentation asks for: shapes, types and shardings.
+Blocking, a `Checkpointer` of the handler is used, which its documentation has for that. In the background it is the
+asynchronous one: `save` copies, and `wait_until_finished` is what `wait` waits for. `restore` gets the abstract state,
+as the documentation asks for: shapes, types and shardings.
+
+On a mesh the arrays lie on simulated devices of this process: as many as the mesh has.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
+from jax.extend.backend import clear_backends
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Saver, State
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State
 from ..pipeline import Array
+
+
+def simulate(devices: int) -> None:
+    """Has this process see so many devices. No array of an earlier case is there any more."""
+    if jax.device_count() != devices:
+        clear_backends()
+        jax.config.update("jax_num_cpu_devices", devices)
+
+
+def shardings(state: State, options: SaveOptions) -> dict[str, jax.sharding.Sharding]:
+    """Where each array lies: what is not cut lies on every device of the mesh."""
+    sizes = dict(options.mesh)
+    simulate(math.prod(sizes.values()))
+    if not sizes:
+        return dict.fromkeys(state, SingleDeviceSharding(jax.devices()[0]))
+    mesh = Mesh(np.array(jax.devices()).reshape(tuple(sizes.values())), tuple(sizes))
+    return {
+        name: NamedSharding(mesh, PartitionSpec(*axes)) for name, axes in zip(state, options.shardings, strict=True)
+    }
 
 
 class Orbax(Checkpoints):
     """A directory of Orbax's own layout."""
 
-    def __init__(self, state: State, saving: str) -> None:
+    def __init__(self, state: State, options: SaveOptions) -> None:
+        lying = shardings(state, options)
         # `jnp.asarray` of a numpy array may be a view of it; the arrays of a training step are JAX's own.
-        self.state = {name: jax.device_put(np.array(array)) for name, array in state.items()}
+        self.state = {name: jax.device_put(np.array(array), lying[name]) for name, array in state.items()}
         jax.block_until_ready(self.state)
         self.abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, self.state)
-        self.checkpointer: Any = (
-            ocp.StandardCheckpointer() if saving == "background" else ocp.Checkpointer(ocp.StandardCheckpointHandler())
-        )
-        self.in_background = saving == "background"
-        self.held: dict[str, jax.Array] = {}
+        self.in_background = options.saving == "background"
+        told = dict(options.orbax)
+        chunk = told.pop("chunk_byte_size", None)
+        self.save_args: Any
+        self.restore_args: Any
+        if options.orbax:
+            handler: Any = ocp.PyTreeCheckpointHandler(**told)
+            each = None if chunk is None else self.each(ocp.SaveArgs(chunk_byte_size=chunk))
+            self.save_args = ocp.args.PyTreeSave(self.state, save_args=each)
+            restore_args = ocp.checkpoint_utils.construct_restore_args(self.abstract)
+            self.restore_args = ocp.args.PyTreeRestore(self.abstract, restore_args=restore_args)
+        else:
+            handler = ocp.StandardCheckpointHandler()
+            self.save_args = ocp.args.StandardSave(self.state)
+            self.restore_args = ocp.args.StandardRestore(self.abstract)
+        self.checkpointer: Any = ocp.AsyncCheckpointer(handler) if self.in_background else ocp.Checkpointer(handler)
+        self.held: Mapping[str, jax.Array] = {}
+
+    def each(self, value: object) -> dict[str, object]:
+        """The same for every array."""
+        return dict.fromkeys(self.state, value)
 
     def save(self, directory: Path, durable: bool) -> None:
-        if self.in_background:
-            self.checkpointer.save(directory, self.state)
-        else:
-            self.checkpointer.save(directory, args=ocp.args.StandardSave(self.state))
+        self.checkpointer.save(directory, args=self.save_args)
 
     def wait(self) -> None:
         if self.in_background:
             self.checkpointer.wait_until_finished()
 
     def load(self, directory: Path) -> None:
-        if self.in_background:
-            held = self.checkpointer.restore(directory, self.abstract)
-        else:
-            held = self.checkpointer.restore(directory, args=ocp.args.StandardRestore(self.abstract))
-        self.held = jax.block_until_ready(held)
+        self.held = jax.block_until_ready(self.checkpointer.restore(directory, args=self.restore_args))
 
     def loaded(self, name: str) -> Array:
         return np.asarray(self.held[name])
@@ -61,10 +96,12 @@ class Orbax(Checkpoints):
 
     def close(self) -> None:
         self.checkpointer.close()
+        for array in self.state.values():
+            array.delete()  # the next case may be of other devices
 
 
-def open(state: State, saving: str, place: Place) -> Orbax:
-    return Orbax(state, saving)
+def open(state: State, options: SaveOptions, place: Place) -> Orbax:
+    return Orbax(state, options)
 
 
 ADAPTER = Saver(

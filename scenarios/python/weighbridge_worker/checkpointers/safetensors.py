@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Saver, State, blocking_only
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
 from ..pipeline import Array
 
 
@@ -40,8 +40,8 @@ class Safetensors(Checkpoints):
         self.held = {}
 
 
-def open(state: State, saving: str, place: Place) -> Safetensors:
-    blocking_only(saving, "`save_file` returns when the file is written")
+def open(state: State, options: SaveOptions, place: Place) -> Safetensors:
+    blocking_only(options, "`save_file` returns when the file is written")
     return Safetensors(state)
 
 

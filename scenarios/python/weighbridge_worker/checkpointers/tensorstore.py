@@ -13,7 +13,7 @@ import numpy as np
 import tensorstore as ts
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Saver, State
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State
 from ..pipeline import Array
 
 
@@ -69,8 +69,8 @@ class TensorStore(Checkpoints):
         self.held = {}
 
 
-def open(state: State, saving: str, place: Place) -> TensorStore:
-    return TensorStore(state, saving)
+def open(state: State, options: SaveOptions, place: Place) -> TensorStore:
+    return TensorStore(state, options.saving)
 
 
 ADAPTER = Saver(framework="TensorStore", distribution="tensorstore", entry_point="tensorstore.open", open=open)

@@ -20,7 +20,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Saver, State
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State
 from ..pipeline import Array
 
 
@@ -65,8 +65,8 @@ class Dcp(Checkpoints):
             dist.destroy_process_group()
 
 
-def open(state: State, saving: str, place: Place) -> Dcp:
-    return Dcp(state, saving, place)
+def open(state: State, options: SaveOptions, place: Place) -> Dcp:
+    return Dcp(state, options.saving, place)
 
 
 ADAPTER = Saver(

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Saver, State, blocking_only
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
 from ..pipeline import Array
 
 
@@ -39,8 +39,8 @@ class TorchSave(Checkpoints):
         self.held = {}
 
 
-def open(state: State, saving: str, place: Place) -> TorchSave:
-    blocking_only(saving, "`torch.save` returns when the file is written")
+def open(state: State, options: SaveOptions, place: Place) -> TorchSave:
+    blocking_only(options, "`torch.save` returns when the file is written")
     return TorchSave(state)
 
 

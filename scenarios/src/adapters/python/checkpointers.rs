@@ -9,7 +9,7 @@ macro_rules! checkpointers {
             use weighbridge::{Availability, Result, adapter};
 
             use crate::adapters::python::worker::Framework;
-            use crate::contract::{Checkpointer, Checkpoints, Saving};
+            use crate::contract::{Checkpointer, Checkpoints, SaveOptions};
             use crate::data::DataSet;
 
             $(#[$what])*
@@ -27,8 +27,8 @@ macro_rules! checkpointers {
             $(#[$what])*
             #[adapter(name = $name, resident = true, new = new, probe = installed)]
             impl Checkpointer for $type {
-                fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
-                    self.0.open_state(saving, data)
+                fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+                    self.0.open_state(options, data)
                 }
             }
         }

@@ -9,9 +9,9 @@ use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Kept, Result};
 
 use super::open::{entry_point, executed};
-use crate::contract::{Checkpoints, Executed, Saving, StepTimes};
+use crate::contract::{Checkpoints, Executed, SaveOptions, StepTimes};
 use crate::data::DataSet;
-use crate::workload::StepKind;
+use crate::workload::{OrbaxOptions, StepKind};
 
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
@@ -40,6 +40,35 @@ struct TensorFile {
 #[derive(Debug, Serialize)]
 struct StateForm {
     saving: String,
+    /// The axes of the mesh with their sizes; none where the state is whole.
+    mesh: Vec<(String, usize)>,
+    /// For each tensor, the axis that each dimension is cut along.
+    shardings: Vec<Vec<Option<String>>>,
+    orbax: OrbaxForm,
+}
+
+/// What Orbax is told; what is not said is its own.
+#[derive(Debug, Serialize)]
+struct OrbaxForm {
+    use_ocdbt: Option<bool>,
+    use_zarr3: Option<bool>,
+    use_compression: Option<bool>,
+    save_concurrent_gb: Option<u64>,
+    restore_concurrent_gb: Option<u64>,
+    chunk_byte_size: Option<u64>,
+}
+
+impl From<&OrbaxOptions> for OrbaxForm {
+    fn from(options: &OrbaxOptions) -> Self {
+        Self {
+            use_ocdbt: options.use_ocdbt.set(),
+            use_zarr3: options.use_zarr3.set(),
+            use_compression: options.use_compression.set(),
+            save_concurrent_gb: options.save_concurrent_gb.set(),
+            restore_concurrent_gb: options.restore_concurrent_gb.set(),
+            chunk_byte_size: options.chunk_byte_size.set(),
+        }
+    }
 }
 
 impl TensorFiles {
@@ -56,8 +85,14 @@ impl TensorFiles {
 }
 
 impl StateParts {
-    pub(super) fn of(saving: Saving, data: &DataSet) -> Self {
-        Self { data: TensorFiles::of(data), state: StateForm { saving: saving.to_string() } }
+    pub(super) fn of(options: &SaveOptions, data: &DataSet) -> Self {
+        let state = StateForm {
+            saving: options.saving.to_string(),
+            mesh: options.mesh.axes().to_vec(),
+            shardings: options.shardings.clone(),
+            orbax: (&options.orbax).into(),
+        };
+        Self { data: TensorFiles::of(data), state }
     }
 }
 

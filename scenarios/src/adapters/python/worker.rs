@@ -14,7 +14,7 @@ use super::parts::Parts;
 use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::training::TrainingParts;
-use crate::contract::{Checkpoints, Epochs, LearningLoop, Saving, TrainingLoop};
+use crate::contract::{Checkpoints, Epochs, LearningLoop, SaveOptions, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::{Compilation, Destination, LearningTask, Mode, PipelineSpec, TrainingSpec};
 
@@ -95,10 +95,10 @@ impl Framework {
     /// Opens a state, and starts the worker if none is there.
     pub(super) fn open_state(
         &mut self,
-        saving: Saving,
+        options: &SaveOptions,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Checkpoints + '_>> {
-        let parts = StateParts::of(saving, data);
+        let parts = StateParts::of(options, data);
         let converted = format!("{}/{}", self.peer.short, data.digest());
         let worker = self.ready()?;
         let task = Task { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };

@@ -22,7 +22,7 @@ use super::layout::TensorLayout;
 use super::owned::Owned;
 use super::pieces::TensorPiece;
 use super::shards;
-use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
 use crate::data::DataSet;
 
 /// The checkpointer that others are verified against.
@@ -32,11 +32,11 @@ pub struct ReferenceSharded;
 /// A file for each processor, digests in a manifest, and a name that is given last.
 #[adapter(name = "Reference (sharded)", tier = 0)]
 impl Checkpointer for ReferenceSharded {
-    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+    fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Ok(Box::new(Sharded {
             state: Arc::new(Owned::copy(data)?),
-            saving,
+            saving: options.saving,
             threads,
             under_way: None,
             held: None,

@@ -13,7 +13,7 @@ use safetensors::{Dtype as Type, SafeTensors, serialize_to_file};
 use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip};
 
 use super::owned::Owned;
-use crate::contract::{Checkpointer, Checkpoints, Executed, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
 use crate::data::DataSet;
 
 /// The crate `safetensors`.
@@ -23,8 +23,8 @@ pub struct Safetensors;
 /// The crate of that name: one file, read into memory.
 #[adapter(name = "safetensors")]
 impl Checkpointer for Safetensors {
-    fn open(&mut self, saving: Saving, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
-        if saving == Saving::Background {
+    fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
+        if options.saving == Saving::Background {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
         Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))

@@ -1,0 +1,131 @@
+//! Devices in a grid whose axes have names, as a state lies on them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{State, Tensor};
+
+/// A grid of devices: each axis with its size. Without axes there is no grid, and a state lies in memory whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceMesh {
+    axes: Vec<(String, usize)>,
+}
+
+/// The most devices that one process simulates: each has threads of its own.
+const MOST: usize = 64;
+
+impl DeviceMesh {
+    /// No grid.
+    pub const NONE: Self = Self { axes: Vec::new() };
+
+    /// A line of devices along the axis `data`.
+    pub fn line(devices: usize) -> Self {
+        Self { axes: vec![("data".to_owned(), devices)] }
+    }
+
+    /// The axes with their sizes, in order.
+    pub fn axes(&self) -> &[(String, usize)] {
+        &self.axes
+    }
+
+    /// Whether a state can lie on it.
+    ///
+    /// # Errors
+    /// Why not: more devices than one process simulates, an axis that the mesh lacks, a dimension that does not divide.
+    pub fn holds(&self, state: &State) -> Result<(), String> {
+        let devices = self.axes.iter().try_fold(1_usize, |devices, (_, size)| devices.checked_mul(*size));
+        if devices.is_none_or(|devices| devices > MOST) {
+            let devices = devices.map_or_else(|| "too many".to_owned(), |devices| devices.to_string());
+            return Err(format!(
+                "the mesh {self} needs {devices} devices, and one process simulates {MOST} at most"
+            ));
+        }
+        for Tensor { name, shape, sharding } in state.tensors() {
+            for (dimension, (size, axis)) in shape.iter().zip(&sharding).enumerate() {
+                let Some(axis) = axis else { continue };
+                let Some((_, parts)) = self.axes.iter().find(|(named, _)| named == axis) else {
+                    let mesh = if self.axes.is_empty() {
+                        "there is no mesh".to_owned()
+                    } else {
+                        format!("the mesh {self} has no such axis")
+                    };
+                    return Err(format!("tensor `{name}` is cut along `{axis}`, and {mesh}"));
+                };
+                if !size.is_multiple_of(*parts) {
+                    return Err(format!(
+                        "dimension {dimension} of tensor `{name}` is {size}, which `{axis}` = {parts} does not divide"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for DeviceMesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.axes.is_empty() {
+            return f.write_str("none");
+        }
+        let axes: Vec<String> = self.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+        f.write_str(&axes.join("+"))
+    }
+}
+
+impl FromStr for DeviceMesh {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::NONE);
+        }
+        let form = || format!("`{text}` is no mesh such as `data=2+model=4` or `none`");
+        let mut axes: Vec<(String, usize)> = Vec::new();
+        for axis in text.split('+') {
+            let (name, size) = axis.split_once('=').ok_or_else(form)?;
+            let size = size.parse().ok().filter(|size| *size > 0).ok_or_else(form)?;
+            if name.is_empty() || axes.iter().any(|(other, _)| other == name) {
+                return Err(form());
+            }
+            axes.push((name.to_owned(), size));
+        }
+        Ok(Self { axes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_is_its_axes_with_their_sizes() {
+        for text in ["data=2+model=4", "none", "data=8"] {
+            assert_eq!(text.parse::<DeviceMesh>().map(|mesh| mesh.to_string()), Ok(text.to_owned()));
+        }
+        assert_eq!(DeviceMesh::line(8).to_string(), "data=8");
+        for text in ["", "data", "data=0", "data=2+data=2", "=2", "data=2+"] {
+            assert!(text.parse::<DeviceMesh>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mesh_that_does_not_fit_a_state_or_a_process_says_why() {
+        let told = |mesh: &str, state: &str| {
+            mesh.parse::<DeviceMesh>().expect("a mesh").holds(&state.parse().expect("a state"))
+        };
+        let state = "a:float32[32x30]{data,model}";
+        assert_eq!(told("data=8+model=5", state), Ok(()));
+        assert_eq!(told("data=2", "a:float32[3]"), Ok(()), "what is not cut lies on every device");
+        for (mesh, why) in [
+            ("data=8+model=4", "dimension 1 of tensor `a` is 30, which `model` = 4 does not divide"),
+            ("data=8", "tensor `a` is cut along `model`, and the mesh data=8 has no such axis"),
+            ("none", "tensor `a` is cut along `data`, and there is no mesh"),
+            (
+                "data=64+model=2",
+                "the mesh data=64+model=2 needs 128 devices, and one process simulates 64 at most",
+            ),
+        ] {
+            assert_eq!(told(mesh, state), Err(why.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Options of Orbax, as axes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use weighbridge::Sweep;
+
+/// What Orbax is told of the files that it writes and of how it writes them. The names are Orbax's.
+#[derive(Clone, Debug, PartialEq, Eq, Sweep)]
+pub struct OrbaxOptions {
+    /// Whether all arrays are in one OCDBT database.
+    #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
+    pub use_ocdbt: Setting<bool>,
+    /// Whether arrays are of the third version of Zarr.
+    #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
+    pub use_zarr3: Setting<bool>,
+    /// Whether arrays are compressed.
+    #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
+    pub use_compression: Setting<bool>,
+    /// The most gigabytes that are written at a time.
+    #[sweep(implied, Setting::Own, Setting::Set(1))]
+    pub save_concurrent_gb: Setting<u64>,
+    /// The most gigabytes that are read at a time.
+    #[sweep(implied, Setting::Own, Setting::Set(1))]
+    pub restore_concurrent_gb: Setting<u64>,
+    /// The most bytes of a chunk of an array.
+    #[sweep(implied, Setting::Own, Setting::Set(33_554_432))]
+    pub chunk_byte_size: Setting<u64>,
+}
+
+impl OrbaxOptions {
+    /// As Orbax has them itself.
+    pub const OWN: Self = Self {
+        use_ocdbt: Setting::Own,
+        use_zarr3: Setting::Own,
+        use_compression: Setting::Own,
+        save_concurrent_gb: Setting::Own,
+        restore_concurrent_gb: Setting::Own,
+        chunk_byte_size: Setting::Own,
+    };
+}
+
+/// An option of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting<T> {
+    /// As the system has it itself.
+    Own,
+    /// Set to this.
+    Set(T),
+}
+
+impl<T> Setting<T> {
+    /// What it is set to.
+    pub fn set(self) -> Option<T> {
+        match self {
+            Self::Own => None,
+            Self::Set(value) => Some(value),
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Setting<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("own"),
+            Self::Set(value) => value.fmt(f),
+        }
+    }
+}
+
+impl<T: FromStr> FromStr for Setting<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "own" => Ok(Self::Own),
+            _ => text.parse().map(Self::Set).map_err(|_| format!("`{text}` is no such setting, nor `own`")),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What runs of a suite of Orbax: the product of its options, inputs and meshes, point by point.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use weighbridge::suite::{Key, Mistake, Node, Place, SuiteBenchmark, SuiteFile, Value, Written};
+use weighbridge_scenarios::workload::{DeviceMesh, State};
+
+use super::generators::Does;
+use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};
+
+/// What stands on the command line over a suite.
+#[derive(Clone, Debug, Default)]
+pub(in crate::suite) struct Overrides {
+    /// The state that is saved.
+    pub(in crate::suite) input: Option<StateText>,
+    /// The mesh that it lies on.
+    pub(in crate::suite) mesh: Option<DeviceMesh>,
+    /// Adapters beside Orbax.
+    pub(in crate::suite) beside: Vec<String>,
+}
+
+/// A state as CKPT-1 takes it: the name of a variant, or tensors.
+#[derive(Clone, Debug)]
+pub(in crate::suite) struct StateText {
+    text: String,
+    state: State,
+}
+
+impl std::str::FromStr for StateText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let variants = [
+            ("default", State::MB_268),
+            ("tiny", State::MB_16),
+            ("large", State::GB_1),
+            ("huge", State::GB_4),
+        ];
+        let named = variants.into_iter().find(|(name, _)| *name == text).map(|(_, state)| state);
+        let state = named.map_or_else(|| text.parse(), Ok)?;
+        Ok(Self { text: text.to_owned(), state })
+    }
+}
+
+/// What becomes of a suite of Orbax.
+#[derive(Debug)]
+pub(in crate::suite) struct OrbaxPlan {
+    /// The suite's name.
+    name: String,
+    /// What runs; `None` if nothing does.
+    pub(in crate::suite) suite: Option<SuiteFile>,
+    /// Points that run: options, inputs and meshes. Each is a save and a load.
+    pub(in crate::suite) points: usize,
+    /// Why points are refused: what is missing, and how many points lack it.
+    pub(in crate::suite) refused: BTreeMap<String, usize>,
+    /// Why points are skipped, and how many.
+    pub(in crate::suite) skipped: BTreeMap<String, usize>,
+    /// Points that make no sense by the generator's own rule.
+    pub(in crate::suite) dropped: usize,
+    /// Keys that nobody knows.
+    pub(in crate::suite) ignored: Vec<Mistake>,
+}
+
+/// Plans a suite of Orbax. `lenient` ignores keys that nobody knows, as Orbax does.
+///
+/// # Errors
+/// What is wrong in the suite, with its place.
+pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Result<OrbaxPlan, Mistake> {
+    let mut ignored = Vec::new();
+    let suite = read(root, lenient.then_some(&mut ignored))?;
+    let mut plan = OrbaxPlan {
+        name: suite.name.clone(),
+        suite: None,
+        points: 0,
+        refused: BTreeMap::new(),
+        skipped: BTreeMap::new(),
+        dropped: 0,
+        ignored,
+    };
+    let mut benchmarks = Vec::new();
+    for benchmark in &suite.benchmarks {
+        for point in product(&benchmark.options) {
+            let options = Options { point: &point };
+            match options.judged(benchmark) {
+                Judged::Dropped => plan.dropped += 1,
+                Judged::Refused(why) => *plan.refused.entry(why).or_default() += places(&suite, over),
+                Judged::Runs(axes) => benchmarks.extend(plan.with_inputs(&suite, benchmark, &axes, over)),
+            }
+        }
+    }
+    // A baseline has a name here, and no path: the last part of the path.
+    let name = |path: &Option<String>| {
+        path.as_ref().map(|path| path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).to_owned())
+    };
+    plan.suite = (!benchmarks.is_empty()).then(|| SuiteFile {
+        name: suite.name.clone(),
+        repeats: Some(suite.repeats),
+        profile: None,
+        baseline: name(&suite.baseline),
+        save_baseline: name(&suite.save_baseline),
+        benchmarks,
+    });
+    Ok(plan)
+}
+
+/// How many pairs of an input and a mesh there are.
+fn places(suite: &OrbaxSuite, over: &Overrides) -> usize {
+    let inputs = if over.input.is_some() { 1 } else { suite.inputs.len().max(1) };
+    let meshes = if over.mesh.is_some() { 1 } else { suite.meshes.len().max(1) };
+    inputs * meshes
+}
+
+impl OrbaxPlan {
+    /// A benchmark for each input and mesh that fit each other.
+    fn with_inputs(
+        &mut self,
+        suite: &OrbaxSuite,
+        benchmark: &OrbaxBenchmark,
+        axes: &[(&'static str, String)],
+        over: &Overrides,
+    ) -> Vec<SuiteBenchmark> {
+        let inputs: Vec<Result<StateText, String>> = match &over.input {
+            Some(input) => vec![Ok(input.clone())],
+            None if suite.inputs.is_empty() => vec![Err("a state to save: none is given".to_owned())],
+            None => suite.inputs.iter().map(state).collect(),
+        };
+        let meshes: Vec<Result<DeviceMesh, String>> = match &over.mesh {
+            Some(mesh) => vec![Ok(mesh.clone())],
+            None if suite.meshes.is_empty() => vec![Ok(DeviceMesh::NONE)],
+            None => suite.meshes.iter().map(|mesh| mesh.0.parse()).collect(),
+        };
+        let mut found = Vec::new();
+        for input in &inputs {
+            for mesh in &meshes {
+                let (input, mesh) = match (input, mesh) {
+                    (Err(why), _) | (_, Err(why)) => {
+                        *self.refused.entry(why.clone()).or_default() += 1;
+                        continue;
+                    }
+                    (Ok(input), Ok(mesh)) => (input, mesh),
+                };
+                if let Err(why) = mesh.holds(&input.state) {
+                    *self.skipped.entry(why).or_default() += 1;
+                    continue;
+                }
+                self.points += 1;
+                let place = benchmark.place;
+                let mut options = vec![
+                    option("variant", &[&input.text], place),
+                    option("mesh", &[&mesh.to_string()], place),
+                    option("operation", &["save", "load"], place),
+                ];
+                options.extend(axes.iter().map(|(axis, value)| option(axis, &[value], place)));
+                let adapters = std::iter::once("Orbax").chain(over.beside.iter().map(String::as_str));
+                found.push(SuiteBenchmark {
+                    scenario: Written { text: "CKPT-1".to_owned(), place },
+                    adapters: adapters.map(|name| Written { text: name.to_owned(), place }).collect(),
+                    options,
+                });
+            }
+        }
+        found
+    }
+}
+
+fn option(axis: &str, values: &[&str], place: Place) -> (Key, Vec<Written>) {
+    let values = values.iter().map(|text| Written { text: (*text).to_owned(), place }).collect();
+    (Key { name: axis.to_owned(), place }, values)
+}
+
+/// The state of an input, or what is missing for it.
+fn state(input: &OrbaxInput) -> Result<StateText, String> {
+    match input {
+        OrbaxInput::Spec(text) => text.parse(),
+        OrbaxInput::Path(path) => {
+            let store = path.split_once("://").map_or("a file system", |(scheme, _)| match scheme {
+                "gs" => "Google Cloud Storage",
+                _ => "an object store",
+            });
+            Err(format!("a checkpoint on {store}: {path} (`--input` saves another state)"))
+        }
+        OrbaxInput::Empty => Err("a state to save: its spec is empty".to_owned()),
+        OrbaxInput::Other(what) => Err(format!("a state with more than arrays: {what}")),
+    }
+}
+
+/// Every combination of the values of the options.
+fn product(options: &[(Key, Vec<Node>)]) -> Vec<Vec<(&str, &Value)>> {
+    let mut points = vec![Vec::new()];
+    for (key, values) in options {
+        let longer = |point: &Vec<_>| -> Vec<Vec<(&str, &Value)>> {
+            values.iter().map(|value| [&point[..], &[(key.name.as_str(), &value.value)]].concat()).collect()
+        };
+        points = points.iter().flat_map(longer).collect();
+    }
+    points
+}
+
+/// What becomes of one combination of options.
+enum Judged {
+    /// It makes no sense by the generator's own rule.
+    Dropped,
+    /// What is missing for it.
+    Refused(String),
+    /// It runs at these values of the axes of CKPT-1.
+    Runs(Vec<(&'static str, String)>),
+}
+
+/// One combination of options.
+struct Options<'a> {
+    point: &'a [(&'a str, &'a Value)],
+}
+
+impl Options<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.point.iter().find(|(option, _)| *option == name).map(|(_, value)| *value)
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Some(&Value::Flag(true))
+    }
+
+    /// A switch that is on or off; `None` where it is neither.
+    fn switch(&self, name: &str, default: bool) -> Option<bool> {
+        match self.get(name) {
+            None => Some(default),
+            Some(Value::Flag(flag)) => Some(*flag),
+            Some(_) => None,
+        }
+    }
+
+    fn judged(&self, benchmark: &OrbaxBenchmark) -> Judged {
+        let separate = self.is_on("enable_replica_parallel_separate_folder");
+        let shared = self.is_on("use_replica_parallel") && self.switch("use_ocdbt", true) == Some(true);
+        if separate && !shared {
+            return Judged::Dropped;
+        }
+        let zarr3 = match benchmark.generator.does {
+            Does::Missing(what) => {
+                return Judged::Refused(format!("{what}, for {}", benchmark.generator.class));
+            }
+            Does::RoundTrip { zarr3 } => zarr3,
+        };
+        for (option, what) in [
+            ("use_colocated_python", "a backend of Pathways"),
+            ("use_load_and_broadcast", "a restore that is broadcast to replicas (CKPT-3)"),
+            ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
+            ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
+            ("enable_trace", "a trace of a profiler"),
+            ("trace_every_repeat", "a trace of a profiler"),
+        ] {
+            if self.is_on(option) {
+                return Judged::Refused(format!("{what}, for `{option}`"));
+            }
+        }
+        if !matches!(self.get("save_device_host_concurrent_gb"), None | Some(Value::Nothing)) {
+            let what = "a limit of what is copied from devices, for `save_device_host_concurrent_gb`";
+            return Judged::Refused(what.to_owned());
+        }
+        let mut axes = Vec::new();
+        match self.switch("async_enabled", true) {
+            Some(is_async) => {
+                axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
+            }
+            None => {
+                return Judged::Refused("a value of `async_enabled` that is neither on nor off".to_owned());
+            }
+        }
+        for (option, default) in [("use_ocdbt", true), ("use_zarr3", zarr3), ("use_compression", true)] {
+            match self.switch(option, default) {
+                Some(flag) => axes.push((option, flag.to_string())),
+                None => return Judged::Refused(format!("a value of `{option}` that is neither on nor off")),
+            }
+        }
+        for option in ["save_concurrent_gb", "restore_concurrent_gb", "chunk_byte_size"] {
+            match self.get(option) {
+                None | Some(Value::Nothing) => {}
+                Some(Value::Whole(number)) if *number > 0 => axes.push((option, number.to_string())),
+                Some(_) => {
+                    return Judged::Refused(format!("a value of `{option}` that is no whole number above 0"));
+                }
+            }
+        }
+        Judged::Runs(axes)
+    }
+}
+
+impl fmt::Display for OrbaxPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
+        let (planned, refused, skipped) = (self.points, sum(&self.refused), sum(&self.skipped));
+        writeln!(
+            f,
+            "`{}`: {planned} points planned, {refused} refused, {skipped} skipped, {} dropped",
+            self.name, self.dropped
+        )?;
+        for (why, count) in &self.refused {
+            writeln!(f, "  refused {count}: there is not yet, or not here: {why}")?;
+        }
+        for (why, count) in &self.skipped {
+            writeln!(f, "  skipped {count}: {why}")?;
+        }
+        if self.dropped > 0 {
+            writeln!(f, "  dropped {}: the generator takes no such combination of options", self.dropped)?;
+        }
+        for key in &self.ignored {
+            writeln!(f, "  ignored: {key}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Suites of Orbax, written here and as the installed package ships them.
+
+use std::path::PathBuf;
+
+use weighbridge::suite::nodes;
+use weighbridge_scenarios::adapters::python;
+
+use super::orbax::{OrbaxPlan, Overrides, plan};
+use super::*;
+
+fn planned(text: &str, lenient: bool, over: &Overrides) -> Result<OrbaxPlan, String> {
+    let root = nodes("a.yaml", text).map_err(|mistake| mistake.to_string())?;
+    plan(&root, lenient, over).map_err(|mistake| mistake.to_string())
+}
+
+/// A benchmark with these options, after these keys.
+fn pytree(keys: &str, options: &str) -> String {
+    format!(
+        "suite_name: x\n{keys}\nbenchmarks:\n  - generator: orbax.a.PyTreeCheckpointBenchmark\n    options: {options}\n"
+    )
+}
+
+const STATE: &str =
+    "checkpoint_config: {spec: {a: {dtype: float32, shape: [32, 16], sharding: [data, null]}}}\n";
+
+#[test]
+fn every_list_of_options_inputs_and_meshes_is_an_axis_and_each_point_is_planned_skipped_refused_or_dropped() {
+    let keys = format!(
+        "num_repeats: 5\n{STATE}mesh_configs:\n  - {{mesh_axes: [data, model], ici_parallelism: {{data: 2}}, \
+         dcn_parallelism: {{data: 2, model: 2}}}}\n  - {{mesh_axes: [data], ici_parallelism: {{data: 256}}}}"
+    );
+    let options = "{use_zarr3: [True, False], use_replica_parallel: [False, True], use_ocdbt: True,\n      \
+                   enable_replica_parallel_separate_folder: [False, True], save_concurrent_gb: [null, 2]}";
+    let plan = planned(&pytree(&keys, options), false, &Overrides::default()).expect("a suite");
+    // 16 combinations: with 4 of them a separate folder makes no sense, 8 are of replicas, 4 run on each mesh that fits.
+    let told = plan.to_string();
+    assert!(told.starts_with("`x`: 4 points planned, 16 refused, 4 skipped, 4 dropped\n"), "{told}");
+    assert!(
+        told.contains("refused 16: there is not yet, or not here: a save that replicas share (CKPT-4)"),
+        "{told}"
+    );
+    assert!(told.contains("skipped 4: the mesh data=256 needs 256 devices"), "{told}");
+    let suite = plan.suite.expect("some of it runs");
+    assert_eq!((suite.repeats, suite.benchmarks.len()), (Some(5), 4));
+    let options: Vec<String> = suite.benchmarks[1]
+        .options
+        .iter()
+        .map(|(key, values)| {
+            let values: Vec<&str> = values.iter().map(|value| &*value.text).collect();
+            format!("{}={}", key.name, values.join("|"))
+        })
+        .collect();
+    assert_eq!(
+        options,
+        [
+            "variant=a:float32[32x16]{data,-}",
+            "mesh=data=4+model=2",
+            "operation=save|load",
+            "saving=background",
+            "use_ocdbt=true",
+            "use_zarr3=true",
+            "use_compression=true",
+            "save_concurrent_gb=2",
+        ]
+    );
+}
+
+#[test]
+fn a_state_of_ones_own_stands_in_for_a_checkpoint_that_is_not_at_hand() {
+    let text = pytree("checkpoint_config: {path: 'gs://bucket/llama'}", "{}");
+    let refused = planned(&text, false, &Overrides::default()).expect("a suite");
+    assert!(refused.suite.is_none() && refused.points == 0, "{refused}");
+    assert!(
+        refused.to_string().contains("a checkpoint on Google Cloud Storage: gs://bucket/llama"),
+        "{refused}"
+    );
+    let over = Overrides {
+        input: Some("tiny".parse().expect("a variant")),
+        beside: vec!["torch.save".into()],
+        ..Overrides::default()
+    };
+    let suite = planned(&text, false, &over).expect("a suite").suite.expect("it runs");
+    let adapters: Vec<&str> = suite.benchmarks[0].adapters.iter().map(|adapter| &*adapter.text).collect();
+    assert_eq!(adapters, ["Orbax", "torch.save"]);
+}
+
+#[test]
+fn what_is_wrong_in_a_suite_of_orbax_is_told_with_its_place() {
+    let load = |options: &str| {
+        format!("suite_name: x\nbenchmarks:\n  - generator: a.OrbaxLoadBenchmark\n    options: {options}\n")
+    };
+    for (text, told) in [
+        (
+            pytree("num_repeat: 3", "{}"),
+            "line 2, column 1: unknown key `num_repeat` in a suite of Orbax; did you mean `num_repeats`?",
+        ),
+        (
+            pytree("", "{use_zar3: True}"),
+            "line 5, column 15: unknown key `use_zar3` in the options of PyTreeCheckpointBenchmark; did you mean `use_zarr3`?",
+        ),
+        (pytree("", "{use_zarr3: []}"), "line 5, column 26: `use_zarr3` has no values"),
+        (
+            pytree("checkpoint_config: {path: p, spec: {}}", "{}"),
+            "line 2, column 36: `path` and `spec` exclude each other in a checkpoint_config",
+        ),
+        (
+            pytree("checkpoint_config: {spec: {}, sharding_config_path: p}", "{}"),
+            "line 2, column 53: `sharding_config_path` needs a `path`",
+        ),
+        (
+            pytree("mesh_config: {mesh_axes: [data], ici_parallelism: {dat: 2}}", "{}"),
+            "line 2, column 52: unknown key `dat` in ici_parallelism; did you mean `data`?",
+        ),
+        (
+            pytree("mesh_config: {mesh_axes: [a]}\nmesh_configs: [{mesh_axes: [a]}]", "{}"),
+            "line 3, column 15: `mesh_config` and `mesh_configs` say the same",
+        ),
+        (
+            load("{capture_digests_path: a, reference_digests_path: b}"),
+            "line 4, column 64: `capture_digests_path` and `reference_digests_path` exclude each other in the options of",
+        ),
+        (
+            "suite_name: x\nbenchmarks:\n  - {generator: a.PytreeCheckpointBenchmark, options: {}}\n"
+                .to_owned(),
+            "line 3, column 17: `PytreeCheckpointBenchmark` is no generator of Orbax's benchmarks; did you mean",
+        ),
+        ("suite_name: x\n".to_owned(), "line 1, column 1: a suite of Orbax lacks the key `benchmarks`"),
+        (
+            "suite_name: x\nbenchmarks:\n  - generator: a.Benchmark\n".to_owned(),
+            "line 3, column 5: a benchmark lacks the key `options`",
+        ),
+    ] {
+        let mistake = planned(&text, false, &Overrides::default()).expect_err(&text);
+        assert!(mistake.starts_with(told), "{text}\n{mistake}");
+    }
+    let lenient = planned(&pytree("reuse_checkpoint: false", "{}"), true, &Overrides::default())
+        .expect("as Orbax reads it");
+    assert!(
+        lenient.to_string().contains("ignored: line 2, column 1: unknown key `reuse_checkpoint`"),
+        "{lenient}"
+    );
+}
+
+#[test]
+fn a_resource_of_a_cluster_is_no_suite() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cpc.yaml");
+    std::fs::write(&file, "apiVersion: checkpointing.gke.io/v1\nkind: CheckpointConfiguration\n")
+        .expect("written");
+    let said = check(&[file], &How::default()).expect("it is answered");
+    assert_eq!(said.exit, Exit::Usage);
+    assert!(said.remarks[0].ends_with("unknown key `apiVersion` in a suite; there is name, repeats, profile, baseline, save_baseline, input, inputs, mesh, meshes, benchmarks"), "{:?}", said.remarks);
+}
+
+/// The suite files of the installed Orbax.
+fn shipped() -> Option<Vec<PathBuf>> {
+    let peer = python::find("orbax").expect("Orbax is a peer");
+    let home = needs::orbax(python::home().map(|home| peer.folder(&home)))?;
+    let lib = home.join("venv/lib");
+    let python = fs::read_dir(lib).expect("an environment").flatten().next().expect("a Python").path();
+    let mut found = Vec::new();
+    walk(&python.join("site-packages/orbax/checkpoint/_src/testing/benchmarks"), &mut found);
+    found.sort();
+    Some(found)
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of Orbax").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing() {
+    let Some(files) = shipped() else { return };
+    let mut wrong = Vec::new();
+    for input in [None, Some("default")] {
+        let how = How { input: input.map(str::to_owned), ..How::default() };
+        let (mut planned, mut refused, mut lenient, mut no_suite) = (0, 0, 0, 0);
+        for file in &files {
+            let strict = understand(file, &how);
+            if file.ends_with("xpk/cpc.yaml") {
+                assert!(strict.is_err(), "a resource of a cluster is no suite");
+                no_suite += 1;
+                continue;
+            }
+            // Some have keys that Orbax itself never reads.
+            let read = strict.or_else(|mistake| {
+                assert!(mistake.to_string().contains("unknown key"), "{mistake}");
+                lenient += 1;
+                understand(file, &How { lenient: true, ..how.clone() })
+            });
+            match read {
+                Ok(Understood::Orbax(plan)) if plan.points > 0 => planned += 1,
+                // What is refused says why, point by point.
+                Ok(Understood::Orbax(plan)) if !plan.refused.is_empty() || !plan.skipped.is_empty() => {
+                    refused += 1
+                }
+                other => wrong.push(format!("{}: {other:?}", file.display())),
+            }
+        }
+        println!(
+            "suites of Orbax, input {}: {planned} planned, {refused} refused, {} wrong; {lenient} of them read leniently; {no_suite} no suite",
+            input.unwrap_or("as written"),
+            wrong.len()
+        );
+        assert_eq!(planned + refused + no_suite, files.len(), "{wrong:#?}");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
