@@ -91,6 +91,61 @@ fn a_dry_run_prints_the_product_of_the_axes_and_runs_nothing() {
 }
 
 #[test]
+fn a_suite_file_says_what_cargo_bench_runs_and_flags_go_over_it() {
+    let bench = Bench::new("sorting");
+    let data = bench.data().to_str().unwrap().to_owned();
+    let quick = ["bench", "--bench", "sorting", "--", "--quick", "--no-lock", "--data", &data];
+    let suite = ["--suite", "suites/sorting.toml"];
+    let ran = Ran::of(&mut cargo(&[&quick[..], &suite, &["--measurement-time", "0.002"]].concat()));
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let note = "suite `sorting`: 2 of 2 benchmarks; 6 cases planned, 0 skipped, 0 points dropped";
+    assert!(ran.stderr.contains(note), "{}", ran.all());
+    assert!(ran.stdout.contains("weighbridge: cases=6 ") && ran.stdout.contains("SUM-1"), "{}", ran.all());
+    let run = std::fs::read_to_string(bench.only_run().join("run.json")).unwrap();
+    let repeats = run.contains("\"repeats\":2") || run.contains("\"repeats\": 2");
+    assert!(repeats, "the file says how often: {run}");
+
+    let typed = ["--param", "len=9", "--adapter", "stable", "SORT-1", "--dry-run"];
+    let ran = bench.run(&[&suite[..], &typed].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("  SORT-1/len=9/stable\n"), "{}", ran.all());
+    assert!(!ran.stdout.contains("unstable") && !ran.stdout.contains("SUM-1"), "{}", ran.all());
+}
+
+#[test]
+fn what_is_wrong_in_a_suite_file_is_told_with_its_line_and_exit_2() {
+    let bench = Bench::new("sorting");
+    let file = bench.data().join("mine.toml");
+    let name = file.to_str().unwrap();
+    for (text, told) in [
+        (
+            "name = 'x'\nbenchmark = []\n",
+            "line 2, column 1: unknown key `benchmark` in a suite; did you mean `benchmarks`?",
+        ),
+        (
+            "name = 'x'\n[[benchmarks]]\nscenario = 'SORT-1'\noptions.lem = 3\n",
+            "line 4, column 9: no axis is called `lem`; did you mean `len`?",
+        ),
+        ("name = 'x\n", "line 1, column "),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let ran = bench.run(&["--suite", name]);
+        assert_eq!(ran.code, Some(2), "{}", ran.all());
+        assert!(ran.stderr.contains(&format!("{name}: {told}")), "{}", ran.all());
+    }
+    let absent = bench.run(&["--suite", "absent.toml"]);
+    assert!(
+        absent.code == Some(2) && absent.stderr.contains("failed to read absent.toml"),
+        "{}",
+        absent.all()
+    );
+    std::fs::rename(&file, bench.data().join("mine.yaml")).unwrap();
+    let yaml = bench.run(&["--suite", bench.data().join("mine.yaml").to_str().unwrap()]);
+    assert!(yaml.code == Some(2) && yaml.stderr.contains("feature `yaml`"), "{}", yaml.all());
+    assert!(bench.runs().is_empty());
+}
+
+#[test]
 fn every_way_of_sharing_a_process_gives_a_whole_run() {
     for isolation in ["repeat", "case", "run", "none"] {
         let bench = Bench::new("sorting");
