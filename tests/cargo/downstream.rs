@@ -100,7 +100,7 @@ fn a_suite_file_says_what_cargo_bench_runs_and_flags_go_over_it() {
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let note = "suite `sorting`: 2 of 2 benchmarks; 6 cases planned, 0 skipped, 0 points dropped";
     assert!(ran.stderr.contains(note), "{}", ran.all());
-    assert!(ran.stdout.contains("weighbridge: cases=6 ") && ran.stdout.contains("SUM-1"), "{}", ran.all());
+    assert!(ran.stdout.contains(" cases=6 measured=6 ") && ran.stdout.contains("SUM-1"), "{}", ran.all());
     let run = std::fs::read_to_string(bench.only_run().join("run.json")).unwrap();
     let repeats = run.contains("\"repeats\":2") || run.contains("\"repeats\": 2");
     assert!(repeats, "the file says how often: {run}");

@@ -54,7 +54,9 @@ pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -
             add_scenario(&mut plan, registry, request, &choice, scenario, &mut probes);
         }
     }
-    once(&mut plan);
+    if requests.len() > 1 {
+        once(&mut plan);
+    }
     lead_groups(&mut plan.cases);
     check_names(&plan)?;
     Ok(plan)

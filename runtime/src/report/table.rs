@@ -123,16 +123,17 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     ranked
 }
 
-/// What the cases of a group are ranked by: one clock for all. Where one of them waited so long that it leads with the
-/// processor's, all do, or, if one of them does not keep a processor busy, none.
+/// What the cases of a group are compared by: one clock for all that are ranked, or for all where none is. Where one of them
+/// waited so long that it leads with the processor's, all do, or, if one of them does not keep a processor busy, none.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
-    let ranked = || group.iter().filter(|case| case.ranked());
-    let undelayed = ranked()
+    let nobody_is = !group.iter().any(|case| case.ranked());
+    let compared = || group.iter().filter(|case| nobody_is || case.ranked());
+    let undelayed = compared()
         .filter_map(|case| Some((case.leading()?, &case.primary_metric)))
         .find(|(leading, primary_metric)| leading.name != **primary_metric);
     let Some((undelayed, _)) = undelayed else { return case.leading() };
     let has = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == undelayed.name);
-    if ranked().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.primary_metric() }
+    if compared().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.primary_metric() }
 }
 
 /// The value turned so that less is better.
@@ -217,9 +218,9 @@ const UNPROVEN: &str =
 
 /// How long a case takes beside the quickest of its group, where nothing proves that they do the same: a ratio, and no rank.
 fn beside(case: &CaseRecord, group: &[&CaseRecord]) -> String {
-    let leading = case.leading();
+    let by = leading(case, group);
     let cost_of = |case: &CaseRecord| {
-        let metric = case.leading().filter(|metric| Some(&metric.name) == leading.map(|of| &of.name))?;
+        let metric = leading(case, group).filter(|metric| Some(&metric.name) == by.map(|of| &of.name))?;
         Some(cost(metric, metric.estimate?.median))
     };
     let costs: Option<Vec<f64>> = group.iter().map(|case| cost_of(case)).collect();
@@ -498,6 +499,24 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
         run.cases[0].metrics.iter_mut().find(|metric| metric.name == "cpu_time").unwrap().estimate = sleeps;
         let shown = shown(&run);
         assert!(!shown.contains(" CPU ") && shown.contains("3.00x slower"), "one of them sleeps: {shown}");
+    }
+
+    #[test]
+    fn of_a_group_that_nobody_has_proven_all_are_beside_the_quickest_by_one_clock() {
+        let mut run = run(&[("calm", FAST), ("waits", FAST.map(|value| value * 3.0))]);
+        for (case, (undelayed, share)) in run.cases.iter_mut().zip([(1.0, 0.0), (2.0, 0.5)]) {
+            case.id.scenario = case.id.adapter.take().unwrap();
+            (case.beside, case.agreement) = (Some("Unproven".into()), Agreement::NotAsked);
+            let mut time = case.metrics[0].clone();
+            let values = FAST.map(|value| value * undelayed);
+            (time.name, time.estimate) = ("undelayed_time".into(), crate::record::Estimate::of(&values));
+            let mut waited = time.clone();
+            waited.name = "run_queue_share".into();
+            waited.estimate = crate::record::Estimate::of(&[share; 7]);
+            case.metrics.extend([time, waited]);
+        }
+        let shown = shown(&run);
+        assert!(shown.contains("2.00x") && !shown.contains("not ranked"), "{shown}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use weighbridge::data::Exit;
 use weighbridge::suite::{Node, SuiteFile, Value, nodes};
 
 use self::orbax::{OrbaxPlan, Overrides};
+use crate::inert;
 use crate::place::Place;
 use crate::programs;
 use crate::said::Said;
@@ -125,15 +126,15 @@ fn check(files: &[PathBuf], how: &How) -> Result<Said> {
                 let points: usize = suite.benchmarks.iter().map(points).sum();
                 planned += points;
                 let benchmarks = suite.benchmarks.len();
-                text += &format!(
-                    "{}: `{}`: {benchmarks} benchmarks, {points} points\n",
+                text += &inert::lines(&format!(
+                    "{}: `{}`: {benchmarks} benchmarks, {points} points",
                     file.display(),
                     suite.name
-                );
+                ));
             }
             Ok(Understood::Orbax(plan)) => {
                 planned += plan.points;
-                text += &format!("{}: {plan}", file.display());
+                text += &inert::lines(&format!("{}: {plan}", file.display()));
             }
             Err(error) => {
                 wrong += 1;
@@ -155,12 +156,13 @@ fn points(benchmark: &weighbridge::suite::SuiteBenchmark) -> usize {
 }
 
 fn start(file: &Path, how: &How, bench: &str, bench_args: &[String], place: &Place) -> Result<Said> {
-    let (suite, told) = match understand(file, how)? {
-        Understood::Own(suite) => (suite, String::new()),
+    let suite = match understand(file, how)? {
+        Understood::Own(suite) => suite,
         Understood::Orbax(plan) => {
-            let told = plan.to_string();
-            let nothing = || stop::nothing(format!("nothing of {} can run here\n{told}", file.display()));
-            (plan.suite.clone().ok_or_else(nothing)?, told)
+            let nothing = || stop::nothing(format!("nothing of {} can run here\n{plan}", file.display()));
+            let suite = plan.suite.clone().ok_or_else(nothing)?;
+            eprint!("{}", inert::lines(&plan.to_string())); // before the run, which takes its time
+            suite
         }
     };
     // A bench target reads TOML, whatever it was built with. The file stays, for `--resume`.
@@ -174,5 +176,5 @@ fn start(file: &Path, how: &How, bench: &str, bench_args: &[String], place: &Pla
     command.arg("--data").arg(place.layout.data()).stdin(Stdio::null());
     let ended = command.status().context("failed to start cargo")?;
     let exit = Exit::BY_PRECEDENCE.into_iter().find(|exit| ended.code() == Some(exit.code().into()));
-    Ok(Said { text: told, remarks: Vec::new(), exit: exit.unwrap_or(Exit::Unexpected) })
+    Ok(Said { exit: exit.unwrap_or(Exit::Unexpected), ..Said::fine("") })
 }
