@@ -15,7 +15,7 @@ pub(crate) fn markdown(text: &str) -> String {
         match letter {
             // Within a word it is a letter like others: `peak_memory`.
             '_' if before.is_alphanumeric() && text[at + 1..].starts_with(char::is_alphanumeric) => {
-                safe.push('_')
+                safe.push('_');
             }
             // One that was escaped already is not escaped again.
             '&' if is_escape(&text[at..]) => safe.push('&'),

@@ -199,7 +199,7 @@ fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing(
                 Ok(Understood::Orbax(plan)) if plan.points > 0 => planned += 1,
                 // What is refused says why, point by point.
                 Ok(Understood::Orbax(plan)) if !plan.refused.is_empty() || !plan.skipped.is_empty() => {
-                    refused += 1
+                    refused += 1;
                 }
                 other => wrong.push(format!("{}: {other:?}", file.display())),
             }
