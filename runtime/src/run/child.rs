@@ -5,11 +5,11 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, killpg};
-use nix::unistd::{dup2_stdin, getpgrp};
+use nix::unistd::{Pid, dup2_stdin, getpgrp, getppid};
 
 use super::protocol::{ChildMessage, LONGEST, ParentMessage, VERSION};
 use super::repeat::{Resident, execute};
@@ -118,6 +118,7 @@ impl Pace for Paced {
 /// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
 /// and whatever it has started. (A `SIGKILL` by `PR_SET_PDEATHSIG` would end this process alone.)
 fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<ParentMessage>> {
+    let parent = getppid();
     let (sender, told) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let mut frames = Frames::up_to(LONGEST);
@@ -126,6 +127,7 @@ fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Pare
                 break;
             }
         }
+        wait_for_the_end_of(parent);
         // The subject may start another process at any moment until it is stopped, and whoever stops this process is another.
         let _ = reaper::call(&Place::from_env(), since);
         clean_up(since);
@@ -133,6 +135,22 @@ fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Pare
     })?;
     Ok(told)
 }
+
+/// Waits until a parent that has hung up has another's place as parent: its socket closes before it ends, and only at its end
+/// this process is told to go on, which must not undo that it is stopped to be cleaned up after. One that lives on is not waited
+/// for much longer.
+fn wait_for_the_end_of(parent: Pid) {
+    for _ in 0..LOOKS {
+        if getppid() != parent {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// How often is looked whether a parent has ended, and how long between two looks.
+const LOOKS: u32 = 1_000;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit is on what
 /// is mapped writable, touched or not, and holds for each descendant alone; the parent watches the sum.

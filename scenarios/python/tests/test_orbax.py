@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("orbax.checkpoint", reason="Orbax is not installed here")
 
-from weighbridge_worker.checkpointer import SaveOptions  # noqa: E402
-from weighbridge_worker.checkpointers import orbax  # noqa: E402
+from weighbridge_worker.checkpointer import SaveOptions
+from weighbridge_worker.checkpointers import orbax
 
 WHOLE = ((), ())
 CUT = (("data", None), ("model",))
