@@ -1,6 +1,10 @@
 //! Processes that are known by a variable in their environment, whoever their parent is.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use super::left_behind::State;
 
 /// Whether the environment that a process was started with has this entry, or one that goes on after it with a dot. `None`
 /// where it shows none: it has ended, is just being replaced by another program, or has written over it.
@@ -13,13 +17,38 @@ pub(super) fn carries(process: u32, entry: &str) -> Option<bool> {
     (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
 }
 
+/// How often those that are just being replaced by another program are looked at again, and how long between two looks.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// The processes of this machine that carry the entry, the caller left out. Where the system does not show the environments
 /// of others, nobody is found.
 pub(super) fn carriers(entry: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let others = processes.filter(|process| *process != std::process::id());
-    others.filter(|process| carries(*process, entry) == Some(true)).collect()
+    let mut open: Vec<u32> = processes.filter(|process| *process != std::process::id()).collect();
+    let mut found = Vec::new();
+    for look in 0..LOOKS {
+        open.retain(|process| match carries(*process, entry) {
+            Some(true) => {
+                found.push(*process);
+                false
+            }
+            Some(false) => false,
+            None => look > 0 || may_show(*process),
+        });
+        if open.is_empty() {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    found
+}
+
+/// Whether a process may show an environment later: it lives, is no thread of the kernel, and is ours to look at.
+fn may_show(process: u32) -> bool {
+    State::of(process).is_some_and(|state| !state.has_ended())
+        && fs::read_link(format!("/proc/{process}/exe")).is_ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The life of a child: take the socket from stdin, guard against a dead parent, answer what is asked.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
@@ -26,8 +26,11 @@ pub fn serve() -> u8 {
     outlive_a_stop();
     match try_serve(since) {
         Ok(()) => 0,
+        // The parent has gone. The guard ends this process, with whatever has come from it and is not below it any more.
+        Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => loop {
+            std::thread::park();
+        },
         Err(error) => {
-            // The parent has gone, and the guard may not come to its end before this process does.
             clean_up(since);
             // The parent reads stderr; this is a child's only way to say it.
             let _ =
