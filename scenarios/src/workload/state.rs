@@ -59,9 +59,9 @@ impl State {
 
     /// Its tensors, in order.
     pub fn tensors(&self) -> Vec<Tensor> {
-        let Self::Llama { width, hidden, blocks, vocabulary } = *self else {
-            let Self::Tensors { tensors, .. } = self else { unreachable!("the other kind of state") };
-            return tensors.clone();
+        let (width, hidden, blocks, vocabulary) = match self {
+            Self::Tensors { tensors, .. } => return tensors.clone(),
+            Self::Llama { width, hidden, blocks, vocabulary } => (*width, *hidden, *blocks, *vocabulary),
         };
         let tensor = |(name, shape)| Tensor { name, shape, sharding: Vec::new() };
         let shared = width / 4; // four queries share a key

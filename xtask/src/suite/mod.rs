@@ -172,8 +172,8 @@ fn start(file: &Path, how: &How, bench: &str, bench_args: &[String], place: &Pla
     fs::create_dir_all(written.parent().unwrap_or(&written)).with_context(failed)?;
     fs::write(&written, suite.to_toml()).with_context(failed)?;
     let mut command = programs::cargo(&place.root, None);
-    command.args(["bench", "--bench", bench, "--", "--suite"]).arg(&written).args(bench_args);
-    command.arg("--data").arg(place.layout.data()).stdin(Stdio::null());
+    command.args(["bench", "--bench", bench, "--", "--data"]).arg(place.layout.data());
+    command.arg("--suite").arg(&written).args(bench_args).stdin(Stdio::null());
     let ended = command.status().context("failed to start cargo")?;
     let exit = Exit::BY_PRECEDENCE.into_iter().find(|exit| ended.code() == Some(exit.code().into()));
     Ok(Said { exit: exit.unwrap_or(Exit::Unexpected), ..Said::fine("") })

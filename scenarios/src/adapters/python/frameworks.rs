@@ -1,61 +1,39 @@
 //! Every framework, registered under its name. How its users would write it is in
-//! `weighbridge_worker/adapters/`, in the file that is called as its module here.
+//! `weighbridge_worker/adapters/`, in the file of its short name here.
 
-macro_rules! frameworks {
-    ($($(#[$what:meta])* $type:ident: $short:ident, $name:literal, tier $tier:literal;)*) => {$(
-        mod $short {
-            use std::sync::Arc;
+use std::sync::Arc;
 
-            use weighbridge::{Availability, Result, adapter};
+use weighbridge::Result;
 
-            use crate::adapters::python::worker::Framework;
-            use crate::contract::{Epochs, Loader};
-            use crate::data::DataSet;
-            use crate::workload::{Mode, PipelineSpec};
+use super::registered::registered;
+use crate::contract::{Epochs, Loader};
+use crate::data::DataSet;
+use crate::workload::{Mode, PipelineSpec};
 
-            $(#[$what])*
-            #[derive(Debug)]
-            pub struct $type(Framework);
-
-            fn new() -> Result<$type> {
-                Ok($type(Framework::new(stringify!($short))?))
-            }
-
-            fn installed() -> Availability {
-                Framework::availability(stringify!($short))
-            }
-
-            $(#[$what])*
-            #[adapter(name = $name, tier = $tier, resident = true, new = new, probe = installed)]
-            impl Loader for $type {
-                fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-                    self.0.open(spec, data)
-                }
-
-                fn open_many(
-                    &mut self,
-                    specs: &[PipelineSpec],
-                    data: &Arc<DataSet>,
-                ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
-                    self.0.open_many(specs, data)
-                }
-
-                fn open_in(
-                    &mut self,
-                    mode: Mode,
-                    spec: &PipelineSpec,
-                    data: &Arc<DataSet>,
-                ) -> Result<Box<dyn Epochs + '_>> {
-                    self.0.open_in(mode, spec, data)
-                }
-            }
+registered! {
+    impl Loader {
+        fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+            self.0.open(spec, data)
         }
 
-        pub use $short::$type;
-    )*};
-}
+        fn open_many(
+            &mut self,
+            specs: &[PipelineSpec],
+            data: &Arc<DataSet>,
+        ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+            self.0.open_many(specs, data)
+        }
 
-frameworks! {
+        fn open_in(
+            &mut self,
+            mode: Mode,
+            spec: &PipelineSpec,
+            data: &Arc<DataSet>,
+        ) -> Result<Box<dyn Epochs + '_>> {
+            self.0.open_in(mode, spec, data)
+        }
+    }
+
     /// What a person writes without a framework: slices of arrays, one vectorised call for each transform.
     NumPy: numpy, "NumPy", tier 1;
     /// Its pipeline, iterated batch by batch.

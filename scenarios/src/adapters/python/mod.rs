@@ -1,6 +1,7 @@
 //! Frameworks of Python, each in a process of its own: [`PEERS`] says which there are and where they are installed,
-//! `frameworks.rs` registers loaders, `checkpointers.rs` checkpointers, `trainers.rs` trainers, `learners.rs` learners, and `worker.rs` starts all of them alike. What is theirs
-//! alone is written in Python, in the package `weighbridge_worker`.
+//! `frameworks.rs` registers loaders, `checkpointers.rs` checkpointers, `trainers.rs` trainers and `learners.rs` learners, all as
+//! `registered.rs` has it, and `worker.rs` starts all of them alike. What is theirs alone is written in Python, in the package
+//! `weighbridge_worker`.
 
 mod by_hand;
 mod checkpointers;
@@ -13,6 +14,7 @@ mod named;
 mod open;
 mod parts;
 mod peer;
+mod registered;
 mod state;
 mod trainers;
 mod training;

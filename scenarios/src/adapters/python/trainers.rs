@@ -1,50 +1,28 @@
 //! Every trainer of Python, registered under its name. How its users would write it is in
-//! `weighbridge_worker/trainers/`, in the file that is called as its module here.
+//! `weighbridge_worker/trainers/`, in the file of its short name here.
 
-macro_rules! trainers {
-    ($($(#[$what:meta])* $type:ident: $short:ident, $name:literal;)*) => {$(
-        mod $short {
-            use std::sync::Arc;
+use std::sync::Arc;
 
-            use weighbridge::{Availability, Result, adapter};
+use weighbridge::Result;
 
-            use crate::adapters::python::worker::Framework;
-            use crate::contract::{Trainer, TrainingLoop};
-            use crate::data::DataSet;
-            use crate::workload::{Compilation, TrainingSpec};
+use super::registered::registered;
+use crate::contract::{Trainer, TrainingLoop};
+use crate::data::DataSet;
+use crate::workload::{Compilation, TrainingSpec};
 
-            $(#[$what])*
-            #[derive(Debug)]
-            pub struct $type(Framework);
-
-            fn new() -> Result<$type> {
-                Ok($type(Framework::new(stringify!($short))?))
-            }
-
-            fn installed() -> Availability {
-                Framework::availability(stringify!($short))
-            }
-
-            $(#[$what])*
-            #[adapter(name = $name, resident = true, new = new, probe = installed)]
-            impl Trainer for $type {
-                fn open(
-                    &mut self,
-                    spec: &TrainingSpec,
-                    how: Compilation,
-                    data: &Arc<DataSet>,
-                    weights: &Arc<DataSet>,
-                ) -> Result<Box<dyn TrainingLoop + '_>> {
-                    self.0.open_training(spec, how, data, weights)
-                }
-            }
+registered! {
+    impl Trainer {
+        fn open(
+            &mut self,
+            spec: &TrainingSpec,
+            how: Compilation,
+            data: &Arc<DataSet>,
+            weights: &Arc<DataSet>,
+        ) -> Result<Box<dyn TrainingLoop + '_>> {
+            self.0.open_training(spec, how, data, weights)
         }
+    }
 
-        pub use $short::$type;
-    )*};
-}
-
-trainers! {
     /// Modules and optimisers of `torch`; compiled by `torch.compile`.
     PyTorch: pytorch, "PyTorch";
     /// Modules of Flax NNX and optimisers of Optax; compiled by `jax.jit`.
