@@ -9,3 +9,4 @@ mod fields;
 mod names;
 mod page;
 mod sizes;
+mod workflows;

@@ -51,11 +51,15 @@ pub enum Need {
     JunitXsd,
     /// The package Orbax, as `cargo xtask peers install orbax` installs it: its suite files are read.
     Orbax,
+    /// The command `actionlint`: it reads the workflows that users copy.
+    Actionlint,
+    /// The command `check-jsonschema`, likewise.
+    CheckJsonschema,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -73,6 +77,8 @@ impl Need {
         Self::Otava,
         Self::JunitXsd,
         Self::Orbax,
+        Self::Actionlint,
+        Self::CheckJsonschema,
     ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
@@ -95,6 +101,8 @@ impl Need {
             Self::Otava => "otava",
             Self::JunitXsd => "junit-xsd",
             Self::Orbax => "orbax",
+            Self::Actionlint => "actionlint",
+            Self::CheckJsonschema => "check-jsonschema",
         }
     }
 
@@ -117,6 +125,8 @@ impl Need {
             Self::Otava => "no Python here has `otava`",
             Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
             Self::Orbax => "Orbax is not installed: `cargo xtask peers install orbax`",
+            Self::Actionlint => "there is no `actionlint`",
+            Self::CheckJsonschema => "there is no `check-jsonschema`",
         }
     }
 }
