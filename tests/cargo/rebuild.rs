@@ -228,6 +228,7 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
     );
     let ran = repository.xtask(&["accept", "WORK-1", "--duel", "--because", "the input is checked"], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains(" against HEAD~3 ("), "the stored duel has its name: {}", ran.all());
     let (ran, document) = repository.compare("HEAD~3", &[]);
     let row = &document["suites"][0]["comparison"]["rows"][0];
     assert_ne!(ran.code, Some(3), "{}", ran.all());

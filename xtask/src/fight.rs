@@ -4,19 +4,21 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::Comparison;
+use weighbridge::data::{Comparison, Duels};
 
 use crate::place::Place;
 use crate::programs::BuiltProgram;
 use crate::stop;
 
-/// Lets one bench program measure another in turns with itself. Progress goes to stderr.
+/// Lets one bench program measure another in turns with itself. Progress goes to stderr. The program knows the other one by its
+/// path; the comparison, and what is stored of it, call it by this name.
 ///
 /// # Errors
-/// When it ends without a comparison: with its own exit code where that is documented.
+/// When it ends without a comparison: with its own exit code where that is documented. When the name cannot be stored.
 pub(crate) fn fight(
     candidate: &BuiltProgram,
     baseline: &BuiltProgram,
+    name: String,
     place: &Place,
     flags: &[String],
 ) -> Result<Comparison> {
@@ -32,7 +34,12 @@ pub(crate) fn fight(
     let _ = fs::remove_file(&file);
     match (status.code(), read) {
         (Some(0 | 3..=6), Ok(bytes)) => {
-            serde_json::from_slice(&bytes).with_context(|| format!("{} wrote no comparison", candidate.suite))
+            let read = serde_json::from_slice(&bytes);
+            let mut comparison: Comparison =
+                read.with_context(|| format!("{} wrote no comparison", candidate.suite))?;
+            comparison.baseline.name = name;
+            Duels::new(place.layout.clone()).write(&comparison.candidate, &comparison)?;
+            Ok(comparison)
         }
         (Some(2), _) => Err(stop::usage(format!("{} refused what was asked (see above)", candidate.suite))),
         (Some(4), _) => Err(stop::nothing(format!("{} had nothing to judge (see above)", candidate.suite))),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// The variable that names the file to the tests: see the package `tests/needs`, which writes it.
 pub(crate) const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 /// What a test may need.
-pub(crate) const NEEDS: [&str; 17] = [
+pub(crate) const NEEDS: [&str; 19] = [
     "python3",
     "nextest",
     "mount",
@@ -27,6 +27,8 @@ pub(crate) const NEEDS: [&str; 17] = [
     "otava",
     "junit-xsd",
     "orbax",
+    "actionlint",
+    "check-jsonschema",
 ];
 
 /// A test that was skipped.

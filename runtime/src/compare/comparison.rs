@@ -279,7 +279,7 @@ impl fmt::Display for Mark {
             Self::ByCpuClock => "cpu clock",
             Self::Undelayed => "undelayed",
             Self::ByYardstick => "yardstick",
-            Self::Accepted => "accepted",
+            Self::Accepted => "beyond the accepted change",
             Self::Warning => "warning",
         })
     }

@@ -29,7 +29,7 @@ impl Trial {
         if share > 0.0 {
             flags.push(format!("--inject={share}"));
         }
-        Ok(Self { share, comparison: fight(program, copy, place, &flags)? })
+        Ok(Self { share, comparison: fight(program, copy, "a copy of itself".to_owned(), place, &flags)? })
     }
 
     /// The rows that were decided by rounds.

@@ -95,8 +95,7 @@ fn duel(
 ) -> Result<Judged> {
     let mut flags = flags(args);
     flags.extend(accepted.map(|file| format!("--accepted={}", file.display())));
-    let mut comparison = fight(candidate, baseline, place, &flags)?;
-    comparison.baseline.name = name;
+    let comparison = fight(candidate, baseline, name, place, &flags)?;
     // What was filtered out is not missing.
     let missing = if args.bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };

@@ -277,6 +277,7 @@ fn weights_and_biases_takes_a_run_offline() {
     assert!(bytes.starts_with(b":W&B"), "it is a log of W&B");
     let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(has("19700101-001640-000007") && has("throughput/Reference"), "run and series are in it");
+    assert!(has("charts/throughput_bars"), "charts are in it");
 }
 
 #[test]
@@ -289,4 +290,7 @@ fn mlflow_lists_the_runs_that_were_written() {
                   print(len(runs), sorted({key for run in runs for key in run.data.metrics}))";
     let text = answer(Command::new(python).args(["-c", script]).arg(&out));
     assert!(text.starts_with("5 ") && text.contains("throughput"), "{text}");
+    let files = super::tests::files(&out);
+    let is_chart = |file: &PathBuf| file.parent().is_some_and(|folder| folder.ends_with("artifacts/charts"));
+    assert!(files.iter().filter(|file| is_chart(file)).count() > 1, "{files:?}");
 }

@@ -2,14 +2,19 @@
 //!
 //! Nothing is sent anywhere. W&B writes its offline folder, which `wandb sync` uploads; `MLflow` writes a store of files.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use weighbridge::data::Reading;
 
 use super::{Job, Wrote};
+use crate::report::charts;
 
 /// A tracker: its module, what installs it, and the script.
 struct Tracker {
@@ -69,7 +74,7 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("failed to start `{}`", python.display()))?;
-    let text = document(job, &folder).to_string();
+    let text = document(job, &folder)?.to_string();
     let mut input = child.stdin.take().context("the script has no standard input")?;
     // A script that dies early is told by how it ends.
     drop(input.write_all(text.as_bytes()));
@@ -83,8 +88,9 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
     Ok(Wrote::Done(String::from_utf8_lossy(&ended.stdout).trim().to_owned()))
 }
 
-/// The run as the scripts take it. Values of a metric are those of the repeats, in order.
-fn document(job: &Job<'_>, folder: &std::path::Path) -> Value {
+/// The run as the scripts take it. Values of a metric are those of the repeats, in order. Charts are PNG in base64, by the stems of
+/// their files.
+fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
     let manifest = &job.run.manifest;
     let environment = &manifest.environment;
     let cases = job.run.cases.iter().map(|case| {
@@ -106,7 +112,10 @@ fn document(job: &Job<'_>, folder: &std::path::Path) -> Value {
             "metrics": metrics.collect::<Vec<_>>(),
         })
     });
-    json!({
+    let charts = charts::pictures(job.place, manifest)?.into_iter();
+    let charts: BTreeMap<String, String> =
+        charts.map(|(stem, picture)| (stem, STANDARD.encode(picture))).collect();
+    Ok(json!({
         "out": folder,
         "project": job.args.project,
         "run": manifest.id.as_str(),
@@ -119,6 +128,7 @@ fn document(job: &Job<'_>, folder: &std::path::Path) -> Value {
             "repeats": manifest.planned.repeats,
         },
         "records": job.place.layout.run(&manifest.id),
+        "charts": charts,
         "cases": cases.collect::<Vec<_>>(),
-    })
+    }))
 }

@@ -73,11 +73,8 @@ impl Revisions<'_> {
             let Some(baseline) = sides[0].iter().find(|program| program.suite == candidate.suite) else {
                 continue;
             };
-            match fight(candidate, baseline, self.place, &flags) {
-                Ok(mut comparison) => {
-                    comparison.baseline.name = before.name();
-                    all.push(comparison);
-                }
+            match fight(candidate, baseline, before.name(), self.place, &flags) {
+                Ok(comparison) => all.push(comparison),
                 Err(error) if matches!(stop::exit(&error), Exit::Interrupted | Exit::Usage) => {
                     return Err(error);
                 }

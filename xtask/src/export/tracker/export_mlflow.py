@@ -1,9 +1,11 @@
 """Writes one run, handed in as JSON on standard input, to a store of files of MLflow: a run for the whole and one for each case."""
 
+import base64
 import json
 import os
 import re
 import sys
+import tempfile
 
 job = json.load(sys.stdin)
 os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
@@ -28,6 +30,11 @@ whole = client.create_run(experiment, start_time=started, run_name=job["run"], t
 facts = [Param(plain(name), str(value)[:500]) for name, value in job["config"]["machine"].items()]
 client.log_batch(whole.info.run_id, params=facts[:100])
 client.log_artifacts(whole.info.run_id, job["records"], "records")
+with tempfile.TemporaryDirectory() as folder:
+    for stem, picture in job["charts"].items():
+        with open(os.path.join(folder, stem + ".png"), "wb") as file:
+            file.write(base64.b64decode(picture))
+    client.log_artifacts(whole.info.run_id, folder, "charts")
 for case in job["cases"]:
     tags = {"mlflow.parentRunId": whole.info.run_id, "ranked": str(case["ranked"]), "trouble": (case["trouble"] or "")[:5000]}
     one = client.create_run(experiment, start_time=started, run_name=case["case"][:250], tags=tags)

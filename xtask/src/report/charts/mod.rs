@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use weighbridge::data::RunManifest;
 
 use super::view::{self, View};
 use crate::pick::{self, Shown};
@@ -97,10 +98,7 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
         fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
         let mut material = view::load(place, manifest, None, true)?;
         said.remarks.append(&mut material.remarks);
-        let view = View::of(&material);
-        let palette = Palette::of(&view);
-        for (kind, charts) in KINDS {
-            let charts = charts(&view, &palette);
+        for (kind, charts) in drawn(&View::of(&material)) {
             if charts.is_empty() {
                 said.remarks.push(format!("note: run {} has nothing to draw for: {kind}", manifest.id));
             }
@@ -120,6 +118,23 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
         }
     }
     Ok(said)
+}
+
+/// Every kind, with the charts of it that the run has something for.
+fn drawn(view: &View<'_>) -> Vec<(&'static str, Vec<Chart>)> {
+    let palette = Palette::of(view);
+    KINDS.iter().map(|(kind, charts)| (*kind, charts(view, &palette))).collect()
+}
+
+/// All charts of a run as PNG, each with the stem of its file. On a machine without fonts they have no text.
+///
+/// # Errors
+/// When the run's records cannot be read.
+pub(crate) fn pictures(place: &Place, manifest: &RunManifest) -> Result<Vec<(String, Vec<u8>)>> {
+    let material = view::load(place, manifest, None, true)?;
+    let fonts = png::Fonts::of_the_system();
+    let charts = drawn(&View::of(&material)).into_iter().flat_map(|(_, charts)| charts);
+    charts.map(|chart| Ok((chart.stem, png::render(&chart.svg, &fonts)?))).collect()
 }
 
 /// Under every chart: which run it is of.
