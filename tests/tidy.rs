@@ -191,6 +191,29 @@ fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_na
 }
 
 #[test]
+fn a_metric_of_the_harness_is_named_by_its_constant() {
+    let list = fs::read_to_string(root().join("runtime/src/metric/names.rs")).unwrap();
+    let quoted = list.lines().filter_map(|line| line.trim().split(" = ").nth(1)?.strip_suffix(';'));
+    // A name of one word is a word of other things as well.
+    let names: Vec<&str> = quoted.filter(|name| name.contains('_')).collect();
+    assert!(names.contains(&"\"wall_time\"") && names.len() > 30, "{names:?}");
+    for folder in ["runtime/src", "xtask/src"] {
+        for file in files(&root().join(folder), "rs") {
+            let place = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+            let is_test = ["tests", "golden", "fixture", "readers", "hostile", "stored", "names"];
+            if is_test.iter().any(|part| place.contains(part)) {
+                continue;
+            }
+            for (number, line) in code(&fs::read_to_string(&file).unwrap()) {
+                let found = names.iter().find(|name| line.contains(*name));
+                let at = format!("{place}:{}", number + 1);
+                assert!(found.is_none(), "{at}: {} has a constant in metric/names.rs", found.unwrap());
+            }
+        }
+    }
+}
+
+#[test]
 fn every_library_and_binary_says_bench_false() {
     for manifest in files(root(), "toml").iter().filter(|path| path.ends_with("Cargo.toml")) {
         let text = fs::read_to_string(manifest).unwrap();

@@ -220,7 +220,7 @@ pub mod data {
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
-        Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit,
+        Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit, names,
     };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::record::{

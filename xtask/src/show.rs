@@ -1,5 +1,6 @@
 //! Small things that several commands show alike.
 
+use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, MetricRecord, RunStatus, quantity};
 
 /// The median of a metric, or a dash.
@@ -16,7 +17,7 @@ pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
 pub(crate) fn clock(case: &CaseRecord, metric: &MetricRecord) -> &'static str {
     match &*metric.name {
         name if name == case.primary_metric => "",
-        "undelayed_time" => " undelayed",
+        names::UNDELAYED_TIME => " undelayed",
         _ => " CPU",
     }
 }

@@ -1,6 +1,7 @@
 //! `summary`: scenario, framework and metrics of the latest run, or of a named one.
 
 use anyhow::Result;
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device};
 
 use crate::cli::Summary;
@@ -12,14 +13,14 @@ use crate::{pick, show, stop};
 
 /// The metrics that are shown where a case of the run has them, in this order.
 const COLUMNS: [(&str, &str); 8] = [
-    ("throughput", "throughput>"),
-    ("wall_time", "wall time>"),
-    ("latency_p50", "p50>"),
-    ("latency_p95", "p95>"),
-    ("latency_p99", "p99>"),
-    ("first_item", "first item>"),
-    ("cpu_time", "CPU time>"),
-    ("peak_memory", "peak memory>"),
+    (names::THROUGHPUT, "throughput>"),
+    (names::WALL_TIME, "wall time>"),
+    (names::LATENCY_P50, "p50>"),
+    (names::LATENCY_P95, "p95>"),
+    (names::LATENCY_P99, "p99>"),
+    (names::FIRST_ITEM, "first item>"),
+    (names::CPU_TIME, "CPU time>"),
+    (names::PEAK_MEMORY, "peak memory>"),
 ];
 
 pub(crate) fn run(args: &Summary, place: &Place) -> Result<Said> {

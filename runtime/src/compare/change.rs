@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Judgement, Reservations, weigh};
 use super::values::{Sides, Values};
 use super::{Accepted, Policy, Tolerance, Verdict};
+use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
 use crate::stats;
@@ -106,7 +107,7 @@ pub(super) fn change(
 pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
     let ours = METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
         || ["region/", "phase/"].iter().any(|part| name.starts_with(part));
-    ours && (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != "first_item"
+    ours && (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != names::FIRST_ITEM
 }
 
 /// What disturbed the blocks that the values are of: the larger of both sides' middle processes.

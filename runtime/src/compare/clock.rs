@@ -2,12 +2,13 @@
 
 use super::Verdict;
 use super::rule::Judgement;
+use crate::metric::names;
 
 /// What a device's time is read from, and what else follows from it.
-const TIMES: [&str; 3] = ["device_time", "device_bandwidth", "device_flops"];
+const TIMES: [&str; 3] = [names::DEVICE_TIME, names::DEVICE_BANDWIDTH, names::DEVICE_FLOPS];
 
 /// The same at the clock that the device had meanwhile.
-const CYCLES: &str = "device_cycles";
+const CYCLES: &str = names::DEVICE_CYCLES;
 
 /// Lets a change of a device's time stand only where its cycles changed likewise, and a change of its cycles only where
 /// its time did: a device that runs at another clock than in the baseline changes one of them, and no code did that. (As

@@ -5,6 +5,7 @@
 //! shows that a yardstick moves with it, the yardstick's time is divided out.
 
 use super::history::{Past, PastRun};
+use crate::metric::names;
 use crate::metric::{Direction, Reading, Unit, Yardsticks};
 use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, undelayed, waiting};
 use crate::stats;
@@ -22,12 +23,12 @@ const BUSY: (f64, f64) = (0.90, 1.05);
 
 /// Counters that are summed over the measured windows, whose number follows from the time that things take.
 const SUMS: [&str; 6] = [
-    "minor_faults",
-    "major_faults",
-    "voluntary_switches",
-    "involuntary_switches",
-    "bytes_read",
-    "bytes_written",
+    names::MINOR_FAULTS,
+    names::MAJOR_FAULTS,
+    names::VOLUNTARY_SWITCHES,
+    names::INVOLUNTARY_SWITCHES,
+    names::BYTES_READ,
+    names::BYTES_WRITTEN,
 ];
 
 /// A case on both sides, with what is known of it.
@@ -39,11 +40,11 @@ pub(super) struct Sides<'a> {
 }
 
 /// The wall time of a body without its waiting for a processor.
-const UNDELAYED: &str = "undelayed_time";
+const UNDELAYED: &str = names::UNDELAYED_TIME;
 
 /// What a case has a value of where it was timed by a device's clock, and where it ran on a device at all.
-const BY_DEVICE: &str = "device_time";
-const ON_DEVICE: &str = "device_memory_used";
+const BY_DEVICE: &str = names::DEVICE_TIME;
+const ON_DEVICE: &str = names::DEVICE_MEMORY_USED;
 
 /// What the names of metrics begin with that are of a device.
 const DEVICES: [&str; 2] = ["device_", "phase/"];
@@ -90,7 +91,7 @@ impl Values {
                 .any(|side| side.iter().any(|metric| metric.name == name && metric.estimate.is_some()))
         };
         // A thread that waits for a device may never give its processor up: its time there is not the work's.
-        if primary_metric && (name == "wall_time" || name == "throughput") && !has(ON_DEVICE) {
+        if primary_metric && (name == names::WALL_TIME || name == names::THROUGHPUT) && !has(ON_DEVICE) {
             if let Some(found) = cpu_of_blocks(sides) {
                 let values = found.choose(true)?;
                 return Some(Self { by_cpu: true, of_blocks: true, ..values });

@@ -13,6 +13,7 @@ use super::smoke::program;
 use super::{Context, Error, Exit, args::UsageError, resume};
 use crate::bencher::{INJECT, Key};
 use crate::compare::{Comparison, Counts, Decider, Method, Promoted, Refusal, Row, Verdict, axis_changed};
+use crate::metric::names;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
 use crate::record::RunStatus;
 use crate::registry::Registry;
@@ -165,7 +166,7 @@ fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>),
             Some(base) => pairs.push(Pair { baseline: base.id.clone(), candidate }),
             None => {
                 let why = format!("`{name}` does not run it");
-                rows.push(Row::bare(&candidate.id, "wall_time", Verdict::Incomparable(why)));
+                rows.push(Row::bare(&candidate.id, names::WALL_TIME, Verdict::Incomparable(why)));
             }
         }
     }
@@ -198,14 +199,14 @@ fn programs<'a>(
                 }
             },
         };
-        rows.push(Row::bare(&candidate.id, "wall_time", verdict));
+        rows.push(Row::bare(&candidate.id, names::WALL_TIME, verdict));
     }
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
     let all = plan::build(registry, &request(&context.args, HarnessMode::List, settings)?)?;
     let ours: HashSet<_> = all.cases.iter().map(|case| case.id.to_string()).collect();
     for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
-        rows.push(Row::bare(id, "wall_time", Verdict::Removed));
+        rows.push(Row::bare(id, names::WALL_TIME, Verdict::Removed));
     }
     Ok((pairs, rows))
 }

@@ -1,12 +1,13 @@
 //! Allocations of one iteration, where the bench target counts them.
 
+use super::names;
 use super::observation::{ELSEWHERE, NO_SAMPLES};
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::Allocated;
 
 /// How many.
 pub(super) const CALLS: Metric = Metric {
-    name: "allocations",
+    name: names::ALLOCATIONS,
     unit: Unit::COUNT,
     direction: Direction::Lower,
     description: "allocations and reallocations of one iteration or item, with the allocator `weighbridge::Counting`",
@@ -15,7 +16,7 @@ pub(super) const CALLS: Metric = Metric {
 
 /// How much.
 pub(super) const BYTES: Metric = Metric {
-    name: "allocated_bytes",
+    name: names::ALLOCATED_BYTES,
     unit: Unit::BYTES,
     direction: Direction::Lower,
     description: "bytes that the allocations of one iteration or item asked for",

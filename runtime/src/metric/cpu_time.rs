@@ -1,11 +1,12 @@
 //! CPU time of one iteration.
 
+use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Reading, Unit, overhead};
 
 /// CPU time of all threads of the process per iteration (or item) over the measured windows.
 pub(super) const METRIC: Metric = Metric {
-    name: "cpu_time",
+    name: names::CPU_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Lower,
     description: "user and system time of all threads of the process, per iteration or item",

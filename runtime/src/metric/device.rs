@@ -1,11 +1,12 @@
 //! Metrics of a device: only repeats that ran on one have them.
 
+use super::names;
 use super::{Direction, Metric, Observation, OnDevice, Reading, Roofline, Unit};
 use crate::stats;
 
 /// Time of one body by the device's clock.
 pub(super) const TIME: Metric = Metric {
-    name: "device_time",
+    name: names::DEVICE_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Lower,
     description: "median time of one body by the device's clock, in the modes event, cold and hot",
@@ -16,7 +17,7 @@ pub(super) const TIME: Metric = Metric {
 
 /// Cycles of one body.
 pub(super) const CYCLES: Metric = Metric {
-    name: "device_cycles",
+    name: names::DEVICE_CYCLES,
     unit: Unit::COUNT,
     direction: Direction::Lower,
     description: "median cycles of one body at the clock that the device had meanwhile: a change of clock leaves them",
@@ -25,7 +26,7 @@ pub(super) const CYCLES: Metric = Metric {
 
 /// Share of the wall time in which the measured stream had nothing to do.
 pub(super) const IDLE: Metric = Metric {
-    name: "device_idle",
+    name: names::DEVICE_IDLE,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "share of the wall time in which the measured stream had nothing to do",
@@ -43,7 +44,7 @@ pub(super) const IDLE: Metric = Metric {
 
 /// Most memory in use.
 pub(super) const MEMORY: Metric = Metric {
-    name: "device_peak_memory",
+    name: names::DEVICE_PEAK_MEMORY,
     unit: Unit::BYTES,
     direction: Direction::Lower,
     description: "most memory of the device that this process had from the default pool at once; misses what is \
@@ -58,7 +59,7 @@ pub(super) const MEMORY: Metric = Metric {
 
 /// Most memory in use on the whole device.
 pub(super) const MEMORY_USED: Metric = Metric {
-    name: "device_memory_used",
+    name: names::DEVICE_MEMORY_USED,
     unit: Unit::BYTES,
     direction: Direction::Information,
     description: "most memory in use on the device when it was looked at, by others too; misses peaks between looks",
@@ -72,7 +73,7 @@ pub(super) const MEMORY_USED: Metric = Metric {
 
 /// Bytes a second by the clock of the mode.
 pub(super) const BANDWIDTH: Metric = Metric {
-    name: "device_bandwidth",
+    name: names::DEVICE_BANDWIDTH,
     unit: Unit::BYTES_PER_SECOND,
     direction: Direction::Higher,
     description: "stated bytes of one body by the median of its time",
@@ -81,7 +82,7 @@ pub(super) const BANDWIDTH: Metric = Metric {
 
 /// Bandwidth by the copy that was measured in the same repeat.
 pub(super) const OF_MEASURED: Metric = Metric {
-    name: "device_bandwidth_of_measured",
+    name: names::DEVICE_BANDWIDTH_OF_MEASURED,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "device_bandwidth by the copy within the device that was measured in the same repeat",
@@ -96,7 +97,7 @@ pub(super) const OF_MEASURED: Metric = Metric {
 
 /// Bandwidth by what the device has on paper.
 pub(super) const OF_NOMINAL: Metric = Metric {
-    name: "device_bandwidth_of_nominal",
+    name: names::DEVICE_BANDWIDTH_OF_NOMINAL,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "device_bandwidth by the bandwidth that follows from the device's memory clock and bus width",
@@ -113,7 +114,7 @@ pub(super) const OF_NOMINAL: Metric = Metric {
 
 /// Operations a second by the clock of the mode.
 pub(super) const FLOPS: Metric = Metric {
-    name: "device_flops",
+    name: names::DEVICE_FLOPS,
     unit: Unit::FLOPS,
     direction: Direction::Higher,
     description: "stated floating-point operations of one body by the median of its time",
@@ -122,7 +123,7 @@ pub(super) const FLOPS: Metric = Metric {
 
 /// Operations by the product of their numbers that was measured in the same repeat.
 pub(super) const FLOPS_OF_MEASURED: Metric = Metric {
-    name: "device_flops_of_measured",
+    name: names::DEVICE_FLOPS_OF_MEASURED,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "device_flops by the product of matrices of the body's numbers that was measured in the same repeat",
@@ -136,7 +137,7 @@ pub(super) const FLOPS_OF_MEASURED: Metric = Metric {
 
 /// Operations by what the device has on paper.
 pub(super) const FLOPS_OF_NOMINAL: Metric = Metric {
-    name: "device_flops_of_nominal",
+    name: names::DEVICE_FLOPS_OF_NOMINAL,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "device_flops by what that product has on paper, at the device's highest clock",
@@ -151,7 +152,7 @@ pub(super) const FLOPS_OF_NOMINAL: Metric = Metric {
 
 /// Clock of the processors.
 pub(super) const CLOCK: Metric = Metric {
-    name: "device_clock",
+    name: names::DEVICE_CLOCK,
     unit: Unit::other("Hz"),
     direction: Direction::Information,
     description: "median clock of the device's processors over the samples",
@@ -162,7 +163,7 @@ pub(super) const CLOCK: Metric = Metric {
 
 /// Power.
 pub(super) const POWER: Metric = Metric {
-    name: "device_power",
+    name: names::DEVICE_POWER,
     unit: Unit::other("W"),
     direction: Direction::Information,
     description: "power when the samples had been taken: a mean over up to a second by the driver, never multiplied \
@@ -172,7 +173,7 @@ pub(super) const POWER: Metric = Metric {
 
 /// Energy of one body.
 pub(super) const ENERGY: Metric = Metric {
-    name: "device_energy",
+    name: names::DEVICE_ENERGY,
     unit: Unit::other("J"),
     direction: Direction::Lower,
     description: "energy of one body (of one element where elements are stated), from a difference of the driver's \
@@ -182,7 +183,7 @@ pub(super) const ENERGY: Metric = Metric {
 
 /// What a watt does.
 pub(super) const PERFORMANCE_PER_WATT: Metric = Metric {
-    name: "device_performance_per_watt",
+    name: names::DEVICE_PERFORMANCE_PER_WATT,
     unit: Unit::other("1/J"),
     direction: Direction::Higher,
     description: "bodies (elements where they are stated) a second for each watt, which is how many a joule makes: 1 by \
@@ -195,7 +196,7 @@ pub(super) const PERFORMANCE_PER_WATT: Metric = Metric {
 
 /// Temperature.
 pub(super) const TEMPERATURE: Metric = Metric {
-    name: "device_temperature",
+    name: names::DEVICE_TEMPERATURE,
     unit: Unit::other("degC"),
     direction: Direction::Information,
     description: "temperature of the device when the samples had been taken",
@@ -204,7 +205,7 @@ pub(super) const TEMPERATURE: Metric = Metric {
 
 /// Utilisation.
 pub(super) const UTILISATION: Metric = Metric {
-    name: "device_utilisation",
+    name: names::DEVICE_UTILISATION,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "share of the driver's last interval in which some kernel ran, when the samples had been taken",
@@ -213,7 +214,7 @@ pub(super) const UTILISATION: Metric = Metric {
 
 /// Throttling.
 pub(super) const THROTTLED: Metric = Metric {
-    name: "device_throttled",
+    name: names::DEVICE_THROTTLED,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "share of the looks between samples at which the device told of throttling",
@@ -227,7 +228,7 @@ pub(super) const THROTTLED: Metric = Metric {
 
 /// Overlap.
 pub(super) const OVERLAP: Metric = Metric {
-    name: "device_overlap",
+    name: names::DEVICE_OVERLAP,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "times from a body's start until each stream has done its work there, added up, by the time until all \

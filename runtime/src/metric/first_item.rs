@@ -1,10 +1,11 @@
 //! The first item of a process: caches cold, lazy work still to do.
 
+use super::names;
 use super::{Direction, Metric, Reading, Unit};
 
 /// Time of the first item or iteration of the process.
 pub(super) const METRIC: Metric = Metric {
-    name: "first_item",
+    name: names::FIRST_ITEM,
     unit: Unit::SECONDS,
     direction: Direction::Lower,
     description: "time of the first item (or iteration) of the process, apart from the steady state",

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Unit};
 
@@ -35,19 +36,19 @@ const fn counted(name: &'static str, description: &'static str, read: fn(&Observ
 
 /// Instructions.
 pub(super) const INSTRUCTIONS: Metric = counted(
-    "instructions",
+    names::INSTRUCTIONS,
     "instructions of one iteration or item, of the measuring thread in user mode",
     |seen| each(seen, seen.hardware.instructions.as_ref()),
 );
 /// Cycles.
 pub(super) const CYCLES: Metric = counted(
-    "cycles",
+    names::CYCLES,
     "processor cycles of one iteration or item, of the measuring thread in user mode",
     |seen| each(seen, seen.hardware.cycles.as_ref()),
 );
 /// Cache misses.
 pub(super) const CACHE_MISSES: Metric = counted(
-    "cache_misses",
+    names::CACHE_MISSES,
     "last-level cache misses of one iteration or item, of the measuring thread",
     |seen| each(seen, seen.hardware.cache_misses.as_ref()),
 );

@@ -1,12 +1,13 @@
 //! Bytes that system calls read and wrote over the measured windows.
 
+use super::names;
 use super::observation::ELSEWHERE;
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::Moved;
 
 /// Bytes read.
 pub(super) const READ: Metric = Metric {
-    name: "bytes_read",
+    name: names::BYTES_READ,
     unit: Unit::BYTES,
     direction: Direction::Information,
     description: "bytes that read calls returned, cached or not, over the measured windows",
@@ -15,7 +16,7 @@ pub(super) const READ: Metric = Metric {
 
 /// Bytes written.
 pub(super) const WRITTEN: Metric = Metric {
-    name: "bytes_written",
+    name: names::BYTES_WRITTEN,
     unit: Unit::BYTES,
     direction: Direction::Information,
     description: "bytes given to write calls, over the measured windows",

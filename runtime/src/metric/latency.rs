@@ -1,5 +1,6 @@
 //! Latency of a streamed item, from the request for it to the moment it was ready.
 
+use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Taken, Unit};
 use crate::stats;
@@ -14,15 +15,15 @@ const fn percentile(
 
 /// The median.
 pub(super) const P50: Metric =
-    percentile("latency_p50", "median latency of an item, from its request to ready", |seen| {
+    percentile(names::LATENCY_P50, "median latency of an item, from its request to ready", |seen| {
         read(seen, 0.50)
     });
 /// The 95th percentile.
 pub(super) const P95: Metric =
-    percentile("latency_p95", "95th percentile of item latency", |seen| read(seen, 0.95));
+    percentile(names::LATENCY_P95, "95th percentile of item latency", |seen| read(seen, 0.95));
 /// The 99th percentile.
 pub(super) const P99: Metric =
-    percentile("latency_p99", "99th percentile of item latency", |seen| read(seen, 0.99));
+    percentile(names::LATENCY_P99, "99th percentile of item latency", |seen| read(seen, 0.99));
 
 /// With which confidence a count of items bears a percentile out (`stats/early_stopping.rs`): that of `MLPerf`.
 const CONFIDENCE: f64 = 0.99;

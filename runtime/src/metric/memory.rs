@@ -1,10 +1,11 @@
 //! Peak memory: measured, never estimated.
 
+use super::names;
 use super::{Direction, Metric, Reading, Unit};
 
 /// The most memory the process had resident (`VmHWM`), data mapped from files included.
 pub(super) const PEAK: Metric = Metric {
-    name: "peak_memory",
+    name: names::PEAK_MEMORY,
     unit: Unit::BYTES,
     direction: Direction::Lower,
     description: "most memory resident in the process (VmHWM), or the largest sampled PSS sum of its tree",

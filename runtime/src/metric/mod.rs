@@ -14,6 +14,7 @@ mod io;
 mod latency;
 mod ledger;
 mod memory;
+pub mod names;
 mod observation;
 mod on_device;
 mod overhead;

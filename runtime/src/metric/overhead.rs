@@ -1,11 +1,12 @@
 //! What the loop around a body takes by itself, and whether a body can be told from it.
 
+use super::names;
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::stats;
 
 /// Time of one iteration of nothing.
 pub(super) const METRIC: Metric = Metric {
-    name: "loop_time",
+    name: names::LOOP_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Information,
     description: "time of one iteration of the empty loop: in wall_time, not in a bound (`below 0.1 ns` is the body alone)",

@@ -1,10 +1,11 @@
 //! Page faults over the measured windows.
 
+use super::names;
 use super::{Direction, Metric, Reading, Unit};
 
 /// Faults served without the disk.
 pub(super) const MINOR: Metric = Metric {
-    name: "minor_faults",
+    name: names::MINOR_FAULTS,
     unit: Unit::COUNT,
     direction: Direction::Information,
     description: "page faults served without the disk, over the measured windows",
@@ -13,7 +14,7 @@ pub(super) const MINOR: Metric = Metric {
 
 /// Faults that read the disk.
 pub(super) const MAJOR: Metric = Metric {
-    name: "major_faults",
+    name: names::MAJOR_FAULTS,
     unit: Unit::COUNT,
     direction: Direction::Information,
     description: "page faults that read the disk, over the measured windows",

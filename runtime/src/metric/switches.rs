@@ -1,10 +1,11 @@
 //! Context switches over the measured windows.
 
+use super::names;
 use super::{Direction, Metric, Reading, Unit};
 
 /// Processor given up.
 pub(super) const VOLUNTARY: Metric = Metric {
-    name: "voluntary_switches",
+    name: names::VOLUNTARY_SWITCHES,
     unit: Unit::COUNT,
     direction: Direction::Information,
     description: "times a thread gave its processor up, over the measured windows",
@@ -13,7 +14,7 @@ pub(super) const VOLUNTARY: Metric = Metric {
 
 /// Processor taken away.
 pub(super) const INVOLUNTARY: Metric = Metric {
-    name: "involuntary_switches",
+    name: names::INVOLUNTARY_SWITCHES,
     unit: Unit::COUNT,
     direction: Direction::Information,
     description: "times a thread was taken off its processor, over the measured windows",

@@ -1,10 +1,11 @@
 //! Work done per second over the whole measured time, end to end.
 
+use super::names;
 use super::{Direction, Metric, Observation, Reading, Unit, overhead};
 
 /// Elements per second.
 pub(super) const ELEMENTS: Metric = Metric {
-    name: "throughput",
+    name: names::THROUGHPUT,
     unit: Unit::ELEMENTS_PER_SECOND,
     direction: Direction::Higher,
     description: "elements delivered per second, end to end, real elements only",
@@ -13,7 +14,7 @@ pub(super) const ELEMENTS: Metric = Metric {
 
 /// Bytes per second.
 pub(super) const BYTES: Metric = Metric {
-    name: "throughput_bytes",
+    name: names::THROUGHPUT_BYTES,
     unit: Unit::BYTES_PER_SECOND,
     direction: Direction::Higher,
     description: "bytes delivered or moved per second, end to end",
@@ -22,7 +23,7 @@ pub(super) const BYTES: Metric = Metric {
 
 /// Floating-point operations per second.
 pub(super) const FLOPS: Metric = Metric {
-    name: "throughput_flops",
+    name: names::THROUGHPUT_FLOPS,
     unit: Unit::FLOPS,
     direction: Direction::Higher,
     description: "floating-point operations per second, by the count that the scenario states",
@@ -31,7 +32,7 @@ pub(super) const FLOPS: Metric = Metric {
 
 /// Elements per second of processor time.
 pub(super) const CPU: Metric = Metric {
-    name: "throughput_cpu",
+    name: names::THROUGHPUT_CPU,
     unit: Unit::ELEMENTS_PER_CPU_SECOND,
     direction: Direction::Higher,
     description: "elements delivered per second of processor time of the process and of all processes below it",

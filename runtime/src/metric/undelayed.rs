@@ -1,5 +1,6 @@
 //! Wall time of one iteration on a machine that would have had a processor for it at once.
 
+use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
 use crate::stats;
@@ -8,7 +9,7 @@ use crate::stats;
 /// What sleeps keeps its sleep, what computes has the processor's time: it says the same on a busy machine as on a calm one, as
 /// far as others leave caches and clock alone. What a thread waits for *other* threads of the body that wait is in it.
 pub(super) const METRIC: Metric = Metric {
-    name: "undelayed_time",
+    name: names::UNDELAYED_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Lower,
     description: "wall_time without the time in which the body's thread was ready and waited for a processor",

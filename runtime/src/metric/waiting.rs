@@ -1,12 +1,13 @@
 //! Waiting for a processor, and time that a hypervisor took.
 
+use super::names;
 use super::{Direction, Metric, Reading, Unit};
 
 const NO_SCHEDSTAT: &str = "the kernel keeps no /proc/self/task/*/schedstat";
 
 /// Time spent ready to run, and waiting.
 pub(super) const WAIT: Metric = Metric {
-    name: "run_queue_wait",
+    name: names::RUN_QUEUE_WAIT,
     unit: Unit::SECONDS,
     direction: Direction::Information,
     description: "time that threads were ready to run and waited for a processor, from first to last window, yardsticks aside",
@@ -15,7 +16,7 @@ pub(super) const WAIT: Metric = Metric {
 
 /// The same as a share of the wall time.
 pub(super) const SHARE: Metric = Metric {
-    name: "run_queue_share",
+    name: names::RUN_QUEUE_SHARE,
     unit: Unit::RATIO,
     direction: Direction::Information,
     description: "run_queue_wait as a share of the wall time; of all that threads wanted to run, where that is more",
@@ -24,7 +25,7 @@ pub(super) const SHARE: Metric = Metric {
 
 /// Time taken by a hypervisor.
 pub(super) const STOLEN: Metric = Metric {
-    name: "stolen_time",
+    name: names::STOLEN_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Information,
     description: "time that a hypervisor took from the whole machine, in ticks of mostly 10 ms",

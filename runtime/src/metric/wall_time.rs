@@ -1,12 +1,13 @@
 //! Wall time of one iteration.
 
+use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
 use crate::stats;
 
 /// Median over the samples of wall time per iteration (for streams: per item; for whole passes: per pass call).
 pub(super) const METRIC: Metric = Metric {
-    name: "wall_time",
+    name: names::WALL_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Lower,
     description: "wall time of one iteration (streams: of one item), median of the repeat's samples",

@@ -4,6 +4,7 @@ use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stabil
 use super::derive::{Measured, metrics};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process};
 use crate::bencher::{Purpose, Work};
+use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
@@ -198,7 +199,7 @@ fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);
     let listed = |name: &str| METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name);
-    let bound = || metrics.iter().find(|metric| metric.name == "wall_time" && metric.below().is_some());
+    let bound = || metrics.iter().find(|metric| metric.name == names::WALL_TIME && metric.below().is_some());
     let block = || metrics.iter().find(|metric| metric.name.starts_with("region/") && has_value(metric));
     let custom = || {
         let own = |metric: &&MetricRecord| {
@@ -209,13 +210,13 @@ fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     };
     let found = wanted
         .and_then(named)
-        .or_else(|| named("device_time"))
-        .or_else(|| named("throughput"))
-        .or_else(|| named("wall_time"))
+        .or_else(|| named(names::DEVICE_TIME))
+        .or_else(|| named(names::THROUGHPUT))
+        .or_else(|| named(names::WALL_TIME))
         .or_else(bound)
         .or_else(block)
         .or_else(custom);
-    found.map_or(wanted.unwrap_or("wall_time"), |metric| &metric.name).to_owned()
+    found.map_or(wanted.unwrap_or(names::WALL_TIME), |metric| &metric.name).to_owned()
 }
 
 /// The metric that stands for these repeats where its scenario names none, and all metrics of them.

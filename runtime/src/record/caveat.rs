@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::MetricRecord;
 use super::derive::Measured;
+use crate::metric::names;
 use crate::metric::{ELSEWHERE, Observation, Reading, Stationarity, Taken};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
@@ -386,7 +387,7 @@ pub(super) fn uneven(measured: &[&Observation]) -> Option<Caveat> {
 /// Whether the measured peak is above what the plan expected. (A peak below it, of an adapter that needs less, is no
 /// fault of the plan: the plan is for all adapters.)
 pub(super) fn memory(planned: u64, metrics: &[MetricRecord]) -> Option<Caveat> {
-    let peak = metrics.iter().find(|metric| metric.name == "peak_memory")?.estimate?.median;
+    let peak = metrics.iter().find(|metric| metric.name == names::PEAK_MEMORY)?.estimate?.median;
     (peak > planned as f64 * (1.0 + OFF)).then_some(Caveat::Memory { planned, peak })
 }
 
@@ -408,7 +409,8 @@ pub(super) fn missing(metric: &MetricRecord) -> Option<Caveat> {
         .collect();
     let name = metric.name.rsplit('/').next().unwrap_or_default();
     // The other metrics are absent for want of something that the scenario does not do, which is no fault.
-    let collected = ["peak_memory", "memory_change", "bytes_read", "bytes_written"].contains(&name);
+    let collected =
+        [names::PEAK_MEMORY, "memory_change", names::BYTES_READ, names::BYTES_WRITTEN].contains(&name);
     let (absent, of) = (reasons.len(), metric.values.len());
     let why = (*reasons.first()?).clone();
     let missed = collected && why != ELSEWHERE;

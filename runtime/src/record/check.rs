@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::schema::{Filed, Kind};
 use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RunManifest};
 use crate::bencher::Purpose;
+use crate::metric::names;
 use crate::metric::{Observation, Reading};
 use crate::plan::CaseId;
 use crate::run::{EndedRound, Outcome, Repeat, Round};
@@ -117,7 +118,7 @@ impl Filed for Baseline {
 
 fn observation(seen: &Observation) -> Result<(), String> {
     if let Some(Reading::Value(bytes)) = seen.peak_memory {
-        at_least_zero("peak_memory", bytes)?;
+        at_least_zero(names::PEAK_MEMORY, bytes)?;
     }
     seen.custom.iter().try_for_each(|custom| number(&format!("metric `{}`", custom.name), custom.value))
 }
@@ -144,7 +145,7 @@ fn processes(processes: &[Process], metrics: &[MetricRecord]) -> Result<(), Stri
         let (values, rows) = (metric.values.len(), processes.len());
         return Err(format!("metric `{}` has {values} values for {rows} processes", metric.name));
     }
-    let wall_time = metrics.iter().find(|metric| metric.name == "wall_time");
+    let wall_time = metrics.iter().find(|metric| metric.name == names::WALL_TIME);
     for (at, process) in processes.iter().enumerate() {
         let of = |column: &str| format!("`{column}` of process {}", at + 1);
         for time in process.yardsticks.into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! Which clock a case leads with: the one on the wall, or the processor's where others had the processor.
 
 use super::{CaseRecord, MetricRecord};
+use crate::metric::names;
 
 /// From this share of waiting on, wall times say more of the machine than of the case.
 const WAITING: f64 = 0.10;
@@ -14,28 +15,31 @@ const ALONE: f64 = 1.25;
 
 /// The share of the wall time that the process waited for a processor, in the median repeat, where it is over 10 %.
 pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
-    median(metrics, "run_queue_share").filter(|share| *share > WAITING)
+    median(metrics, names::RUN_QUEUE_SHARE).filter(|share| *share > WAITING)
 }
 
 /// The metric that tells the same as this primary metric without the waiting for a processor; `None` where there is none. Of a body
 /// it is the wall time less that waiting; in a record that has no such, and of a stream, the processor's clock says it, if the
 /// case keeps a processor busy.
 pub(crate) fn undelayed<'a>(primary_metric: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
-    if primary_metric == "wall_time"
-        && let Some(metric) = find(metrics, "undelayed_time")
+    if primary_metric == names::WALL_TIME
+        && let Some(metric) = find(metrics, names::UNDELAYED_TIME)
     {
         // Of several threads there is none: those that wait for processors do not run at once.
         return Some(metric).filter(|metric| metric.estimate.is_some());
     }
     let (name, busy) = match primary_metric {
-        "wall_time" => ("cpu_time", median(metrics, "cpu_time")? / median(metrics, "wall_time")?),
-        "throughput" => {
-            ("throughput_cpu", median(metrics, "throughput")? / median(metrics, "throughput_cpu")?)
+        names::WALL_TIME => {
+            (names::CPU_TIME, median(metrics, names::CPU_TIME)? / median(metrics, names::WALL_TIME)?)
         }
+        names::THROUGHPUT => (
+            names::THROUGHPUT_CPU,
+            median(metrics, names::THROUGHPUT)? / median(metrics, names::THROUGHPUT_CPU)?,
+        ),
         _ => return None,
     };
-    let is_sum = primary_metric == "wall_time" && busy > ALONE;
-    let keeps_busy = busy + median(metrics, "run_queue_share").unwrap_or(0.0) >= BUSY;
+    let is_sum = primary_metric == names::WALL_TIME && busy > ALONE;
+    let keeps_busy = busy + median(metrics, names::RUN_QUEUE_SHARE).unwrap_or(0.0) >= BUSY;
     (keeps_busy && !is_sum).then(|| find(metrics, name)).flatten()
 }
 

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::case::is_bounded;
 use super::{Estimate, MetricRecord};
 use crate::device::Usage;
+use crate::metric::names;
 use crate::metric::{
     Custom, DEVICE_METRICS, Direction, Ledger, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
 };
@@ -39,7 +40,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
         .flatten()
         .map(|metric| {
             let read = |one: &Measured<'_>| match metric.name {
-                "peak_memory" => peak_memory(one, (metric.read)(one.seen)),
+                names::PEAK_MEMORY => peak_memory(one, (metric.read)(one.seen)),
                 _ => (metric.read)(one.seen),
             };
             record(metric.name, &metric.unit, metric.direction, measured.iter().map(read))
@@ -97,7 +98,7 @@ const fn per_block(name: &'static str, unit: Unit, direction: Direction, read: R
 /// What is derived of a block. How often it occurs may follow from the iterations that the calibration chose,
 /// so what is compared is the mean of one occurrence; sums are for information.
 const REGION_METRICS: &[RegionMetric] = &[
-    per_block("wall_time", Unit::SECONDS, Direction::Lower, |regions| {
+    per_block(names::WALL_TIME, Unit::SECONDS, Direction::Lower, |regions| {
         Some(Reading::Value(total(regions) / count(regions)))
     }),
     per_block("wall_time_max", Unit::SECONDS, Direction::Lower, |regions| {
@@ -110,7 +111,7 @@ const REGION_METRICS: &[RegionMetric] = &[
     per_block("occurrences", Unit::COUNT, Direction::Information, |regions| {
         Some(Reading::Value(count(regions)))
     }),
-    per_block("cpu_time", Unit::SECONDS, Direction::Lower, |regions| {
+    per_block(names::CPU_TIME, Unit::SECONDS, Direction::Lower, |regions| {
         mean(regions, |usage| Some(usage.cpu.as_secs_f64()))
     }),
     per_block("memory_change", Unit::BYTES, Direction::Lower, |regions| {
@@ -119,7 +120,7 @@ const REGION_METRICS: &[RegionMetric] = &[
     per_block("device_memory_change", Unit::BYTES, Direction::Lower, |regions| {
         greatest(regions, |region| region.device_memory_change.as_ref())
     }),
-    per_block("device_peak_memory", Unit::BYTES, Direction::Lower, |regions| {
+    per_block(names::DEVICE_PEAK_MEMORY, Unit::BYTES, Direction::Lower, |regions| {
         greatest(regions, |region| region.device_peak_memory.as_ref())
     }),
     per_block("live_arrays_change", Unit::COUNT, Direction::Lower, |regions| {
@@ -129,22 +130,22 @@ const REGION_METRICS: &[RegionMetric] = &[
             .max()
             .map(|most| Reading::Value(most as f64))
     }),
-    per_block("minor_faults", Unit::COUNT, Direction::Information, |regions| {
+    per_block(names::MINOR_FAULTS, Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.minor_faults as f64))
     }),
-    per_block("major_faults", Unit::COUNT, Direction::Information, |regions| {
+    per_block(names::MAJOR_FAULTS, Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.major_faults as f64))
     }),
-    per_block("voluntary_switches", Unit::COUNT, Direction::Information, |regions| {
+    per_block(names::VOLUNTARY_SWITCHES, Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.voluntary_switches as f64))
     }),
-    per_block("involuntary_switches", Unit::COUNT, Direction::Information, |regions| {
+    per_block(names::INVOLUNTARY_SWITCHES, Unit::COUNT, Direction::Information, |regions| {
         mean(regions, |usage| Some(usage.involuntary_switches as f64))
     }),
-    per_block("bytes_read", Unit::BYTES, Direction::Information, |regions| {
+    per_block(names::BYTES_READ, Unit::BYTES, Direction::Information, |regions| {
         mean(regions, |usage| usage.moved.map(|moved| moved.read as f64))
     }),
-    per_block("bytes_written", Unit::BYTES, Direction::Information, |regions| {
+    per_block(names::BYTES_WRITTEN, Unit::BYTES, Direction::Information, |regions| {
         mean(regions, |usage| usage.moved.map(|moved| moved.written as f64))
     }),
 ];
@@ -222,7 +223,7 @@ fn phases(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
     };
     let mut found = Vec::new();
     for name in names {
-        found.push(of(name, "device_time", Unit::SECONDS, Direction::Lower, &|device| {
+        found.push(of(name, names::DEVICE_TIME, Unit::SECONDS, Direction::Lower, &|device| {
             let phase = device.phases.iter().find(|phase| phase.name == name)?;
             Some(phase.each * 1e-9)
         }));

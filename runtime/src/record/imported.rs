@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CaseFacts, CaseRecord, Reference, assemble};
 use crate::bencher::Purpose;
+use crate::metric::names;
 use crate::metric::{Custom, Direction, Observation, Reading, Taken, Unit};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
@@ -41,7 +42,8 @@ pub struct ImportedProcess {
 }
 
 /// Metrics that follow from samples alone. Of what else a repeat of ours is asked for, another tool has seen nothing.
-const FROM_SAMPLES: [&str; 4] = ["wall_time", "throughput", "throughput_bytes", "peak_memory"];
+const FROM_SAMPLES: [&str; 4] =
+    [names::WALL_TIME, names::THROUGHPUT, names::THROUGHPUT_BYTES, names::PEAK_MEMORY];
 
 /// What estimates say of themselves holds for those of any tool.
 const CAVEATS: [&str; 5] = ["few-repeats", "unsteady", "outlier", "unsettled", "note"];

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::bencher::visible_in_line;
+use crate::metric::names;
 use crate::metric::{Reading, Unit};
 use crate::record::{CaseRecord, CaseStatus, MetricRecord, Process, RunRecord};
 
@@ -55,14 +56,14 @@ impl LineTime {
     fn of(case: &CaseRecord) -> Option<Self> {
         let leading = case.leading()?;
         let time = match leading.name.as_str() {
-            "throughput" => case.metric("wall_time"),
-            "throughput_cpu" => case.metric("cpu_time"),
+            names::THROUGHPUT => case.metric(names::WALL_TIME),
+            names::THROUGHPUT_CPU => case.metric(names::CPU_TIME),
             _ if leading.unit == Unit::SECONDS => Some(leading),
-            _ => case.metric("wall_time"),
+            _ => case.metric(names::WALL_TIME),
         };
         let time = time.and_then(|metric| Self::of_metric(metric, &case.processes, |seconds| seconds));
         // A whole pass in one call has no time of an item, but a rate.
-        time.or_else(|| Self::of_metric(case.metric("throughput")?, &[], |rate| 1.0 / rate))
+        time.or_else(|| Self::of_metric(case.metric(names::THROUGHPUT)?, &[], |rate| 1.0 / rate))
     }
 
     /// Half the interval is the spread; without one, half the range of the repeats; of a single repeat, that of its blocks. A
@@ -75,7 +76,7 @@ impl LineTime {
         let values = || metric.values.iter().filter_map(Reading::value).map(seconds);
         let blocks = || {
             let blocks = processes.first()?.blocks?;
-            let [low, _, high] = if metric.name == "cpu_time" { blocks.cpu } else { blocks.wall };
+            let [low, _, high] = if metric.name == names::CPU_TIME { blocks.cpu } else { blocks.wall };
             Some((low * 1e-9, high * 1e-9))
         };
         let range = match estimate.interval {

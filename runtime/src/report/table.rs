@@ -11,6 +11,7 @@ use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{visible, visible_in_line};
 use crate::metric::Direction;
+use crate::metric::names;
 use crate::plan::CaseId;
 use crate::record::{CAVEATS, CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord};
 use crate::run::{Outcome, Repeat};
@@ -162,8 +163,8 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
 pub(super) fn median(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
     let clock = match &*metric.name {
         name if case.primary_metric == name => "",
-        "cpu_time" => " CPU",
-        "undelayed_time" => " undelayed",
+        names::CPU_TIME => " CPU",
+        names::UNDELAYED_TIME => " undelayed",
         _ => "",
     };
     quantity::show(estimate.median, &metric.unit) + clock

@@ -5,6 +5,7 @@ use super::table::{Changes, UNFINISHED, interval, median};
 use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
 use crate::metric::Taken;
+use crate::metric::names;
 use crate::record::{CaseRecord, CaseStatus};
 use crate::run::Outcome;
 
@@ -56,7 +57,8 @@ fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
         );
         return vec![name, median, String::new(), String::new(), String::new(), change];
     };
-    let fastest = if ["wall_time", "undelayed_time"].contains(&&*metric.name) { fastest(case) } else { None };
+    let fastest =
+        if [names::WALL_TIME, names::UNDELAYED_TIME].contains(&&*metric.name) { fastest(case) } else { None };
     let fastest = fastest.map_or_else(String::new, |time| quantity::show(time, &metric.unit));
     let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
     vec![name, median, interval, fastest, other(case, &metric.name), change]
@@ -80,10 +82,10 @@ fn other(case: &CaseRecord, leading: &str) -> String {
         let metric = case.metric(name)?;
         Some(quantity::show(metric.estimate?.median, &metric.unit))
     };
-    let rates = ["throughput", "throughput_bytes", "throughput_flops"];
+    let rates = [names::THROUGHPUT, names::THROUGHPUT_BYTES, names::THROUGHPUT_FLOPS];
     match leading {
-        "throughput_cpu" => value("cpu_time"),
-        rate if rates.contains(&rate) => value("wall_time"),
+        names::THROUGHPUT_CPU => value(names::CPU_TIME),
+        rate if rates.contains(&rate) => value(names::WALL_TIME),
         _ => rates.into_iter().find_map(value),
     }
     .unwrap_or_default()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{Outcome, Repeat};
 use crate::bencher::{Budget, Purpose};
 use crate::metric::METRICS;
+use crate::metric::names;
 use crate::stats;
 
 /// Processes that show how the two levels vary (Kalibera and Jones, ISMM 2013, ask for a pilot of a few).
@@ -44,7 +45,7 @@ impl Seen {
             let metric = METRICS.iter().find(|metric| metric.name == name)?;
             (metric.read)(seen).value()
         };
-        self.values.extend(value("throughput").or_else(|| value("wall_time")));
+        self.values.extend(value(names::THROUGHPUT).or_else(|| value(names::WALL_TIME)));
         if self.samples.len() < PILOT {
             self.beside += (repeat.slot.saturating_sub(seen.wall)) as f64 * 1e-9;
             self.sampled += seen.wall as f64 * 1e-9;

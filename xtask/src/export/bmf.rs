@@ -5,6 +5,7 @@
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate};
 
 use super::time::Times;
@@ -40,7 +41,7 @@ fn measures(case: &CaseRecord) -> Map<String, Value> {
         let unit: &str = metric.unit.symbol();
         // Bencher's own names have Bencher's units.
         let name = match metric.name.as_str() {
-            "throughput" => "elements-per-second".to_owned(),
+            names::THROUGHPUT => "elements-per-second".to_owned(),
             name => slug(&format!("{name} {unit}")),
         };
         measures.entry(name).or_insert_with(|| value(median, interval));

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::CaseRecord;
+use weighbridge::data::names;
 
 use super::time::Times;
 use super::{Job, Wrote};
@@ -75,11 +76,12 @@ fn benchmark(case: &CaseRecord, id: &str, parts: &[String], folder: &str) -> Val
     };
     // What one item of a stream holds is the rate times its time.
     let of_item = |rate: &str| {
-        let (rate, time) = (case.metric(rate)?.estimate?.median, case.metric("wall_time")?.estimate?.median);
+        let (rate, time) =
+            (case.metric(rate)?.estimate?.median, case.metric(names::WALL_TIME)?.estimate?.median);
         Some((rate * time).round() as u64).filter(|amount| *amount > 0)
     };
-    let elements = of_one(|blocks| blocks.elements).or_else(|| of_item("throughput"));
-    let bytes = of_one(|blocks| blocks.bytes).or_else(|| of_item("throughput_bytes"));
+    let elements = of_one(|blocks| blocks.elements).or_else(|| of_item(names::THROUGHPUT));
+    let bytes = of_one(|blocks| blocks.bytes).or_else(|| of_item(names::THROUGHPUT_BYTES));
     let throughput = elements.map(|n| json!({"Elements": n})).or_else(|| bytes.map(|n| json!({"Bytes": n})));
     json!({
         "group_id": parts[0],

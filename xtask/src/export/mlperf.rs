@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::CaseRecord;
+use weighbridge::data::names;
 use weighbridge_scenarios::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
@@ -79,7 +80,7 @@ fn log(job: &Job<'_>, case: &CaseRecord, curve: &ShownCurve) -> String {
 /// Samples of a step: the rate times its time.
 fn batch(case: &CaseRecord) -> u64 {
     let median = |name: &str| Some(case.metric(name)?.estimate?.median);
-    let samples = || Some(median("throughput")? * median("wall_time")?);
+    let samples = || Some(median(names::THROUGHPUT)? * median(names::WALL_TIME)?);
     samples().map_or(0, |samples| samples.round() as u64)
 }
 

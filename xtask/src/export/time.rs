@@ -1,5 +1,6 @@
 //! The time of a case, for tools that know nothing but times.
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Reading, Unit, median, quantile};
 
 /// Nanoseconds of one iteration, item or element, one value for each repeat.
@@ -20,11 +21,11 @@ impl Times {
         }
         let leading = case.leading()?;
         let time = match leading.name.as_str() {
-            "throughput_cpu" => case.metric("cpu_time"),
+            names::THROUGHPUT_CPU => case.metric(names::CPU_TIME),
             _ if leading.unit == Unit::SECONDS => Some(leading),
-            _ => case.metric("wall_time"),
+            _ => case.metric(names::WALL_TIME),
         };
-        let inverted = || case.metric("throughput").filter(|metric| metric.estimate.is_some());
+        let inverted = || case.metric(names::THROUGHPUT).filter(|metric| metric.estimate.is_some());
         let (metric, is_rate) = match time.filter(|metric| metric.estimate.is_some()) {
             Some(metric) => (metric, false),
             None => (inverted()?, true),

@@ -1,6 +1,7 @@
 //! What became of a lie, and whether that is what had to.
 
 use serde_json::Value;
+use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 
 use super::bench::Results;
@@ -123,7 +124,7 @@ fn findings(case: &CaseRecord) -> Vec<Value> {
 
 /// Elements in a second of the clock, by which a lie is the faster.
 fn throughput(case: &CaseRecord) -> Option<f64> {
-    case.metric("throughput")?.estimate.map(|estimate| estimate.median)
+    case.metric(names::THROUGHPUT)?.estimate.map(|estimate| estimate.median)
 }
 
 /// The first line without what a terminal would obey, cut where it gets long.

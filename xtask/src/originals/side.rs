@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use weighbridge::data::names;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -103,7 +104,7 @@ impl OriginalSide {
                 self.run(line.iter().map(Into::into).chain(data), folder)?;
                 number(&only_case(folder)?, |case| {
                     let metrics = case["record"]["metrics"].as_array()?;
-                    let wall = metrics.iter().find(|metric| metric["name"] == "wall_time")?;
+                    let wall = metrics.iter().find(|metric| metric["name"] == names::WALL_TIME)?;
                     wall["estimate"]["median"].as_f64()
                 })
             }

@@ -1,6 +1,7 @@
 //! The field: what was measured of each scenario and variant, and how the subject stands to the best of its rivals.
 
 use anyhow::Result;
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, Ranking, Ratio, RunRecord, rank};
 use weighbridge_scenarios::adapters::python::{self, PEERS};
 
@@ -156,7 +157,7 @@ impl FieldGroup<'_> {
 
 /// Whether what cases are compared by goes by the processor's clock.
 pub(super) fn by_cpu(metric: &str) -> bool {
-    matches!(metric, "throughput_cpu" | "cpu_time")
+    matches!(metric, names::THROUGHPUT_CPU | names::CPU_TIME)
 }
 
 /// The adapter of a case, or nothing.
@@ -200,8 +201,11 @@ fn groups(run: &RunRecord) -> Vec<FieldGroup<'_>> {
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));
-    let (wall, cpu) =
-        if has("throughput") { ("throughput", "throughput_cpu") } else { ("wall_time", "cpu_time") };
+    let (wall, cpu) = if has(names::THROUGHPUT) {
+        (names::THROUGHPUT, names::THROUGHPUT_CPU)
+    } else {
+        (names::WALL_TIME, names::CPU_TIME)
+    };
     let by_cpu = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == cpu);
     let waited = ranked().any(|case| case.waiting().is_some());
     if waited && ranked().all(|case| by_cpu(case)) { cpu } else { wall }

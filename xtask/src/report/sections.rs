@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use weighbridge::Delivery;
+use weighbridge::data::names;
 use weighbridge::data::{
     Agreement, CaseRecord, CaseStatus, MetricRecord, Ratio, Unit, machine, median, quantity, rank,
 };
@@ -24,24 +25,25 @@ const COSTS: [(&str, &str); 7] = [
     ("convert", "convert>"),
     ("set-up", "set-up>"),
     ("compile", "compile>"),
-    ("first_item", "first batch>"),
+    (names::FIRST_ITEM, "first batch>"),
     ("restart", "restart of an epoch>"),
     ("tear-down", "tear-down>"),
 ];
 
 /// What cases of one scenario are ranked by, in this order, where they have it.
 const RANKED: [(&str, &str); 7] = [
-    ("throughput", "throughput"),
-    ("throughput_cpu", "per CPU second"),
-    ("wall_time", "batch"),
-    ("latency_p50", "p50"),
-    ("latency_p99", "p99"),
-    ("first_item", "first batch"),
-    ("peak_memory", "peak memory"),
+    (names::THROUGHPUT, names::THROUGHPUT),
+    (names::THROUGHPUT_CPU, "per CPU second"),
+    (names::WALL_TIME, "batch"),
+    (names::LATENCY_P50, "p50"),
+    (names::LATENCY_P99, "p99"),
+    (names::FIRST_ITEM, "first batch"),
+    (names::PEAK_MEMORY, "peak memory"),
 ];
 
 /// Those of them that the wall clock tells: shown, but no rank, where a scenario is compared by processor time.
-const ON_THE_WALL: [&str; 5] = ["throughput", "wall_time", "latency_p50", "latency_p99", "first_item"];
+const ON_THE_WALL: [&str; 5] =
+    [names::THROUGHPUT, names::WALL_TIME, names::LATENCY_P50, names::LATENCY_P99, names::FIRST_ITEM];
 
 /// Who, against whom, and under which conditions.
 pub(super) fn head(field: &ComparedField<'_>) -> String {
@@ -283,9 +285,9 @@ pub(super) fn costs(field: &ComparedField<'_>) -> String {
             (!values.is_empty()).then(|| median(&values))
         };
         let costs = COSTS.iter().map(|(metric, _)| over(metric).map_or_else(String::new, seconds));
-        let memory = of_adapter(field, adapter).filter_map(|case| spent::median(case, "peak_memory"));
+        let memory = of_adapter(field, adapter).filter_map(|case| spent::median(case, names::PEAK_MEMORY));
         let memory = memory.reduce(f64::max).map(|bytes| quantity::show(bytes, &Unit::BYTES));
-        let waited = over("run_queue_share").map(|share| format!("{:.0} %", 100.0 * share));
+        let waited = over(names::RUN_QUEUE_SHARE).map(|share| format!("{:.0} %", 100.0 * share));
         let last = [memory.unwrap_or_default(), waited.unwrap_or_default()];
         table.row(std::iter::once(adapter.to_owned()).chain(costs).chain(last));
     }
@@ -354,7 +356,7 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     for group in &field.groups {
         let ranked: Vec<_> = RANKED
             .iter()
-            .filter(|(metric, _)| *metric != "latency_p50" || !is_told_by_batch(&group.cases))
+            .filter(|(metric, _)| *metric != names::LATENCY_P50 || !is_told_by_batch(&group.cases))
             .map(|(metric, title)| (*title, rank(&group.cases, metric), ON_THE_WALL.contains(metric)))
             .filter(|(_, places, _)| !places.is_empty())
             .collect();
@@ -393,7 +395,7 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
             let operators = told.then(|| by(adapter).unwrap_or_default());
             table.row(std::iter::once(adapter.to_owned()).chain(operators).chain(cells));
         }
-        let by = if group.metric == "throughput" {
+        let by = if group.metric == names::THROUGHPUT {
             String::new()
         } else {
             format!(" (ordered by `{}`)", group.metric)
@@ -407,8 +409,8 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
 fn is_told_by_batch(cases: &[&CaseRecord]) -> bool {
     let values = |case: &CaseRecord, name| case.metric(name).map(|metric| metric.values.clone());
     cases.iter().all(|case| {
-        values(case, "latency_p50")
-            .is_none_or(|p50| values(case, "wall_time").is_some_and(|batch| batch == p50))
+        values(case, names::LATENCY_P50)
+            .is_none_or(|p50| values(case, names::WALL_TIME).is_some_and(|batch| batch == p50))
     })
 }
 

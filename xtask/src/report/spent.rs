@@ -1,5 +1,6 @@
 //! What a batch costs, read off a record: the evidence that labels and advice go by.
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Reading, Unit, quantile, quantity};
 
 use super::field::{ComparedField, FieldGroup, name};
@@ -24,19 +25,19 @@ pub(super) struct Spent {
 impl Spent {
     /// What a batch takes, by the processor's clock or by the one on the wall.
     pub(super) fn time(case: &CaseRecord, by_cpu: bool) -> Option<f64> {
-        median(case, if by_cpu { "cpu_time" } else { "wall_time" })
+        median(case, if by_cpu { names::CPU_TIME } else { names::WALL_TIME })
     }
 
     pub(super) fn of(case: &CaseRecord) -> Self {
-        let wall = median(case, "wall_time");
+        let wall = median(case, names::WALL_TIME);
         let batches: Vec<f64> = case.processes.iter().map(|process| process.iterations as f64).collect();
         let batches = (!batches.is_empty()).then(|| quantile(&batches, 0.5)).filter(|batches| *batches > 0.0);
         Self {
             wall,
-            cpu: median(case, "cpu_time"),
-            bytes: median(case, "throughput_bytes").zip(wall).map(|(rate, time)| rate * time),
-            faults: median(case, "minor_faults").zip(batches).map(|(faults, batches)| faults / batches),
-            waiting: median(case, "run_queue_share"),
+            cpu: median(case, names::CPU_TIME),
+            bytes: median(case, names::THROUGHPUT_BYTES).zip(wall).map(|(rate, time)| rate * time),
+            faults: median(case, names::MINOR_FAULTS).zip(batches).map(|(faults, batches)| faults / batches),
+            waiting: median(case, names::RUN_QUEUE_SHARE),
             restart: median(case, "restart"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
 use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
@@ -80,7 +81,8 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
         let all: Vec<f64> = values.into_iter().collect::<Option<_>>()?;
         Some(Estimate::of(&all)?.median)
     };
-    let (steps, time, rate) = (of(STEPS_TO_TARGET), median(of(TIME_TO_TARGET)), median(of("throughput")));
+    let (steps, time, rate) =
+        (of(STEPS_TO_TARGET), median(of(TIME_TO_TARGET)), median(of(names::THROUGHPUT)));
     Trained { name, steps, time, rate, cases }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anyhow::Result;
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
 use weighbridge_scenarios::training::{
     MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, WHOLE_STEP,
@@ -80,7 +81,7 @@ fn shown(value: Option<f64>, unit: &Unit) -> String {
 
 /// The share of the peak beside it that the steps of the stream are.
 fn utilisation(case: &CaseRecord) -> Option<f64> {
-    Some(value(case, "throughput_flops")? / value(case, PEAK)?)
+    Some(value(case, names::THROUGHPUT_FLOPS)? / value(case, PEAK)?)
 }
 
 /// The repeat whose steps, done phase by phase, took the median: its mean step, and its phases. Phases of several repeats do not add up
@@ -117,14 +118,14 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
     let eager: BTreeMap<&str, f64> = cases
         .iter()
         .filter(|case| axis(case, "mode") == Some(MODES[0]) && case.ranked())
-        .filter_map(|case| Some((case.id.adapter.as_deref()?, value(case, "throughput")?)))
+        .filter_map(|case| Some((case.id.adapter.as_deref()?, value(case, names::THROUGHPUT)?)))
         .collect();
     for mode in MODES {
         for case in cases.iter().filter(|case| axis(case, "mode") == Some(mode)) {
-            let trained = value(case, "throughput");
+            let trained = value(case, names::THROUGHPUT);
             match &case.status {
                 CaseStatus::Measured if case.ranked() => {
-                    let interval = case.metric("throughput").and_then(|metric| {
+                    let interval = case.metric(names::THROUGHPUT).and_then(|metric| {
                         let (low, high) = metric.estimate.as_ref()?.interval?;
                         Some(quantity::range(low, high, &metric.unit))
                     });
@@ -134,12 +135,12 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
                         row_name(case),
                         shown(trained, &Unit::other("samples/s")),
                         interval.unwrap_or_default(),
-                        shown(value(case, "wall_time"), &Unit::SECONDS),
-                        shown(value(case, "latency_p50"), &Unit::SECONDS),
+                        shown(value(case, names::WALL_TIME), &Unit::SECONDS),
+                        shown(value(case, names::LATENCY_P50), &Unit::SECONDS),
                         utilisation(case).map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share)),
                         shown(beside, &Unit::RATIO),
-                        shown(value(case, "peak_memory"), &Unit::BYTES),
-                        shown(value(case, "first_item"), &Unit::SECONDS),
+                        shown(value(case, names::PEAK_MEMORY), &Unit::BYTES),
+                        shown(value(case, names::FIRST_ITEM), &Unit::SECONDS),
                     ]);
                 }
                 CaseStatus::Measured => table.row(unranked(case, "not verified")),
@@ -263,10 +264,10 @@ fn precisions(cases: &[&CaseRecord]) -> String {
         table.row([
             row_name(half),
             variant.to_owned(),
-            shown(value(whole, "throughput"), &rate),
-            shown(value(half, "throughput"), &rate),
-            shown(ratio("throughput"), &Unit::RATIO),
-            shown(ratio("peak_memory"), &Unit::RATIO),
+            shown(value(whole, names::THROUGHPUT), &rate),
+            shown(value(half, names::THROUGHPUT), &rate),
+            shown(ratio(names::THROUGHPUT), &Unit::RATIO),
+            shown(ratio(names::PEAK_MEMORY), &Unit::RATIO),
         ]);
     }
     if table.is_empty() {

@@ -3,6 +3,7 @@
 use super::{Candidate, CaseDuel, confirm};
 use crate::bencher::Work;
 use crate::compare::{CaseFailure, Policy, Row, Verdict};
+use crate::metric::names;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Broken, EndedRound, How, Pair, Referee, Round, RoundId, Side};
@@ -65,7 +66,7 @@ impl<'a> Decider<'a> {
     pub fn finish(mut self, why: &str) -> Decided {
         for pair in &self.pairs[self.rows.len()..] {
             let verdict = Verdict::Inconclusive(format!("{why} before it was decided"));
-            self.rows.push(Row::bare(&pair.candidate.id, "wall_time", verdict));
+            self.rows.push(Row::bare(&pair.candidate.id, names::WALL_TIME, verdict));
         }
         self.confirm(why);
         Decided { rows: self.rows, failures: self.failures }
@@ -130,7 +131,7 @@ impl<'a> Decider<'a> {
                     }
                     row
                 }
-                Err(stop) => Row::bare(case, "wall_time", stop.verdict(case, &mut self.failures)),
+                Err(stop) => Row::bare(case, names::WALL_TIME, stop.verdict(case, &mut self.failures)),
             };
             (self.told)(of.pair, &row);
             if row.verdict == Verdict::Regressed {

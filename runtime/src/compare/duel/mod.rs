@@ -19,6 +19,7 @@ use super::comparison::{Mark, Row};
 use super::rule::{Judgement, unsteady};
 use super::{Accepted, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
+use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::record::{Estimate, MetricRecord, standing_metrics};
@@ -214,7 +215,7 @@ impl CaseDuel {
     /// The metric that stands for the case.
     fn primary_metric(&self, all: &[DuelSeries]) -> String {
         match self.repeats[0].is_empty() {
-            true => all.first().map_or_else(|| "wall_time".to_owned(), |series| series.name.clone()),
+            true => all.first().map_or_else(|| names::WALL_TIME.to_owned(), |series| series.name.clone()),
             false => standing_metrics(&self.repeats[0]).0,
         }
     }
@@ -257,9 +258,14 @@ impl CaseDuel {
                 }
             };
         vec![
-            series("wall_time", Unit::SECONDS, |round, side| round.sides[side].wall, |round| round.time),
-            series("cpu_time", Unit::SECONDS, |round, side| round.sides[side].cpu, |round| round.cpu),
-            series("minor_faults", Unit::COUNT, |round, side| round.sides[side].faults, |round| round.faults),
+            series(names::WALL_TIME, Unit::SECONDS, |round, side| round.sides[side].wall, |round| round.time),
+            series(names::CPU_TIME, Unit::SECONDS, |round, side| round.sides[side].cpu, |round| round.cpu),
+            series(
+                names::MINOR_FAULTS,
+                Unit::COUNT,
+                |round, side| round.sides[side].faults,
+                |round| round.faults,
+            ),
         ]
     }
 

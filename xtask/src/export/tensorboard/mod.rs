@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, MetricRecord, Outcome, Purpose, quantile};
 
 use super::{Job, Wrote};
@@ -20,16 +21,16 @@ use event::{EventParameter, Events};
 
 /// Groups of metrics, in the order of a dashboard, by how their names begin.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("1_speed", &["throughput", "wall_time"]),
-    ("2_latency", &["latency", "first_item", "restart"]),
-    ("3_memory", &["peak_memory", "memory", "allocat"]),
+    ("1_speed", &["throughput", names::WALL_TIME]),
+    ("2_latency", &["latency", names::FIRST_ITEM, "restart"]),
+    ("3_memory", &[names::PEAK_MEMORY, "memory", "allocat"]),
     (
         "4_processor",
         &[
             "cpu",
             "run_queue",
-            "minor_faults",
-            "major_faults",
+            names::MINOR_FAULTS,
+            names::MAJOR_FAULTS,
             "voluntary",
             "involuntary",
             "instructions",

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, Exit, Layout, Reading, Runs};
 use weighbridge_scenarios::adapters::python::Peer;
 
@@ -72,7 +73,7 @@ impl HarnessReport {
         }
         let value = |name| case.metric(name)?.values.iter().find_map(Reading::value);
         let (Some(wall), Some(cpu), Some(cell)) =
-            (value("throughput"), value("throughput_cpu"), WorkerCell::of(&case.id))
+            (value(names::THROUGHPUT), value(names::THROUGHPUT_CPU), WorkerCell::of(&case.id))
         else {
             return failed("it has no throughput");
         };

@@ -1,6 +1,7 @@
 //! Bars: what every system does at each point, and the memory that it takes. Each point has a scale of its own, from zero: one
 //! axis for rates that differ ten-thousandfold would show the largest alone.
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, MetricRecord, quantity};
 
 use super::{Chart, Palette, source};
@@ -28,7 +29,7 @@ pub(super) fn memory(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     sheets(view, palette, "memory", "What memory each system takes", about, |group| {
         let cases = group.cases.iter().map(|at| view.cases[*at].record).filter(|case| case.ranked());
         let mut bars: Vec<Bar<'_>> =
-            cases.filter_map(|case| bar(case, case.metric("peak_memory")?)).collect();
+            cases.filter_map(|case| bar(case, case.metric(names::PEAK_MEMORY)?)).collect();
         bars.sort_by(|a, b| a.median.total_cmp(&b.median));
         bars
     })

@@ -1,5 +1,6 @@
 //! How the latencies of items are distributed, system beside system: as far as the count of items bears it out.
 
+use weighbridge::data::names;
 use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
@@ -20,7 +21,7 @@ pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
 fn lines<'a, 'b>(view: &'b View<'a>, group: &CaseGroup<'_>) -> Vec<(&'a str, &'b Detail)> {
     let line = |at: &usize| {
         let case = view.cases[*at].record;
-        let is_stream = case.metric("latency_p50").is_some_and(|metric| metric.estimate.is_some());
+        let is_stream = case.metric(names::LATENCY_P50).is_some_and(|metric| metric.estimate.is_some());
         let detail = view.details.get(*at).filter(|detail| detail.distribution.len() > 1)?;
         (is_stream && case.ranked()).then_some((case.id.adapter.as_deref()?, detail))
     };

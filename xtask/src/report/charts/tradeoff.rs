@@ -1,5 +1,6 @@
 //! The rate of each system against the latency of its items: who is up and to the left is better in both.
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, MetricRecord, quantity};
 
 use super::{Chart, Palette, source, stem};
@@ -29,13 +30,13 @@ fn points<'a>(view: &View<'a>, group: &CaseGroup<'_>) -> (&'static str, Vec<Trad
         let has =
             |metric: Option<&'a MetricRecord>| metric.and_then(|metric| Some((metric, metric.estimate?)));
         let point = |case: &&'a CaseRecord| {
-            let (rate, latency) = (has(case.metric("throughput"))?, has(case.metric(name))?);
+            let (rate, latency) = (has(case.metric(names::THROUGHPUT))?, has(case.metric(name))?);
             Some(TradeoffPoint { system: case.id.adapter.as_deref()?, rate, latency })
         };
         cases.iter().filter_map(point).collect()
     };
-    let (tail, middle) = (with("latency_p99"), with("latency_p50"));
-    if tail.len() == middle.len() { ("latency_p99", tail) } else { ("latency_p50", middle) }
+    let (tail, middle) = (with(names::LATENCY_P99), with(names::LATENCY_P50));
+    if tail.len() == middle.len() { (names::LATENCY_P99, tail) } else { (names::LATENCY_P50, middle) }
 }
 
 fn chart(view: &View<'_>, palette: &Palette<'_>, group: &CaseGroup<'_>) -> Option<Chart> {

@@ -1,6 +1,7 @@
 //! Every case in a row. What its repeats saw is drawn when it is opened, from the data that the page carries.
 
 use maud::{Markup, html};
+use weighbridge::data::names;
 use weighbridge::data::{MetricRecord, Ratio, quantity};
 
 use super::overview::{bar, interval, state, why};
@@ -8,8 +9,12 @@ use crate::report::view::{CaseState, CaseView, View};
 use crate::show;
 
 /// Metrics beside the leading one, where a case of the run has them.
-const COLUMNS: [(&str, &str); 4] =
-    [("latency_p50", "p50"), ("latency_p99", "p99"), ("first_item", "first item"), ("peak_memory", "memory")];
+const COLUMNS: [(&str, &str); 4] = [
+    (names::LATENCY_P50, "p50"),
+    (names::LATENCY_P99, "p99"),
+    (names::FIRST_ITEM, "first item"),
+    (names::PEAK_MEMORY, "memory"),
+];
 
 pub(super) fn page(view: &View<'_>) -> Markup {
     let has = |name: &str| {

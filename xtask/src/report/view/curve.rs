@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, RunRecord, Unit};
 
 use super::group;
@@ -115,7 +116,7 @@ fn curve<'a>(
     let mut numbers: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|(at, _)| *at)).collect();
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
-    let scales = SCALING.contains(&axis.as_str()) && metric.starts_with("throughput");
+    let scales = SCALING.contains(&axis.as_str()) && metric.starts_with(names::THROUGHPUT);
     let title = format!("{title}: {axis}");
     (numbers.len() > 1).then_some(CurveView { title, axis, scales, metric, unit: unit?, numbers, lines })
 }
