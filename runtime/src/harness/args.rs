@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use lexopt::{Arg, Parser};
 
-use super::flags::{FLAGS, Flag};
+use super::flags::FLAGS;
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::plan::{Isolation, Order, Param, nearest};
-use crate::tool::tool;
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,7 +123,8 @@ impl Args {
                 (None, "1" | "true") => None,
                 (None, other) => return Err(UsageError(format!("{name} is 1 or 0, not `{other}`"))),
             };
-            args.set(flag, value).map_err(|error| UsageError(format!("{name}: {error}")))?;
+            (flag.take)(&mut args, flag, value.unwrap_or_default())
+                .map_err(|error| UsageError(format!("{name}: {error}")))?;
         }
         let mut parser = Parser::from_args(line);
         let wrong = |error: lexopt::Error| UsageError(error.to_string());
@@ -143,7 +143,7 @@ impl Args {
                 Some(_) => Some(text(parser.value().map_err(wrong)?)?),
                 None => None,
             };
-            args.set(flag, value)?;
+            (flag.take)(&mut args, flag, value.unwrap_or_default())?;
         }
         if args.versus.is_some() && args.versus_adapter.is_some() {
             return Err(UsageError(
@@ -174,98 +174,6 @@ impl Args {
         flags.extend(self.exact.then(|| "--exact".to_owned()));
         flags
     }
-
-    fn set(&mut self, flag: &Flag, value: Option<String>) -> Result<(), UsageError> {
-        let value = value.unwrap_or_default();
-        match flag.name {
-            "scenario" => self.scenarios.push(value),
-            "adapter" => self.adapters.push(value),
-            "set" => self.set = Some(value),
-            "suite" => self.suite = Some(value),
-            "skip" => self.skip.push(value),
-            "exact" => self.exact = true,
-            "param" => self.params.push(Param::parse(&value).map_err(|error| UsageError(error.to_string()))?),
-            "profile" => self.profile = Some(value),
-            "quick" => self.quick = true,
-            "platform" => {
-                let known = Platform::ALL.map(Platform::name).join(", ");
-                self.platform = Some(Platform::named(&value).ok_or_else(|| bad(flag, &value, &known))?);
-            }
-            "mode" => {
-                let known = Mode::ALL.map(Mode::name).join(", ");
-                self.mode = Some(Mode::named(&value).ok_or_else(|| bad(flag, &value, &known))?);
-            }
-            "repeats" | "sample-size" => self.repeats = Some(count(flag, &value)?),
-            "target" => self.target = Some(percent(flag, &value)?),
-            "warmup" => self.warmup = Some(number(flag, &value)?),
-            "samples" => self.samples = Some(count(flag, &value)?.into()),
-            "max-time" => self.max_time = Some(seconds(flag, &value)?),
-            "min-time" | "measurement-time" => self.min_time = Some(seconds(flag, &value)?),
-            "isolation" => self.isolation = Some(isolation(flag, &value)?),
-            "order" => self.order = Some(order(flag, &value)?),
-            "seed" | "shuffle-seed" => self.seed = Some(number(flag, &value)?),
-            "allow-debug" => self.allow_debug = true,
-            "show-output" | "nocapture" | "no-capture" => self.show_output = true,
-            "profile-time" => self.profile_time = Some(seconds(flag, &value)?),
-            "budget" => self.budget = Some(seconds(flag, &value)?),
-            "timeout" => self.timeout = Some(seconds(flag, &value)?),
-            "python" => self.python = Some(value),
-            "data" => self.data = Some(value),
-            "data-root" => self.data_root = Some(value),
-            "data-cache" => self.data_cache = Some(value),
-            "data-cache-cap" => self.data_cache_cap = Some(size(flag, &value)?),
-            "no-lock" => self.no_lock = true,
-            "resume" => self.resume = Some(value),
-            "dry-run" => self.dry_run = true,
-            "save-baseline" => self.save_baseline = Some(value),
-            "baseline" => self.baseline = Some(value),
-            "baseline-lenient" => self.baseline_lenient = Some(value),
-            "versus" => self.versus = Some(value),
-            "versus-adapter" => self.versus_adapter = Some(value),
-            "inject" => self.inject = Some(crate::bencher::read_share(&value).map_err(UsageError)?),
-            "comparison" => self.comparison = Some(value),
-            "accepted" => self.accepted = Some(value),
-            "threshold" => self.threshold = Some(percent(flag, &value)?),
-            "noise-threshold" => self.threshold = Some(share(flag, &value)?),
-            "inconclusive" => {
-                self.inconclusive_passes = Some(one_of(flag, &value, &["pass", "fail"])? == "pass");
-            }
-            "allow-different-machine" => self.allow_different_machine = true,
-            "list" => self.list = true,
-            "list-metrics" => self.list_metrics = true,
-            "format" => {
-                self.format = match one_of(flag, &value, &["terse", "pretty", "json"])?.as_str() {
-                    "terse" => ListFormat::Terse,
-                    "json" => ListFormat::Json,
-                    _ => ListFormat::Pretty,
-                }
-            }
-            "color" => {
-                let value = one_of(flag, &value, &["auto", "always", "never"])?;
-                self.color = (value != "auto").then_some(value == "always");
-            }
-            "html" => self.html = true,
-            "quiet" => self.quiet = true,
-            "verbose" => self.verbose = true,
-            "help" => self.help = true,
-            "version" => self.version = true,
-            "bench" => self.bench = true,
-            "test" => self.test = true,
-            "ignored" => self.ignored = true,
-            "output-format" => {
-                self.bencher_lines = one_of(flag, &value, &["criterion", "bencher"])? == "bencher";
-            }
-            "load-baseline" => {
-                return Err(UsageError(format!(
-                    "--load-baseline is not needed here: judge a stored run with `{} compare-baseline NAME --run RUN`",
-                    tool()
-                )));
-            }
-            // The rest is accepted and has no effect, as its help says.
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 fn text(value: OsString) -> Result<String, UsageError> {
@@ -277,69 +185,6 @@ fn unknown(typed: &str) -> UsageError {
     let near = nearest(typed.trim_start_matches('-'), names);
     let hint = near.map_or_else(String::new, |name| format!("; did you mean `--{name}`?"));
     UsageError(format!("unknown flag `{typed}`{hint}\n  {USUAL_CAUSE}"))
-}
-
-fn bad(flag: &Flag, value: &str, form: &str) -> UsageError {
-    UsageError(format!("--{} takes {form}, not `{value}`", flag.name))
-}
-
-fn one_of(flag: &Flag, value: &str, known: &[&str]) -> Result<String, UsageError> {
-    if known.contains(&value) { Ok(value.to_owned()) } else { Err(bad(flag, value, &known.join(", "))) }
-}
-
-fn number(flag: &Flag, value: &str) -> Result<u64, UsageError> {
-    value.parse().map_err(|_| bad(flag, value, "a whole number"))
-}
-
-fn count(flag: &Flag, value: &str) -> Result<u32, UsageError> {
-    value
-        .parse()
-        .ok()
-        .filter(|count| *count > 0)
-        .ok_or_else(|| bad(flag, value, "a whole number of at least 1"))
-}
-
-fn seconds(flag: &Flag, value: &str) -> Result<Duration, UsageError> {
-    let seconds = value.strip_suffix('s').unwrap_or(value).parse::<f64>().ok();
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| !time.is_zero()).ok_or_else(|| bad(flag, value, "a number of seconds above 0"))
-}
-
-/// A size stays text: it is read by whoever uses it.
-fn size(flag: &Flag, value: &str) -> Result<String, UsageError> {
-    let number = ["KiB", "MiB", "GiB", "TiB"].iter().find_map(|unit| value.strip_suffix(unit));
-    let inside = number.and_then(|number| number.trim().parse::<f64>().ok()).filter(|number| *number > 0.0);
-    inside.map(|_| value.to_owned()).ok_or_else(|| bad(flag, value, "a size such as 16GiB"))
-}
-
-fn percent(flag: &Flag, value: &str) -> Result<f64, UsageError> {
-    let number = value.strip_suffix('%').unwrap_or(value).parse::<f64>().ok();
-    let inside = number.filter(|percent| *percent > 0.0 && *percent < 1000.0);
-    inside.map(|percent| percent / 100.0).ok_or_else(|| bad(flag, value, "a percentage such as 5%"))
-}
-
-fn share(flag: &Flag, value: &str) -> Result<f64, UsageError> {
-    let inside = value.parse::<f64>().ok().filter(|share| *share > 0.0 && *share < 10.0);
-    inside.ok_or_else(|| bad(flag, value, "a share such as 0.05"))
-}
-
-fn isolation(flag: &Flag, value: &str) -> Result<Isolation, UsageError> {
-    let levels = [
-        ("repeat", Isolation::Repeat),
-        ("case", Isolation::Case),
-        ("run", Isolation::Run),
-        ("none", Isolation::None),
-    ];
-    let level = levels.iter().find(|(name, _)| *name == value).map(|(_, level)| *level);
-    level.ok_or_else(|| bad(flag, value, "repeat, case, run, none"))
-}
-
-fn order(flag: &Flag, value: &str) -> Result<Order, UsageError> {
-    match value {
-        "shuffled" => Ok(Order::Shuffled),
-        "declared" => Ok(Order::Declared),
-        _ => Err(bad(flag, value, "shuffled or declared")),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,12 @@
 //! Every flag of a bench target, in the order of `--help`. One slice; parser, help and environment are made from it.
 
+use super::args::{Args, UsageError};
+use super::flag_values::{
+    at_least_one, colour, count, is_bencher, isolation, list_format, mode, number, order, param, passes,
+    percent, planted_share, platform, seconds, share, size,
+};
+use crate::tool::tool;
+
 /// A flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
@@ -13,7 +20,67 @@ pub(super) struct Flag {
     pub(super) group: FlagGroup,
     /// One line of help.
     pub(super) help: &'static str,
+    /// Takes the flag, with its value if it has one.
+    pub(super) take: Take,
 }
+
+/// Takes a flag; the value is empty for one that has none.
+pub(super) type Take = fn(&mut Args, &Flag, String) -> Result<(), UsageError>;
+
+/// Sets a field that says yes.
+macro_rules! switch {
+    ($field:ident) => {
+        |args, _, _| {
+            args.$field = true;
+            Ok(())
+        }
+    };
+}
+
+/// Sets a field to the text.
+macro_rules! text {
+    ($field:ident) => {
+        |args, _, value| {
+            args.$field = Some(value);
+            Ok(())
+        }
+    };
+}
+
+/// Adds the text to a field, or what is read off it.
+macro_rules! each {
+    ($field:ident) => {
+        |args, _, value| {
+            args.$field.push(value);
+            Ok(())
+        }
+    };
+    ($field:ident, $read:ident) => {
+        |args, flag, value| {
+            args.$field.push($read(flag, &value)?);
+            Ok(())
+        }
+    };
+}
+
+/// Sets a field to what is read off the text.
+macro_rules! read {
+    ($field:ident, $read:ident) => {
+        |args, flag, value| {
+            args.$field = Some($read(flag, &value)?);
+            Ok(())
+        }
+    };
+    ($field:ident = $read:ident) => {
+        |args, flag, value| {
+            args.$field = $read(flag, &value)?;
+            Ok(())
+        }
+    };
+}
+
+/// Accepted, without an effect: its help says so.
+const NOTHING: Take = |_, _, _| Ok(());
 
 /// The parts of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +114,14 @@ impl Flag {
     }
 }
 
-const fn flag(name: &'static str, value: Option<&'static str>, group: FlagGroup, help: &'static str) -> Flag {
-    Flag { name, short: None, value, group, help }
+const fn flag(
+    name: &'static str,
+    value: Option<&'static str>,
+    group: FlagGroup,
+    help: &'static str,
+    take: Take,
+) -> Flag {
+    Flag { name, short: None, value, group, help, take }
 }
 
 const fn short(
@@ -57,166 +130,276 @@ const fn short(
     value: Option<&'static str>,
     group: FlagGroup,
     help: &'static str,
+    take: Take,
 ) -> Flag {
-    Flag { name, short: Some(short), value, group, help }
+    Flag { name, short: Some(short), value, group, help, take }
+}
+
+/// criterion's flag; what it does has a command of its own.
+fn refuse_load_baseline(_: &mut Args, flag: &Flag, _: String) -> Result<(), UsageError> {
+    Err(UsageError(format!(
+        "--{} is not needed here: judge a stored run with `{} compare-baseline NAME --run RUN`",
+        flag.name,
+        tool()
+    )))
 }
 
 use FlagGroup::{Accepted, Compare, Measure, Run, Select, Show};
 
 /// Every flag.
 pub(super) const FLAGS: &[Flag] = &[
-    flag("scenario", Some("ID"), Select, "run this scenario (repeat for more)"),
-    flag("adapter", Some("NAME"), Select, "run this adapter, by its exact name (repeat for more)"),
-    flag("set", Some("SET"), Select, "run the scenarios of this set; `all` is every one"),
-    flag("suite", Some("FILE"), Select, "run the benchmarks of this suite file; other flags go over it"),
-    flag("skip", Some("FILTER"), Select, "leave out the cases that match (repeat for more)"),
-    flag("exact", None, Select, "filters are whole names"),
+    flag("scenario", Some("ID"), Select, "run this scenario (repeat for more)", each!(scenarios)),
+    flag(
+        "adapter",
+        Some("NAME"),
+        Select,
+        "run this adapter, by its exact name (repeat for more)",
+        each!(adapters),
+    ),
+    flag("set", Some("SET"), Select, "run the scenarios of this set; `all` is every one", text!(set)),
+    flag(
+        "suite",
+        Some("FILE"),
+        Select,
+        "run the benchmarks of this suite file; other flags go over it",
+        text!(suite),
+    ),
+    flag("skip", Some("FILTER"), Select, "leave out the cases that match (repeat for more)", each!(skip)),
+    flag("exact", None, Select, "filters are whole names", switch!(exact)),
     flag(
         "param",
         Some("AXIS=V,..."),
         Select,
         "run these values of an axis; `all` for every value; ID.AXIS=V for one scenario",
+        each!(params, param),
     ),
-    flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)"),
-    flag("quick", None, Measure, "the profile `quick`: three short repeats"),
-    flag("platform", Some("cpu|gpu|tpu"), Measure, "where to run (default cpu)"),
+    flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)", text!(profile)),
+    flag("quick", None, Measure, "the profile `quick`: three short repeats", switch!(quick)),
+    flag("platform", Some("cpu|gpu|tpu"), Measure, "where to run (default cpu)", read!(platform, platform)),
     flag(
         "mode",
         Some("sync|event|cold|hot"),
         Measure,
         "how bodies are timed on a device, whatever their scenario says",
+        read!(mode, mode),
     ),
-    flag("repeats", Some("N"), Measure, "measured repeats of each case"),
-    flag("samples", Some("N"), Measure, "the least number of samples in a repeat"),
-    flag("min-time", Some("SECS"), Measure, "the least time that a repeat measures"),
+    flag("repeats", Some("N"), Measure, "measured repeats of each case", read!(repeats, count)),
+    flag(
+        "samples",
+        Some("N"),
+        Measure,
+        "the least number of samples in a repeat",
+        read!(samples, at_least_one),
+    ),
+    flag(
+        "min-time",
+        Some("SECS"),
+        Measure,
+        "the least time that a repeat measures",
+        read!(min_time, seconds),
+    ),
     flag(
         "max-time",
         Some("SECS"),
         Measure,
         "the most that samples of a body take: a slow one gets fewer (default 5)",
+        read!(max_time, seconds),
     ),
-    flag("target", Some("PERCENT"), Measure, "go on until the interval is the median plus or minus this: 1%"),
-    flag("warmup", Some("N"), Measure, "batches left out at the start of each pass"),
+    flag(
+        "target",
+        Some("PERCENT"),
+        Measure,
+        "go on until the interval is the median plus or minus this: 1%",
+        read!(target, percent),
+    ),
+    flag("warmup", Some("N"), Measure, "batches left out at the start of each pass", read!(warmup, number)),
     flag(
         "isolation",
         Some("LEVEL"),
         Measure,
         "what shares a process: repeat (nothing, the default), case, run, none",
+        read!(isolation, isolation),
     ),
-    flag("order", Some("ORDER"), Measure, "shuffled (the default) or declared"),
-    flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)"),
-    flag("allow-debug", None, Measure, "measure although debug assertions are on"),
+    flag("order", Some("ORDER"), Measure, "shuffled (the default) or declared", read!(order, order)),
+    flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)", read!(seed, number)),
+    flag("allow-debug", None, Measure, "measure although debug assertions are on", switch!(allow_debug)),
     flag(
         "profile-time",
         Some("SECS"),
         Measure,
         "run each body this long in this process for a profiler; nothing is stored",
+        read!(profile_time, seconds),
     ),
-    flag("budget", Some("SECS"), Run, "end the run after this many seconds"),
-    flag("timeout", Some("SECS"), Run, "the longest that one repeat may take"),
+    flag("budget", Some("SECS"), Run, "end the run after this many seconds", read!(budget, seconds)),
+    flag("timeout", Some("SECS"), Run, "the longest that one repeat may take", read!(timeout, seconds)),
     flag(
         "python",
         Some("PATH"),
         Run,
         "run every framework under this interpreter, which has them, instead of what is installed",
+        text!(python),
     ),
-    flag("data", Some("DIR"), Run, "where runs and baselines are kept (default target/weighbridge)"),
-    flag("data-root", Some("DIR"), Run, "where real data sets lie"),
+    flag(
+        "data",
+        Some("DIR"),
+        Run,
+        "where runs and baselines are kept (default target/weighbridge)",
+        text!(data),
+    ),
+    flag("data-root", Some("DIR"), Run, "where real data sets lie", text!(data_root)),
     flag(
         "data-cache",
         Some("DIR"),
         Run,
         "where data sets are kept once they are made (default ~/.cache/weighbridge)",
+        text!(data_cache),
     ),
     flag(
         "data-cache-cap",
         Some("SIZE"),
         Run,
         "the most that it holds (default 16GiB); least recently used goes first",
+        read!(data_cache_cap, size),
     ),
-    flag("no-lock", None, Run, "do not wait for other measuring runs on this machine"),
-    flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off"),
-    flag("dry-run", None, Run, "print the plan and run nothing"),
-    short("save-baseline", 's', Some("NAME"), Compare, "keep this run as a baseline"),
-    short("baseline", 'b', Some("NAME"), Compare, "judge this run against a baseline; there must be one"),
-    flag("baseline-lenient", Some("NAME"), Compare, "judge this run against a baseline if there is one"),
-    flag("threshold", Some("PERCENT"), Compare, "the change that counts (default 5%)"),
+    flag("no-lock", None, Run, "do not wait for other measuring runs on this machine", switch!(no_lock)),
+    flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off", text!(resume)),
+    flag("dry-run", None, Run, "print the plan and run nothing", switch!(dry_run)),
+    short("save-baseline", 's', Some("NAME"), Compare, "keep this run as a baseline", text!(save_baseline)),
+    short(
+        "baseline",
+        'b',
+        Some("NAME"),
+        Compare,
+        "judge this run against a baseline; there must be one",
+        text!(baseline),
+    ),
+    flag(
+        "baseline-lenient",
+        Some("NAME"),
+        Compare,
+        "judge this run against a baseline if there is one",
+        text!(baseline_lenient),
+    ),
+    flag(
+        "threshold",
+        Some("PERCENT"),
+        Compare,
+        "the change that counts (default 5%)",
+        read!(threshold, percent),
+    ),
     flag(
         "inconclusive",
         Some("pass|fail"),
         Compare,
         "whether an inconclusive verdict fails the run (default fail)",
+        read!(inconclusive_passes, passes),
     ),
-    flag("versus", Some("PATH"), Compare, "measure in turns with this bench program, and judge by that"),
+    flag(
+        "versus",
+        Some("PATH"),
+        Compare,
+        "measure in turns with this bench program, and judge by that",
+        text!(versus),
+    ),
     flag(
         "versus-adapter",
         Some("NAME"),
         Compare,
         "measure the other adapters in turns with this one, and judge",
+        text!(versus_adapter),
     ),
     flag(
         "inject",
         Some("SHARE"),
         Compare,
         "plant a slowdown on this side of a duel: 0.02 repeats 2 % of the iterations",
+        read!(inject, planted_share),
     ),
-    flag("comparison", Some("FILE"), Compare, "also write the comparison to this file, as JSON"),
+    flag(
+        "comparison",
+        Some("FILE"),
+        Compare,
+        "also write the comparison to this file, as JSON",
+        text!(comparison),
+    ),
     flag(
         "accepted",
         Some("FILE"),
         Compare,
         "changes that were accepted (default benches/accepted.toml; none in a duel)",
+        text!(accepted),
     ),
-    flag("allow-different-machine", None, Compare, "compare although the baseline is from another machine"),
-    flag("list", None, Show, "print the cases and run nothing"),
-    flag("list-metrics", None, Show, "print every metric with unit and direction"),
-    flag("format", Some("terse|pretty|json"), Show, "the form of --list"),
-    flag("color", Some("auto|always|never"), Show, "colour in tables"),
-    flag("html", None, Show, "afterwards have the run written as a page with charts"),
+    flag(
+        "allow-different-machine",
+        None,
+        Compare,
+        "compare although the baseline is from another machine",
+        switch!(allow_different_machine),
+    ),
+    flag("list", None, Show, "print the cases and run nothing", switch!(list)),
+    flag("list-metrics", None, Show, "print every metric with unit and direction", switch!(list_metrics)),
+    flag("format", Some("terse|pretty|json"), Show, "the form of --list", read!(format = list_format)),
+    flag("color", Some("auto|always|never"), Show, "colour in tables", read!(color = colour)),
+    flag("html", None, Show, "afterwards have the run written as a page with charts", switch!(html)),
     flag(
         "show-output",
         None,
         Show,
         "print what bodies print, after each repeat; the run's logs have it anyway",
+        switch!(show_output),
     ),
-    short("quiet", 'q', None, Show, "no progress, no table"),
-    short("verbose", 'v', None, Show, "every metric of every case"),
-    short("help", 'h', None, Show, "this text"),
-    short("version", 'V', None, Show, "the version"),
-    flag("bench", None, Accepted, "measure: cargo bench passes it"),
-    flag("test", None, Accepted, "run each case once and store nothing, also under cargo bench"),
-    flag("ignored", None, Accepted, "nothing is ignored: selects nothing"),
-    flag("include-ignored", None, Accepted, "no effect: nothing is ignored"),
-    flag("nocapture", None, Accepted, "as --show-output"),
-    flag("no-capture", None, Accepted, "as --show-output"),
-    flag("test-threads", Some("N"), Accepted, "no effect: one thing is measured at a time"),
-    flag("report-time", None, Accepted, "no effect"),
-    flag("logfile", Some("PATH"), Accepted, "no effect: see the run's directory"),
-    flag("shuffle", None, Accepted, "no effect: rounds are shuffled"),
-    flag("shuffle-seed", Some("N"), Accepted, "as --seed"),
+    short("quiet", 'q', None, Show, "no progress, no table", switch!(quiet)),
+    short("verbose", 'v', None, Show, "every metric of every case", switch!(verbose)),
+    short("help", 'h', None, Show, "this text", switch!(help)),
+    short("version", 'V', None, Show, "the version", switch!(version)),
+    flag("bench", None, Accepted, "measure: cargo bench passes it", switch!(bench)),
+    flag(
+        "test",
+        None,
+        Accepted,
+        "run each case once and store nothing, also under cargo bench",
+        switch!(test),
+    ),
+    flag("ignored", None, Accepted, "nothing is ignored: selects nothing", switch!(ignored)),
+    flag("include-ignored", None, Accepted, "no effect: nothing is ignored", NOTHING),
+    flag("nocapture", None, Accepted, "as --show-output", switch!(show_output)),
+    flag("no-capture", None, Accepted, "as --show-output", switch!(show_output)),
+    flag("test-threads", Some("N"), Accepted, "no effect: one thing is measured at a time", NOTHING),
+    flag("report-time", None, Accepted, "no effect", NOTHING),
+    flag("logfile", Some("PATH"), Accepted, "no effect: see the run's directory", NOTHING),
+    flag("shuffle", None, Accepted, "no effect: rounds are shuffled", NOTHING),
+    flag("shuffle-seed", Some("N"), Accepted, "as --seed", read!(seed, number)),
     flag(
         "load-baseline",
         Some("NAME"),
         Accepted,
         "refused: `compare-baseline NAME --run RUN` judges a stored run",
+        refuse_load_baseline,
     ),
-    flag("discard-baseline", None, Accepted, "no effect: a run becomes a baseline only when asked"),
-    flag("sample-size", Some("N"), Accepted, "as --repeats"),
-    flag("warm-up-time", Some("SECS"), Accepted, "no effect: the profile counts batches"),
-    flag("measurement-time", Some("SECS"), Accepted, "as --min-time"),
-    flag("nresamples", Some("N"), Accepted, "no effect: intervals are exact"),
-    flag("noise-threshold", Some("SHARE"), Accepted, "as --threshold, as a share: 0.05"),
-    flag("confidence-level", Some("SHARE"), Accepted, "no effect: 95 %"),
-    flag("significance-level", Some("SHARE"), Accepted, "no effect"),
-    short("noplot", 'n', None, Accepted, "no effect: there are no plots"),
-    flag("plotting-backend", Some("NAME"), Accepted, "no effect"),
+    flag("discard-baseline", None, Accepted, "no effect: a run becomes a baseline only when asked", NOTHING),
+    flag("sample-size", Some("N"), Accepted, "as --repeats", read!(repeats, count)),
+    flag("warm-up-time", Some("SECS"), Accepted, "no effect: the profile counts batches", NOTHING),
+    flag("measurement-time", Some("SECS"), Accepted, "as --min-time", read!(min_time, seconds)),
+    flag("nresamples", Some("N"), Accepted, "no effect: intervals are exact", NOTHING),
+    flag(
+        "noise-threshold",
+        Some("SHARE"),
+        Accepted,
+        "as --threshold, as a share: 0.05",
+        read!(threshold, share),
+    ),
+    flag("confidence-level", Some("SHARE"), Accepted, "no effect: 95 %", NOTHING),
+    flag("significance-level", Some("SHARE"), Accepted, "no effect", NOTHING),
+    short("noplot", 'n', None, Accepted, "no effect: there are no plots", NOTHING),
+    flag("plotting-backend", Some("NAME"), Accepted, "no effect", NOTHING),
     flag(
         "output-format",
         Some("criterion|bencher"),
         Accepted,
         "`bencher` prints one line a case for tools that read it",
+        read!(bencher_lines = is_bencher),
     ),
-    short("unstable-options", 'Z', Some("OPTION"), Accepted, "no effect"),
+    short("unstable-options", 'Z', Some("OPTION"), Accepted, "no effect", NOTHING),
 ];
 
 #[cfg(test)]
@@ -230,6 +413,16 @@ mod tests {
             let Some(variable) = flag.variable() else { continue };
             let is_shown = flag.group == FlagGroup::Show;
             assert_eq!(crate::record::is_kept(&variable), !is_shown, "{variable}");
+        }
+    }
+
+    #[test]
+    fn only_a_flag_of_another_harness_may_have_no_effect() {
+        for flag in FLAGS {
+            let mut args = Args::default();
+            let value = flag.value.map(|_| "1".to_owned()).unwrap_or_default();
+            let is_taken = (flag.take)(&mut args, flag, value).is_err() || args != Args::default();
+            assert!(is_taken || flag.group == FlagGroup::Accepted, "--{} does nothing", flag.name);
         }
     }
 

@@ -5,6 +5,7 @@ mod bench;
 mod duel;
 mod error;
 mod exit_code;
+mod flag_values;
 mod flags;
 mod help;
 mod list;
