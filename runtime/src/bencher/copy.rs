@@ -13,6 +13,11 @@ const IN_CACHE: usize = 256 << 10;
 const COPIES: usize = 64;
 const LONGEST: Duration = Duration::from_millis(2);
 
+/// Bytes that are copied by one call. Above a few KiB the C library uses the processor's string instruction, and on AMD's Zen that is
+/// seventeen times slower where the buffers lie 16 bytes apart in their pages, as two allocations do (102,400 bytes: 38 us, and 2.6 in
+/// parts; glibc 2.36).
+const PART: usize = 1 << 10;
+
 /// Copies that take less are timed together.
 const TOGETHER: usize = 64 << 10;
 
@@ -39,7 +44,10 @@ pub(super) fn fastest_copy(clock: &Clock, bytes: u64) -> f64 {
     for _ in 0..COPIES {
         let start = clock.now();
         for _ in 0..together {
-            black_box(&mut to).copy_from_slice(black_box(&from));
+            for (to, from) in black_box(&mut *to).chunks_mut(PART).zip(black_box(&*from).chunks(PART)) {
+                to.copy_from_slice(from);
+                black_box(to);
+            }
         }
         least = least.min(clock.now() - start);
         if clock.now() - begun > LONGEST {
