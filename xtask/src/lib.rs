@@ -15,6 +15,7 @@
 //! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
+mod bottleneck;
 mod calibrate;
 mod catalogue;
 mod ci;
@@ -141,6 +142,7 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::Bisect(args) => history::bisect::run(&args, place),
         XtaskCommand::Accept(args) => history::accept::run(&args, place),
         XtaskCommand::Flops(args) => flops::run(&args),
+        XtaskCommand::Bottleneck(args) => bottleneck::run(&args),
         XtaskCommand::Coverage(args) => coverage::run(&args, place),
         XtaskCommand::Peers(args) => peers::run(&args, place),
         XtaskCommand::Lies(args) => lies::run(&args, place),

@@ -110,6 +110,38 @@ def test_training_goes_on_from_where_it_is_until_the_data_end(worker, material, 
     assert name == "failed" and "EndOfData: the data end after 6 steps" in said["detail"], said
 
 
+def fed(place, inputs, labels):
+    place.mkdir()
+    return Made(place, {"input": inputs, "label": labels}).said
+
+
+def test_a_step_takes_what_is_handed_over_instead_of_what_is_in_memory(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    fields = material.data.fields
+    start, second = after(worker, 0), slice(BATCH, 2 * BATCH)
+    own = after(worker, 1)
+    after(worker, 0)
+    said = fed(tmp_path / "fed", fields["input"][second], fields["label"][second])
+    loss = asked(worker, "feed", samples=said)["loss"]
+    left = asked(worker, "left")
+    assert left["steps"] == 1 and loss.shape == (1,)
+    assert not np.array_equal(left["0.weight"], own["0.weight"])
+    logits = fields["input"][second] @ start["0.weight"] + start["0.bias"]
+    shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    assert np.allclose(loss, -np.log(shares[np.arange(BATCH), fields["label"][second]]).mean(), atol=1e-6)
+    assert np.array_equal(after(worker, 1)["0.weight"], own["0.weight"]), "what is in memory stays"
+
+
+@pytest.mark.parametrize(
+    ("count", "dtype", "width"), [(BATCH - 1, np.float32, 3), (BATCH, np.float64, 3), (BATCH, np.float32, 4)]
+)
+def test_samples_that_no_step_takes_are_refused(worker, material, tmp_path, count, dtype, width):
+    opened(worker, material, tmp_path)
+    samples = fed(tmp_path / "fed", np.zeros((count, width), dtype), np.zeros(count, np.int32))
+    name, said = worker.ask("call", name="feed", samples=samples)
+    assert name == "failed" and "Unfit" in said["detail"], said
+
+
 def test_labels_that_are_right_are_counted_on_what_was_held_out(worker, material, tmp_path):
     opened(worker, material, tmp_path)
     left = after(worker, 2)

@@ -10,7 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -39,6 +39,10 @@ Mode = Literal["eager", "compiled", "autotuned"]
 
 class NotFinite(Exception):
     """A loss that is no number."""
+
+
+class Unfit(Exception):
+    """Samples that no step of a training takes."""
 
 
 class EndOfData(Exception):
@@ -156,6 +160,27 @@ class Training(Loader):
         self.done += 1
         return loss
 
+    def feed(self, samples: Batch) -> float:
+        """A whole step on samples that a loader has made, in place of those of the data."""
+
+        def kinds(batch: Batch) -> list[tuple[Any, ...]]:
+            return [(name, array.dtype, array.shape[1:]) for name, array in batch.items()]
+
+        own = self.task
+        if kinds(samples) != kinds(own.samples):
+            raise Unfit("the samples that were handed over are not of the kind that this training takes")
+        if any(len(array) != own.batch for array in samples.values()):
+            raise Unfit(f"a step takes {own.batch} samples")
+        self.task = replace(own, samples=samples)
+        try:
+            loss = self.step(0)
+        finally:
+            self.task = own
+        if not math.isfinite(loss):
+            raise NotFinite(f"the loss of step {self.done} is {loss}")
+        self.done += 1
+        return loss
+
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.restart()
         return self._steps()
@@ -207,6 +232,9 @@ class Case(Streaming):
                     training.restart()
                 losses = [training.advance() for _ in range(message["steps"])]
                 return "batch", self.tensors({"loss": np.array(losses, np.float32)})
+            case "feed":
+                loss = training.feed(Data(message["samples"]).load())
+                return "batch", self.tensors({"loss": np.array([loss], np.float32)})
             case "right":
                 inputs, labels = training.task.held_out()
                 right = np.count_nonzero(training.predict(inputs).argmax(-1) == labels)

@@ -28,6 +28,16 @@ impl Loader for Changed {
         (self.change)(&mut spec);
         self.reference.open(&spec, data)
     }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        let mut specs = specs.to_vec();
+        specs.iter_mut().for_each(self.change);
+        self.reference.open_many(&specs, data)
+    }
 }
 
 /// A bencher that measures two batches.

@@ -1,10 +1,11 @@
 //! The trainer contract: a model, trained step by step.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Result, skip};
+use weighbridge::{Kept, Result, skip};
 
 use super::Epochs;
 use crate::data::DataSet;
@@ -64,6 +65,17 @@ pub trait TrainingLoop: Epochs {
     /// A skip where there is no profiler to read; as [`Epochs::begin`].
     fn operators(&mut self, steps: usize) -> Result<Operators> {
         Err(skip(format!("operators: no profiler tells what {steps} steps are made of")))
+    }
+
+    /// One whole step, from where it is, on samples that somebody else has made instead of those of the data: fields of the same
+    /// names and kinds, as many samples as a step has. Complete when it returns; gives the mean loss. `place` is a directory of
+    /// the caller's, through which a system of another process takes the samples.
+    ///
+    /// # Errors
+    /// A skip where a system trains on its own samples alone; samples that no step takes; as [`TrainingLoop::train`].
+    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+        let _ = (batch, place);
+        Err(skip("it takes no samples from a loader"))
     }
 
     /// How many labels of the samples that are held out have the greatest logit, with the weights as they are.

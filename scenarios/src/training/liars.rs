@@ -1,9 +1,10 @@
 //! Trainers that do not do what they say: for tests.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::Result;
+use weighbridge::{Kept, Result};
 
 use crate::adapters::native::ByHand;
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, Trainer, TrainingLoop};
@@ -35,6 +36,12 @@ pub(super) enum TrainingLie {
     SkipsHalf,
     /// So many labels are always right.
     KnowsAll(usize),
+    /// What a loader hands over is left where it is: the samples in memory are trained on.
+    IgnoresTheLoader,
+    /// Every batch after the first that a loader hands over is taken for the first one.
+    KeepsTheFirstBatch,
+    /// A step on what a loader hands over is done once, and its loss told again for the next batch.
+    StepsOnHalf,
 }
 
 /// The trainer by hand, with a lie.
@@ -46,6 +53,9 @@ struct Lying {
     steps: usize,
     /// Steps that are said to be done.
     said: usize,
+    /// What was handed over first, and the loss that was told last.
+    first: Option<Kept>,
+    loss: f32,
 }
 
 impl Trainer for Liar {
@@ -57,7 +67,7 @@ impl Trainer for Liar {
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>> {
         let honest = ByHand::open(spec, data, weights)?;
-        Ok(Box::new(Lying { lie: self.0, honest, steps: spec.steps, said: 0 }))
+        Ok(Box::new(Lying { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
     }
 }
 
@@ -110,7 +120,20 @@ impl TrainingLoop for Lying {
     fn right(&mut self) -> Result<usize> {
         match self.lie {
             TrainingLie::KnowsAll(all) => Ok(all),
-            TrainingLie::SkipsHalf => self.honest.right(),
+            _ => self.honest.right(),
         }
+    }
+
+    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+        let step = self.said;
+        self.said += 1;
+        let first = self.first.get_or_insert_with(|| batch.clone());
+        match self.lie {
+            TrainingLie::IgnoresTheLoader => return Ok(self.honest.train(false, 1)?[0]),
+            TrainingLie::KeepsTheFirstBatch => return self.honest.feed(first, place),
+            TrainingLie::StepsOnHalf if step % 2 == 1 => {}
+            _ => self.loss = self.honest.feed(batch, place)?,
+        }
+        Ok(self.loss)
     }
 }

@@ -8,6 +8,8 @@
 //! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`), or how the
 //! training comes to a target (`learning_curve`).
 
+mod fed_proof;
+mod feeding;
 mod learning_curve;
 #[cfg(test)]
 mod liars;
@@ -17,11 +19,14 @@ mod proof;
 mod settings;
 pub mod train1_steps;
 pub mod train2_target;
+pub mod train3_loader;
+mod trainer_choice;
 
 pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
 pub use preset::Preset;
 pub use train1_steps::train;
 pub use train2_target::train_to_target;
+pub use trainer_choice::TrainerChoice;
 
 pub use crate::contract::{OPERATOR, PHASE, PROFILED, WHOLE_STEP};

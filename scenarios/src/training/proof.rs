@@ -115,27 +115,51 @@ fn same_way(
     material: &Material,
     reference: &mut ByHand<f64>,
 ) -> Result<()> {
-    let [_, _, of_way] = spec.tolerance()?;
-    let start = after(reference, 0)?;
-    let expected = after(reference, steps)?;
-    let share = apart(found, &expected, &start)?;
-    if share <= of_way {
-        return Ok(());
-    }
-    let mut plain = ByHand::<f32>::open(spec, &material.data, &material.weights)?;
-    let rounding = apart(&after(&mut plain, steps)?, &expected, &start)?;
-    let allowed = allowed(of_way, rounding);
-    // A share that is no number is no agreement.
-    if share.is_nan() || share > allowed {
-        return Err(Error::new(format!(
-            "the {steps} steps that were done have left other weights than the reference's: they are apart by {:.1} % of the way that \
+    let way = TrainingWay { steps, start: after(reference, 0)?, end: after(reference, steps)? };
+    way.leads_to(found, spec, &mut || {
+        let mut plain = ByHand::<f32>::open(spec, &material.data, &material.weights)?;
+        after(&mut plain, steps)
+    })
+}
+
+/// Where the reference's weights are before and after some steps.
+pub(super) struct TrainingWay {
+    pub(super) steps: usize,
+    pub(super) start: Tensors,
+    pub(super) end: Tensors,
+}
+
+impl TrainingWay {
+    /// That these weights are where the way leads. `plain` gives the weights that the reference's formulae in `f32` come to.
+    ///
+    /// # Errors
+    /// Weights that are further off than the precision and rounding allow.
+    pub(super) fn leads_to(
+        &self,
+        found: &Tensors,
+        spec: &TrainingSpec,
+        plain: &mut dyn FnMut() -> Result<Tensors>,
+    ) -> Result<()> {
+        let Self { steps, start, end } = self;
+        let [_, _, of_way] = spec.tolerance()?;
+        let share = apart(found, end, start)?;
+        if share <= of_way {
+            return Ok(());
+        }
+        let rounding = apart(&plain()?, end, start)?;
+        let allowed = allowed(of_way, rounding);
+        // A share that is no number is no agreement.
+        if share.is_nan() || share > allowed {
+            return Err(Error::new(format!(
+                "the {steps} steps that were done have left other weights than the reference's: they are apart by {:.1} % of the way that \
              those went, and {:.1} % are allowed (rounding alone takes the reference's own steps {:.1} % apart)",
-            100.0 * share,
-            100.0 * allowed,
-            100.0 * rounding
-        )));
+                100.0 * share,
+                100.0 * allowed,
+                100.0 * rounding
+            )));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// How far apart a way may be where rounding alone takes it so far; what is no number allows nothing more.
@@ -162,7 +186,7 @@ fn apart(found: &Tensors, expected: &Tensors, start: &Tensors) -> Result<f64> {
 }
 
 /// That a training began with the weights that it was given, bit by bit.
-fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
+pub(super) fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
     for (found, expected) in pairs(found, expected)? {
         if found.1 != expected.1 {
             let most = found.1.iter().zip(&expected.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -209,7 +233,7 @@ fn as_many(what: &str, found: &[f32], expected: &[f32]) -> Result<()> {
 }
 
 /// That each number is the expected one within a share of the largest of those.
-fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64) -> Result<()> {
+pub(super) fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64) -> Result<()> {
     as_many(what, found, expected)?;
     let largest = largest(expected);
     let allowed = tolerance * largest;

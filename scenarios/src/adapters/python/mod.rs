@@ -31,4 +31,5 @@ pub use peer::{
     CHECKPOINTER, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, SystemPackage, TRAINER, find,
     home, requirements,
 };
+pub(crate) use trainers::trainer;
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};

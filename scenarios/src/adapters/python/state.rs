@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 use weighbridge::worker::Worker;
-use weighbridge::{Error, ErrorKind, FieldKind, Kept, Result};
+use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 
 use super::open::{entry_point, executed};
 use crate::contract::{Checkpoints, Executed, SaveOptions, StepTimes};
@@ -81,6 +81,21 @@ impl TensorFiles {
         };
         let fields = data.kinds().enumerate().map(file).collect();
         Self { elements: data.elements(), digest: data.digest().to_owned(), fields }
+    }
+
+    /// A batch, written to a file for each field in this directory.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn written(batch: &Kept, place: &Path) -> Result<Self> {
+        let file = |(position, KeptField { name, dtype, shape, bytes }): (usize, &KeptField)| {
+            let path = place.join(format!("field-{position}"));
+            std::fs::write(&path, bytes)?;
+            let kind = FieldKind { name: name.clone(), dtype: *dtype, shape: shape.clone() };
+            Ok(TensorFile { kind, path, mean: None, scale: None })
+        };
+        let fields = batch.fields.iter().enumerate().map(file).collect::<Result<_>>()?;
+        Ok(Self { elements: batch.elements, digest: String::new(), fields })
     }
 }
 

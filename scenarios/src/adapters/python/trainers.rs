@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use weighbridge::Result;
+use weighbridge::{Availability, Result, skip};
 
 use super::registered::registered;
+use super::worker::Framework;
 use crate::contract::{Trainer, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::{Compilation, TrainingSpec};
@@ -33,4 +34,31 @@ registered! {
     KerasJax: keras_jax, "Keras (JAX)";
     /// The same on `PyTorch`, operation by operation.
     KerasTorch: keras_torch, "Keras (PyTorch)";
+}
+
+/// The trainer of this short name, for a scenario that measures something else beside it.
+///
+/// # Errors
+/// A skip where it is not installed.
+pub(crate) fn trainer(short: &'static str) -> Result<Box<dyn Trainer>> {
+    match Framework::availability(short) {
+        Availability::Available { .. } => Ok(Box::new(NamedTrainer(Framework::new(short)?))),
+        Availability::Missing { reason, install } => {
+            Err(skip(format!("the trainer `{short}`: {reason} ({install})")))
+        }
+    }
+}
+
+struct NamedTrainer(Framework);
+
+impl Trainer for NamedTrainer {
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        self.0.open_training(spec, how, data, weights)
+    }
 }

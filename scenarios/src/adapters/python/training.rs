@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::DerefMut;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -107,6 +108,14 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
             }
         }
         Ok(operators)
+    }
+
+    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+        let samples = TensorFiles::written(batch, place)?;
+        match self.single("feed", "loss", &json!({ "samples": samples }))?[..] {
+            [loss] => Ok(loss),
+            ref other => Err(Error::of(ErrorKind::Protocol, format!("{other:?} is the loss of a step"))),
+        }
     }
 
     fn right(&mut self) -> Result<usize> {

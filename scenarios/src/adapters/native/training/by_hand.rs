@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ndarray::ArrayView1;
-use weighbridge::{Delivery, Dtype, Error, FieldKind, Result};
+use weighbridge::{Delivery, Dtype, Error, FieldKind, Kept, Result};
 
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
@@ -96,14 +97,17 @@ impl<T: Real> ByHand<T> {
 
     /// The samples of a step: what enters the model, and the labels.
     fn samples(&self, elements: Range<usize>) -> (Vec<T>, Vec<i32>) {
-        let input = self.data.rows(0, elements.clone());
+        (self.input(self.data.rows(0, elements.clone())), integers(self.data.rows(1, elements)))
+    }
+
+    /// What enters the model: ids, or numbers.
+    fn input(&self, bytes: &[u8]) -> Vec<T> {
         let is_ids = self.data.kinds().next().is_some_and(|kind| kind.dtype == Dtype::I32);
-        let input = if is_ids {
-            integers(input).into_iter().map(|id| T::of(f64::from(id))).collect()
+        if is_ids {
+            integers(bytes).into_iter().map(|id| T::of(f64::from(id))).collect()
         } else {
-            singles(input).into_iter().map(|number| T::of(f64::from(number))).collect()
-        };
-        (input, integers(self.data.rows(1, elements)))
+            singles(bytes).into_iter().map(|number| T::of(f64::from(number))).collect()
+        }
     }
 
     /// The samples of the step that is due; `None` at the end of the data.
@@ -115,14 +119,12 @@ impl<T: Real> ByHand<T> {
     /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase has ended.
     fn compute(
         &mut self,
-        samples: Range<usize>,
+        (input, labels): &(Vec<T>, Vec<i32>),
         phase: &mut dyn FnMut(&'static str),
     ) -> Result<(T, Vec<f32>, Gradients<T>)> {
-        let (input, labels) = self.samples(samples);
-        phase("data");
-        let logits = self.network.forward(&input, &self.parameters)?;
+        let logits = self.network.forward(input, &self.parameters)?;
         let told = logits.iter().map(|logit| logit.single()).collect();
-        let (loss, of_logits) = cross_entropy(logits, &labels)?;
+        let (loss, of_logits) = cross_entropy(logits, labels)?;
         phase("forward");
         let gradients = self.network.backward(of_logits, &self.parameters);
         phase("backward");
@@ -132,6 +134,14 @@ impl<T: Real> ByHand<T> {
     /// One whole step; `false` at the end of the data.
     fn step(&mut self, phase: &mut dyn FnMut(&'static str)) -> Result<bool> {
         let Some(samples) = self.due() else { return Ok(false) };
+        let samples = self.samples(samples);
+        phase("data");
+        self.step_on(&samples, phase)?;
+        Ok(true)
+    }
+
+    /// One whole step on these samples.
+    fn step_on(&mut self, samples: &(Vec<T>, Vec<i32>), phase: &mut dyn FnMut(&'static str)) -> Result<()> {
         let (loss, _, gradients) = self.compute(samples, phase)?;
         if !loss.is_finite() {
             return Err(Error::new(format!("the loss of step {} is {}", self.done, loss.single())));
@@ -143,7 +153,28 @@ impl<T: Real> ByHand<T> {
             self.losses.bytes.extend(loss.single().to_le_bytes());
         }
         phase("optimiser");
-        Ok(true)
+        Ok(())
+    }
+
+    /// The samples of a batch that a loader has handed over: those that a step takes.
+    fn handed(&self, batch: &Kept) -> Result<(Vec<T>, Vec<i32>)> {
+        let kinds = self.data.kinds();
+        let due = kinds.map(|FieldKind { name, dtype, shape }| (name, *dtype, shape));
+        if !due.eq(batch.fields.iter().map(|field| (&field.name, field.dtype, &field.shape))) {
+            return Err(Error::new(
+                "the batch that was handed over has other fields than the training's samples",
+            ));
+        }
+        if batch.elements != self.spec.batch {
+            return Err(Error::new(format!(
+                "a batch of {} samples was handed over, and a step takes {}",
+                batch.elements, self.spec.batch
+            )));
+        }
+        let [input, labels] = &batch.fields[..] else {
+            return Err(Error::new("a step takes two fields, `input` and `label`"));
+        };
+        Ok((self.input(&input.bytes), integers(&labels.bytes)))
     }
 
     fn named(&self, tensors: &NetworkParameters<T>) -> Tensors {
@@ -217,7 +248,8 @@ impl<T: Real> TrainingLoop for ByHand<T> {
     fn first(&mut self) -> Result<First> {
         self.reset();
         let samples = self.due().ok_or_else(|| Error::new("there is no data"))?;
-        let (loss, logits, gradients) = self.compute(samples, &mut |_| {})?;
+        let samples = self.samples(samples);
+        let (loss, logits, gradients) = self.compute(&samples, &mut |_| {})?;
         Ok(First { loss: loss.single(), logits, gradients: self.named(&gradients) })
     }
 
@@ -233,6 +265,12 @@ impl<T: Real> TrainingLoop for ByHand<T> {
             losses.extend(singles(&self.losses.bytes).first());
         }
         Ok(losses)
+    }
+
+    fn feed(&mut self, batch: &Kept, _place: &Path) -> Result<f32> {
+        let samples = self.handed(batch)?;
+        self.step_on(&samples, &mut |_| {})?;
+        singles(&self.losses.bytes).first().copied().ok_or_else(|| Error::new("the step had no samples"))
     }
 
     fn right(&mut self) -> Result<usize> {

@@ -1,0 +1,227 @@
+//! From what experiments took to a sentence: what limits a pipeline, how that is known, what to do, and what it should bring.
+
+use std::fmt;
+
+/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Experiments {
+    /// As it is.
+    pub(crate) whole: f64,
+    /// The loader is replaced by cached batches.
+    pub(crate) cached: f64,
+    /// The compute of a step is replaced by a stub.
+    pub(crate) stub: f64,
+    /// Twice the workers make batches.
+    pub(crate) more_workers: f64,
+    /// Rows are read from memory.
+    pub(crate) in_memory: f64,
+    /// Each worker has an interpreter of its own.
+    pub(crate) own_interpreters: f64,
+    /// A step runs on one rank, with nobody to hear from.
+    pub(crate) one_rank: f64,
+    /// A step is not waited for.
+    pub(crate) not_waited_for: f64,
+    /// A step does the same on data that a cache holds.
+    pub(crate) in_cache: f64,
+    /// Of the time in which workers made batches, the share that they ran on a processor: from 0 to 1.
+    pub(crate) workers_ran: f64,
+}
+
+/// What a pipeline waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// Workers that wait for something of their own, and are too few.
+    Loader,
+    /// The processors that make batches.
+    Processor,
+    /// The way to memory.
+    Memory,
+    /// The lock of an interpreter.
+    Interpreter,
+    /// A disk, or what is behind it.
+    Disk,
+    /// The end of each step, which is waited for.
+    Synchronisation,
+    /// Other ranks.
+    Communication,
+}
+
+impl Resource {
+    /// One thing to do about it.
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Loader => "add workers, until the loader alone is faster than the step",
+            Self::Processor => "do less for each sample, once and ahead of the training, or on a device",
+            Self::Memory => "work on parts that a cache holds, or fuse passes over the same data",
+            Self::Interpreter => "load in processes, or in code that leaves the lock",
+            Self::Disk => "stage the data on a faster medium, or read further ahead",
+            Self::Synchronisation => "wait for a result every some steps, and not in each",
+            Self::Communication => "let communication overlap with the backward pass, or send less",
+        }
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loader => "loader",
+            Self::Processor => "processor",
+            Self::Memory => "memory bandwidth",
+            Self::Interpreter => "lock of the interpreter",
+            Self::Disk => "disk",
+            Self::Synchronisation => "synchronisation",
+            Self::Communication => "communication",
+        })
+    }
+}
+
+/// What limits a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Diagnosis {
+    /// The resource.
+    pub(crate) resource: Resource,
+    /// The experiment that shows it.
+    experiment: &'static str,
+    /// Seconds of a step as it is.
+    whole: f64,
+    /// Seconds that a step should take without it: what the experiment took.
+    pub(crate) without: f64,
+}
+
+impl Diagnosis {
+    /// How many times as fast a step should be.
+    pub(crate) fn gain(&self) -> f64 {
+        self.whole / self.without
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { resource, experiment, whole, without } = self;
+        write!(
+            f,
+            "the {resource} limits a step: it takes {:.2} ms, and {:.2} ms {experiment}. To do: {}. Expected: {:.2} times as fast.",
+            whole * 1e3,
+            without * 1e3,
+            resource.remedy(),
+            self.gain()
+        )
+    }
+}
+
+/// A change below this share of a step accuses nobody.
+const LEAST: f64 = 0.1;
+
+/// An experiment explains another one if it saves this share of what that one does.
+const EXPLAINS: f64 = 0.7;
+
+/// More workers are a remedy if they save this share of what cached batches do.
+const HELPS: f64 = 0.4;
+
+/// Workers that ran on processors for this share of their time were held up by those.
+const RAN: f64 = 0.5;
+
+/// What limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of the compute itself, which is
+/// what a training is for.
+pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
+    let saved = |seconds: f64| 1.0 - seconds / took.whole;
+    let due = |resource, seconds, experiment| Diagnosis {
+        resource,
+        experiment,
+        whole: took.whole,
+        without: seconds,
+    };
+    let of_step = [
+        due(Resource::Communication, took.one_rank, "on one rank"),
+        due(Resource::Synchronisation, took.not_waited_for, "where it is not waited for"),
+        due(Resource::Memory, took.in_cache, "on data that a cache holds"),
+    ];
+    let best =
+        |of: &[Diagnosis]| of.iter().copied().min_by(|one, other| one.without.total_cmp(&other.without));
+    let step = best(&of_step).filter(|found| saved(found.without) >= LEAST);
+    let loading = saved(took.cached);
+    // Where a loader holds steps up, a stub of their compute hardly makes them faster, and no part of them does.
+    if loading.is_nan()
+        || loading < LEAST
+        || saved(took.stub) > loading
+        || step.is_some_and(|found| saved(found.without) > loading)
+    {
+        return step;
+    }
+    let of_loader = [
+        due(Resource::Disk, took.in_memory, "with rows in memory"),
+        due(Resource::Interpreter, took.own_interpreters, "with an interpreter for each worker"),
+    ];
+    let explained = best(&of_loader).filter(|found| saved(found.without) >= EXPLAINS * loading);
+    let cached = "on cached batches";
+    Some(explained.unwrap_or_else(|| {
+        let is_busy = took.workers_ran >= RAN || saved(took.more_workers) < HELPS * loading;
+        due(if is_busy { Resource::Processor } else { Resource::Loader }, took.cached, cached)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step of 4 ms that nothing holds up, with changes.
+    fn found(change: impl Fn(&mut Experiments)) -> Option<Resource> {
+        let mut took = even(4e-3);
+        took.stub = 2e-3;
+        took.workers_ran = 0.05;
+        change(&mut took);
+        diagnose(&took).map(|found| found.resource)
+    }
+
+    fn even(seconds: f64) -> Experiments {
+        Experiments {
+            whole: seconds,
+            cached: seconds,
+            stub: seconds,
+            more_workers: seconds,
+            in_memory: seconds,
+            own_interpreters: seconds,
+            one_rank: seconds,
+            not_waited_for: seconds,
+            in_cache: seconds,
+            workers_ran: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_step_that_only_computes_accuses_nobody() {
+        assert_eq!(found(|_| ()), None);
+        assert_eq!(found(|took| took.cached = 3.7e-3), None);
+        assert_eq!(found(|took| (took.cached, took.stub) = (3.5e-3, 1e-3)), None, "the compute saves more");
+        assert_eq!(found(|took| took.stub = 1e-5), None, "computing is what a step is for");
+        assert_eq!(found(|took| took.whole = f64::NAN), None);
+    }
+
+    #[test]
+    fn what_makes_a_step_faster_by_itself_is_what_limits_it() {
+        assert_eq!(found(|took| took.one_rank = 2e-3), Some(Resource::Communication));
+        assert_eq!(found(|took| took.not_waited_for = 2e-3), Some(Resource::Synchronisation));
+        assert_eq!(found(|took| took.in_cache = 2e-3), Some(Resource::Memory));
+    }
+
+    #[test]
+    fn a_loader_is_told_by_what_it_waits_for() {
+        let slow = |took: &mut Experiments| took.cached = 1e-3;
+        assert_eq!(found(|took| (slow(took), took.in_memory = 1e-3).0), Some(Resource::Disk));
+        assert_eq!(found(|took| (slow(took), took.own_interpreters = 1.2e-3).0), Some(Resource::Interpreter));
+        assert_eq!(found(|took| (slow(took), took.more_workers = 2e-3).0), Some(Resource::Loader));
+        assert_eq!(found(slow), Some(Resource::Processor), "more workers are no help");
+        let busy = |took: &mut Experiments| (took.more_workers, took.workers_ran) = (2e-3, 0.9);
+        assert_eq!(found(|took| (slow(took), busy(took)).0), Some(Resource::Processor));
+    }
+
+    #[test]
+    fn the_sentence_has_resource_evidence_remedy_and_gain() {
+        let took = Experiments { cached: 1e-3, in_memory: 1e-3, ..even(4e-3) };
+        assert_eq!(
+            diagnose(&took).unwrap().to_string(),
+            "the disk limits a step: it takes 4.00 ms, and 1.00 ms with rows in memory. To do: stage the data on a faster medium, or \
+             read further ahead. Expected: 4.00 times as fast."
+        );
+    }
+}
