@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weighbridge_worker.checkpointer import SaveOptions, save_options
+from weighbridge_worker.checkpointer import Placement, SaveOptions, save_options
 
 from .conftest import HOME, Made
 from .harness import Worker
@@ -60,18 +60,34 @@ def test_a_way_to_save_that_a_system_lacks_is_declined(worker, state, tmp_path):
     assert name == "declined" and "saving background" in said["why"], said
 
 
+def test_a_load_onto_other_devices_is_declined_by_who_has_none(worker, state, tmp_path):
+    onto = {"mesh": [["data", 5]], "shardings": [["data"], ["data"]]}
+    name, said = worker.open(state, tmp_path, {}, contract="checkpointer", state={"saving": "blocking", "onto": onto})
+    assert name == "declined" and said["why"].startswith("loading onto other devices"), said
+
+
+def test_devices_are_numbered_along_the_last_axis_first():
+    placement = Placement((("data", 2), ("model", 3)), (("model", "data"), ()))
+    assert placement.devices == 6
+    assert placement.part(0, (6, 4), 0) == (slice(0, 2), slice(0, 2))
+    assert placement.part(0, (6, 4), 4) == (slice(2, 4), slice(2, 4))
+    assert placement.part(1, (6,), 4) == (slice(0, 6),), "what is not cut lies on every device"
+    assert Placement().devices == 1 and Placement().part(0, (6,), 0) == (slice(0, 6),)
+
+
 def test_options_are_read_and_what_is_not_said_is_the_systems_own():
     assert save_options({"saving": "blocking"}) == SaveOptions("blocking")
     said = {
         "saving": "background",
         "mesh": [["data", 2], ["model", 4]],
         "shardings": [["data", None], []],
+        "onto": {"mesh": [["data", 4]], "shardings": [[], ["data"]]},
         "orbax": {"use_zarr3": True, "use_ocdbt": None, "chunk_byte_size": 64},
     }
     assert save_options(said) == SaveOptions(
         "background",
-        (("data", 2), ("model", 4)),
-        (("data", None), ()),
+        Placement((("data", 2), ("model", 4)), (("data", None), ())),
+        Placement((("data", 4),), ((), ("data",))),
         {"use_zarr3": True, "chunk_byte_size": 64},
     )
 

@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("orbax.checkpoint", reason="Orbax is not installed here")
 
-from weighbridge_worker.checkpointer import SaveOptions
-from weighbridge_worker.checkpointers import orbax
+from weighbridge_worker.adapter import Place
+from weighbridge_worker.checkpointer import Placement, SaveOptions
+from weighbridge_worker.checkpointers import orbax, tensorstore
 
 WHOLE = ((), ())
 CUT = (("data", None), ("model",))
@@ -27,7 +28,7 @@ CUT = (("data", None), ("model",))
 def test_a_state_comes_back_from_every_layout_on_as_many_devices_as_its_mesh_has(tmp_path, saving, mesh, told, stored):
     random = np.random.default_rng(7)
     state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (4,))]}
-    options = SaveOptions(saving, mesh, CUT if mesh else WHOLE, told)
+    options = SaveOptions(saving, Placement(mesh, CUT if mesh else WHOLE), None, told)
     checkpoints = orbax.Orbax(state, options)
     checkpoints.save(tmp_path / "saved", False)
     checkpoints.wait()
@@ -38,5 +39,26 @@ def test_a_state_comes_back_from_every_layout_on_as_many_devices_as_its_mesh_has
     for name, array in state.items():
         assert np.array_equal(checkpoints.loaded(name), array)
     assert (tmp_path / "saved" / stored).exists(), list((tmp_path / "saved").iterdir())
+    checkpoints.release()
+    checkpoints.close()
+
+
+@pytest.mark.parametrize("adapter", [orbax.open, tensorstore.open])
+@pytest.mark.parametrize("source, onto", [((("data", 4), ("model", 2)), ()), ((), (("model", 3), ("data", 2)))])
+def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto):
+    random = np.random.default_rng(7)
+    state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (6,))]}
+    target = Placement(onto, CUT if onto else WHOLE)
+    options = SaveOptions("blocking", Placement(source, CUT if source else WHOLE), target)
+    checkpoints = adapter(state, options, Place(tmp_path, tmp_path))
+    checkpoints.save(tmp_path / "saved", False)
+    checkpoints.wait()
+    checkpoints.load(tmp_path / "saved")
+    for at, (name, array) in enumerate(state.items()):
+        assert np.array_equal(checkpoints.loaded(name), array)
+        for device in range(target.devices):
+            assert np.array_equal(checkpoints.part(name, device), array[target.part(at, array.shape, device)])
+        with pytest.raises(LookupError):
+            checkpoints.part(name, target.devices)
     checkpoints.release()
     checkpoints.close()

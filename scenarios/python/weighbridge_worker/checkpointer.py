@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,17 +25,46 @@ State = dict[str, Array]
 
 
 @dataclass(frozen=True)
-class SaveOptions:
-    """How a state lies in memory and how it is saved."""
-
-    saving: str
-    """`blocking` or `background`."""
+class Placement:
+    """Where a state lies on devices, which are numbered along the last axis of the mesh first."""
 
     mesh: tuple[tuple[str, int], ...] = ()
     """The axes of a mesh of devices with their sizes; none where the state is whole."""
 
     shardings: tuple[tuple[str | None, ...], ...] = ()
     """For each tensor the axis that each dimension is cut along; dimensions at the end may be missing."""
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are: one where there is no mesh."""
+        return math.prod(size for _, size in self.mesh)
+
+    def part(self, tensor: int, shape: tuple[int, ...], device: int) -> tuple[slice, ...]:
+        """What of a tensor lies on a device."""
+        place = [slice(0, size) for size in shape]
+        if not self.mesh:
+            return tuple(place)
+        sizes = dict(self.mesh)
+        at = dict(zip(sizes, np.unravel_index(device, tuple(sizes.values())), strict=True))
+        for dimension, axis in enumerate(self.shardings[tensor]):
+            if axis is not None:
+                length = shape[dimension] // sizes[axis]
+                place[dimension] = slice(length * int(at[axis]), length * (int(at[axis]) + 1))
+        return tuple(place)
+
+
+@dataclass(frozen=True)
+class SaveOptions:
+    """How a state lies in memory and how it is saved."""
+
+    saving: str
+    """`blocking` or `background`."""
+
+    placement: Placement = Placement()
+    """The devices that the state lies on."""
+
+    onto: Placement | None = None
+    """The devices that it is loaded onto, where that is to be another placement."""
 
     orbax: dict[str, Any] = field(default_factory=dict)
     """What Orbax is told by its own names. What is not there is its own."""
@@ -61,6 +91,10 @@ class Checkpoints(ABC):
     def loaded(self, name: str) -> Array:
         """A tensor of what was loaded last, as a numpy array."""
 
+    def part(self, name: str, device: int) -> Array:
+        """The part of a tensor that lies on a device after a load onto `SaveOptions.onto`."""
+        raise Declined(f"device {device}: it has no devices, and holds a state whole")
+
     @abstractmethod
     def release(self) -> None:
         """Lets go what was loaded."""
@@ -76,6 +110,9 @@ class Saver(System):
     open: Callable[[State, SaveOptions, Place], Checkpoints]
     """Takes the state, and how it is to be saved."""
 
+    reshards: bool = False
+    """Whether it loads onto other devices than it saves from, and so has `Checkpoints.part`."""
+
     contract = "checkpointer"
 
 
@@ -86,13 +123,16 @@ class Case:
         data = Data(said["data"])
         if data.elements != 1:
             raise Broken(f"a state is one element, and there are {data.elements}")
+        options = save_options(said["state"])
+        if options.onto is not None and not saver.reshards:
+            raise Declined("loading onto other devices: it has none, and holds a state whole")
         start = time.perf_counter_ns()
         state = {name: array[0] for name, array in data.load().items()}
         self.names = list(state)
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         try:
-            self.checkpoints = saver.open(state, save_options(said["state"]), place)
+            self.checkpoints = saver.open(state, options, place)
         except BaseException:
             self.exchange.close()
             raise
@@ -126,7 +166,11 @@ class Case:
             case "load":
                 self.checkpoints.load(Path(message["directory"]))
             case "loaded":
-                return "batch", self.loaded(self.names[message["field"]])
+                name = self.names[message["field"]]
+                return "batch", self.handed(name, self.checkpoints.loaded(name))
+            case "part":
+                name = self.names[message["field"]]
+                return "batch", self.handed(name, self.checkpoints.part(name, message["device"]))
             case "release":
                 self.checkpoints.release()
             case "steps":
@@ -138,10 +182,9 @@ class Case:
                 raise Broken(f"`{name}` is no call of the contract `checkpointer`")
         return "answer", {}
 
-    def loaded(self, name: str) -> Message:
-        """Hands over a tensor that was loaded."""
-        array = np.asarray(self.checkpoints.loaded(name))
-        said, _ = self.exchange.put({name: array[np.newaxis]})
+    def handed(self, name: str, array: Array) -> Message:
+        """Hands over a tensor that was loaded, or a part of it."""
+        said, _ = self.exchange.put({name: np.ascontiguousarray(array)[np.newaxis]})
         return said
 
     def close(self) -> None:
@@ -153,11 +196,20 @@ class Case:
 
 def save_options(said: Message) -> SaveOptions:
     """The options of a message."""
+    onto = said.get("onto")
     return SaveOptions(
         said["saving"],
+        placement(said),
+        None if onto is None else placement(onto),
+        {name: value for name, value in said.get("orbax", {}).items() if value is not None},
+    )
+
+
+def placement(said: Message) -> Placement:
+    """The placement of a message."""
+    return Placement(
         tuple((name, size) for name, size in said.get("mesh", ())),
         tuple(tuple(axes) for axes in said.get("shardings", ())),
-        {name: value for name, value in said.get("orbax", {}).items() if value is not None},
     )
 
 

@@ -7,12 +7,12 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::medium::Medium;
-use super::proof::prove;
+use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
-use crate::workload::{DeviceMesh, OrbaxOptions, State};
+use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
 /// A state of `f32` tensors in the shapes of Llama, saved to files and loaded from them.
 ///
@@ -46,8 +46,8 @@ fn round_trip(
     orbax: OrbaxOptions,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
-    let shardings = state.tensors().into_iter().map(|tensor| tensor.sharding).collect();
-    let options = SaveOptions { saving, mesh, shardings, orbax };
+    let placement = Placement::as_written(mesh, &state);
+    let options = SaveOptions { saving, placement, onto: None, orbax };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
@@ -64,7 +64,7 @@ fn round_trip(
         bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, &data, &saved.directory)
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)
 }
 
 /// Whether the state can lie on the mesh, for the plan.

@@ -11,7 +11,7 @@ use weighbridge::prelude::*;
 
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::proof::prove;
+use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::watched::Watched;
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
@@ -74,7 +74,7 @@ fn cold(
         bencher.metric("read from the disk", least.get(), Unit::RATIO, Direction::Information);
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, &data, &saved.directory)
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)
 }
 
 /// The share of a checkpoint's bytes that a cold load reads from the disk at least.

@@ -9,7 +9,7 @@ use weighbridge::prelude::*;
 
 use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
 use super::medium::Medium;
-use super::proof::{prove, state as check};
+use super::proof::{Proof, prove, state as check};
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Draws, State};
@@ -70,7 +70,7 @@ fn broken_saves(
     }
     tell(bencher, &found, safe, changes.len());
     let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
-    prove(bencher, &mut *checkpoints, &data, &saves.join(NAME))
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saves.join(NAME))
 }
 
 /// The name of the checkpoint.
@@ -146,7 +146,11 @@ fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint:
     if checkpoints.load(checkpoint).is_err() {
         return CrashOutcome::Refused;
     }
-    if check(&mut *checkpoints, data).is_ok() { CrashOutcome::Whole } else { CrashOutcome::Corrupt }
+    if check(&mut *checkpoints, Proof::whole(data)).is_ok() {
+        CrashOutcome::Whole
+    } else {
+        CrashOutcome::Corrupt
+    }
 }
 
 fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {

@@ -9,7 +9,7 @@ use weighbridge::prelude::*;
 
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::proof::prove;
+use super::proof::{Proof, prove};
 use super::rounds::flush;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StepTimes};
 use crate::data::Cache;
@@ -66,7 +66,7 @@ fn training_steps(
     }
     let last = last.ok_or_else(|| Error::new("nothing was saved"))?;
     Inventory::of(&last)?.tell(bencher);
-    prove(bencher, &mut *checkpoints, &data, &last)
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &last)
 }
 
 /// Saves of a repeat: the first finds memory that was never touched, and files that no directory had.

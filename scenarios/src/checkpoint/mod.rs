@@ -1,6 +1,7 @@
 //! Checkpoints: what it costs to save a state and to load it, and whether what was loaded is what was saved.
 
 mod ckpt1_round_trip;
+mod ckpt2_reshard;
 mod ckptcold_page_cache;
 mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;

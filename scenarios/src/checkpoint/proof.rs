@@ -1,18 +1,41 @@
 //! Is what was loaded what was saved? Looked at outside the clock, from the bytes of every tensor.
 
+use std::ops::Range;
 use std::path::Path;
 
-use weighbridge::{Bencher, Dtype, Error, Kept, KeptField, Result};
+use weighbridge::{Bencher, Dtype, Error, FieldKind, Kept, KeptField, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::inventory::Inventory;
 use super::spoil::spoil;
 use crate::contract::Checkpoints;
 use crate::data::DataSet;
+use crate::workload::Placement;
+
+/// What must be loaded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof<'a> {
+    /// The state.
+    data: &'a DataSet,
+    /// Where its parts must lie, if they must lie on devices.
+    onto: Option<&'a Placement>,
+}
+
+impl<'a> Proof<'a> {
+    /// A state, wherever it lies.
+    pub(super) fn whole(data: &'a DataSet) -> Self {
+        Self { data, onto: None }
+    }
+
+    /// A state whose parts lie on devices.
+    pub(super) fn onto(data: &'a DataSet, onto: &'a Placement) -> Self {
+        Self { data, onto: Some(onto) }
+    }
+}
 
 /// Proves a checkpoint that a measured save has written, and hands in the digests of all tensors as what was delivered:
 ///
-/// 1. What is loaded from it has the digests of the state.
+/// 1. What is loaded from it has the digests of the state, and each device has its part where it is loaded onto devices.
 /// 2. Its files are then overwritten. What was loaded stays as it is, so it is memory that is owned: a mapping would show it.
 /// 3. What is loaded then is not the state: nothing was kept from before, and no digest is needed to see it.
 ///
@@ -21,21 +44,21 @@ use crate::data::DataSet;
 pub(super) fn prove(
     bencher: &Bencher,
     checkpoints: &mut dyn Checkpoints,
-    data: &DataSet,
+    proof: Proof<'_>,
     checkpoint: &Path,
 ) -> Result<()> {
     checkpoints.release()?;
     checkpoints.load(checkpoint)?;
-    let digests = state(checkpoints, data)?;
+    let digests = state(checkpoints, proof)?;
     spoil(&Inventory::of(checkpoint)?)?;
-    state(checkpoints, data).map_err(|error| {
+    state(checkpoints, proof).map_err(|error| {
         Error::new(format!(
             "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
         ))
     })?;
     checkpoints.release()?;
     // A system that notices the damage says so. One that does not has loaded something else.
-    if checkpoints.load(checkpoint).is_ok() && state(checkpoints, data).is_ok() {
+    if checkpoints.load(checkpoint).is_ok() && state(checkpoints, proof).is_ok() {
         return Err(Error::new(
             "all files of the checkpoint were overwritten, and the state that was saved is loaded from them: it was kept \
              elsewhere",
@@ -51,21 +74,47 @@ pub(super) fn prove(
 /// The digests of all tensors that were loaded, which must be those of the state.
 ///
 /// # Errors
-/// A tensor of another name, type, shape or content.
-pub(super) fn state(checkpoints: &mut dyn Checkpoints, data: &DataSet) -> Result<Vec<[u8; 16]>> {
-    let check = |(field, kind): (usize, &weighbridge::FieldKind)| {
-        let kept = checkpoints.loaded(field)?;
+/// A tensor or a part of it with another name, type, shape or content.
+pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Result<Vec<[u8; 16]>> {
+    let data = proof.data;
+    let check = |(field, kind): (usize, &FieldKind)| {
         let wrong = |what: String| Error::new(format!("the tensor `{}` {what}", kind.name));
-        let [found] = &kept.fields[..] else { return Err(wrong("came as none or several".into())) };
-        if (&found.name, found.dtype, &found.shape) != (&kind.name, kind.dtype, &kind.shape) {
-            let (dtype, shape) = (found.dtype.name(), &found.shape);
-            return Err(wrong(format!("came as `{}`, {dtype} {shape:?}", found.name)));
-        }
-        let digest = xxh3_128(&found.bytes);
+        let bytes = content(checkpoints.loaded(field)?, kind, &kind.shape).map_err(wrong)?;
+        let digest = xxh3_128(&bytes);
         if format!("{digest:032x}") != data.field_digest(field) {
             return Err(wrong("has not the bytes that were saved".into()));
+        }
+        let Some(onto) = proof.onto else { return Ok(digest.to_le_bytes()) };
+        for device in 0..onto.devices() {
+            let wrong = |what: String| wrong(format!("on device {device} {what}"));
+            let part = onto.part(field, &kind.shape, device);
+            let shape: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
+            let found = content(checkpoints.part(field, device)?, kind, &shape).map_err(wrong)?;
+            if found != expected(data.rows(field, 0..1), kind, &part) {
+                return Err(wrong(format!("has not the numbers of {part:?}")));
+            }
         }
         Ok(digest.to_le_bytes())
     };
     data.kinds().enumerate().map(check).collect()
+}
+
+/// The bytes of a tensor, or of a part of it, that has this shape; what it is instead, in words.
+fn content(kept: Kept, kind: &FieldKind, shape: &[usize]) -> Result<Vec<u8>, String> {
+    let [found] =
+        <[KeptField; 1]>::try_from(kept.fields).map_err(|_| "came as none or several".to_owned())?;
+    if (&*found.name, found.dtype, &*found.shape) != (&*kind.name, kind.dtype, shape) {
+        return Err(format!("came as `{}`, {} {:?}", found.name, found.dtype.name(), found.shape));
+    }
+    Ok(found.bytes)
+}
+
+/// The bytes of a part of a tensor, number by number: nobody who cuts tensors has this from here.
+fn expected(tensor: &[u8], kind: &FieldKind, part: &[Range<usize>]) -> Vec<u8> {
+    let mut places = vec![0];
+    for (range, size) in part.iter().zip(&kind.shape) {
+        places = places.iter().flat_map(|place| range.clone().map(move |at| place * size + at)).collect();
+    }
+    let width = kind.dtype.size();
+    places.iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
 }

@@ -9,19 +9,29 @@ use weighbridge::{
 };
 
 use super::inventory::Inventory;
-use super::proof::prove;
+use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
-use crate::workload::State;
+use crate::workload::{DeviceMesh, Placement, State};
 
 /// What a scenario does with a checkpointer, at a size for tests.
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
+    run_onto(checkpointer, operation, None)
+}
+
+/// The same, loaded onto other devices.
+fn run_onto(
+    checkpointer: &mut dyn Checkpointer,
+    operation: &str,
+    onto: Option<Placement>,
+) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+    let options = SaveOptions { onto, ..SaveOptions::whole(Saving::Blocking) };
+    let mut checkpoints = checkpointer.open(&options, &data)?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
@@ -32,7 +42,8 @@ fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatRes
     };
     saved.inventory.tell(&bencher);
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "one checkpoint is left");
-    prove(&bencher, &mut *checkpoints, &data, &saved.directory)?;
+    let proof = options.onto.as_ref().map_or_else(|| Proof::whole(&data), |onto| Proof::onto(&data, onto));
+    prove(&bencher, &mut *checkpoints, proof, &saved.directory)?;
     drop(checkpoints);
     bencher.finish()
 }
@@ -53,6 +64,51 @@ fn every_native_checkpointer_is_proven_and_all_deliver_the_same() {
     assert!(contents.iter().all(|content| content == &contents[0] && content.elements == 1));
 }
 
+/// The small state on a mesh, cut as often as it lets it.
+fn on(mesh: &[(&str, usize)]) -> Placement {
+    Placement::spread(DeviceMesh::grid(mesh), &State::SMALL)
+}
+
+#[test]
+fn what_is_loaded_onto_devices_is_proven_part_by_part_and_delivers_the_same() {
+    let whole = run(&mut ReferenceSharded, "load").unwrap().work.unwrap().content;
+    let grids: [&[(&str, usize)]; 4] = [&[], &[("data", 8)], &[("data", 2), ("model", 4)], &[("data", 3)]];
+    for mesh in grids {
+        let done = run_onto(&mut ReferenceSharded, "load", Some(on(mesh))).unwrap();
+        assert_eq!(done.work.unwrap().content, whole, "{mesh:?}");
+    }
+}
+
+#[test]
+fn who_has_no_devices_declines_and_what_a_mesh_does_not_divide_is_told() {
+    let refused = run_onto(&mut Safetensors, "load", Some(on(&[("data", 2)]))).unwrap_err();
+    assert!(refused.is_skip() && refused.to_string().contains("loading onto other devices"), "{refused}");
+    let mut placement = on(&[("data", 7)]);
+    placement.shardings[0] = vec![Some("data".into())];
+    let told = run_onto(&mut ReferenceSharded, "load", Some(placement)).unwrap_err().to_string();
+    assert!(
+        told.contains("`embedding` cannot be loaded onto the mesh data=7: its dimension of 200"),
+        "{told}"
+    );
+}
+
+#[test]
+fn each_way_to_lie_about_devices_is_told() {
+    let told = |lie| {
+        let onto = on(&[("data", 2), ("model", 2)]);
+        run_onto(&mut Liar(lie, ReferenceSharded), "load", Some(onto)).unwrap_err().to_string()
+    };
+    for (lie, words) in [
+        (Lie::KeepsTheOldMesh, "the tensor `embedding` on device 0 came as `embedding`, f32 [25, 64]"),
+        (Lie::SwapsDevices, "the tensor `embedding` on device 1 has not the numbers of [0..100, 32..64]"),
+        (Lie::LosesANumberOfAPart, "the tensor `norm` on device 3 has not the numbers of [32..64]"),
+        (Lie::LacksADevice, "there is no device 3: there are 3"),
+    ] {
+        let said = told(lie);
+        assert!(said.contains(words), "{said}");
+    }
+}
+
 /// The reference, which lies in one way.
 struct Liar(Lie, ReferenceSharded);
 
@@ -70,6 +126,14 @@ enum Lie {
     LosesANumber,
     /// A tensor has another name.
     Renames,
+    /// What is loaded lies on the devices that it was saved from.
+    KeepsTheOldMesh,
+    /// Two devices have the other's parts.
+    SwapsDevices,
+    /// A number of one part is lost, and the whole is right.
+    LosesANumberOfAPart,
+    /// The last device has nothing.
+    LacksADevice,
     /// No save ends.
     Fails,
     /// There is no such thing.
@@ -92,7 +156,13 @@ impl Checkpointer for Liar {
         }
         Ok(Box::new(Lying {
             lie: self.0,
-            honest: self.1.open(options, data)?,
+            honest: match self.0 {
+                Lie::KeepsTheOldMesh => {
+                    let onto = Some(on(&[("data", 8)]));
+                    self.1.open(&SaveOptions { onto, ..options.clone() }, data)?
+                }
+                _ => self.1.open(options, data)?,
+            },
             data: data.clone(),
             from: PathBuf::new(),
             last: None,
@@ -151,6 +221,19 @@ impl Checkpoints for Lying<'_> {
                 Ok(kept)
             }
         }
+    }
+
+    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+        match self.lie {
+            Lie::SwapsDevices => return self.honest.part(field, [0, 2, 1, 3][device]),
+            Lie::LacksADevice if device == 3 => return Err(Error::new("there is no device 3: there are 3")),
+            _ => {}
+        }
+        let mut kept = self.honest.part(field, device)?;
+        if self.lie == Lie::LosesANumberOfAPart && kept.fields[0].name == "norm" && device == 3 {
+            kept.fields[0].bytes[5] ^= 1;
+        }
+        Ok(kept)
     }
 
     fn release(&mut self) -> Result<()> {

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Kept, Result};
+use weighbridge::{Error, Kept, Result, skip};
 
 use super::Executed;
 use crate::data::DataSet;
-use crate::workload::{DeviceMesh, OrbaxOptions, StepKind, Stub};
+use crate::workload::{OrbaxOptions, Placement, StepKind, Stub};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
@@ -28,9 +28,9 @@ pub struct SaveOptions {
     /// Who waits.
     pub saving: Saving,
     /// The devices that the state lies on.
-    pub mesh: DeviceMesh,
-    /// The axis of the mesh that each dimension of each tensor is cut along; dimensions at the end may be missing.
-    pub shardings: Vec<Vec<Option<String>>>,
+    pub placement: Placement,
+    /// The devices that it is loaded onto, where that is to be another placement.
+    pub onto: Option<Placement>,
     /// What Orbax is told.
     pub orbax: OrbaxOptions,
 }
@@ -38,7 +38,18 @@ pub struct SaveOptions {
 impl SaveOptions {
     /// A state that is whole, saved so.
     pub fn whole(saving: Saving) -> Self {
-        Self { saving, mesh: DeviceMesh::NONE, shardings: Vec::new(), orbax: OrbaxOptions::OWN }
+        Self { saving, placement: Placement::WHOLE, onto: None, orbax: OrbaxOptions::OWN }
+    }
+
+    /// Declines to load onto other devices.
+    ///
+    /// # Errors
+    /// A skip where that is asked for.
+    pub fn no_devices(&self) -> Result<()> {
+        match self.onto {
+            Some(_) => Err(skip("loading onto other devices: it has none, and holds a state whole")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -112,11 +123,20 @@ pub trait Checkpoints {
         Ok(StepTimes { idle, during, stall, complete: begun.elapsed() })
     }
 
-    /// Loads what lies in a directory into memory that is owned and was touched, and keeps it.
+    /// Loads what lies in a directory into memory that is owned and was touched, and keeps it: onto the devices of
+    /// [`SaveOptions::onto`] where it names some.
     ///
     /// # Errors
     /// What the system says of a checkpoint that is damaged, is another state's or is not there.
     fn load(&mut self, directory: &Path) -> Result<()>;
+
+    /// The part of a tensor that lies on a device after a load onto other devices, with the part's own shape.
+    ///
+    /// # Errors
+    /// When nothing was loaded, or there is no such device. As [`Checkpoints::save`].
+    fn part(&mut self, _field: usize, device: usize) -> Result<Kept> {
+        Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
+    }
 
     /// A tensor of what was loaded last, by its position: one element of one field.
     ///

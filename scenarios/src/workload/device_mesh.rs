@@ -23,6 +23,11 @@ impl DeviceMesh {
         Self { axes: vec![("data".to_owned(), devices)] }
     }
 
+    /// A grid of these axes with their sizes.
+    pub fn grid(axes: &[(&str, usize)]) -> Self {
+        Self { axes: axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect() }
+    }
+
     /// The axes with their sizes, in order.
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes

@@ -66,6 +66,9 @@ struct How {
     /// Lay it on this mesh instead of those that a suite of Orbax names: `data=2+model=4`, or `none`.
     #[arg(long, value_name = "MESH")]
     mesh: Option<String>,
+    /// Save the state from this mesh where a suite of Orbax loads it onto another: `data=8+fsdp=2`. Without it, the state is whole.
+    #[arg(long, value_name = "MESH")]
+    saved_from: Option<String>,
     /// Run this adapter beside Orbax (repeat for more).
     #[arg(long, value_name = "NAME")]
     beside: Vec<String>,
@@ -101,6 +104,12 @@ fn understand(file: &Path, how: &How) -> Result<Understood> {
     let over = Overrides {
         input: how.input.as_deref().map(str::parse).transpose().map_err(|why| read("--input", why))?,
         mesh: how.mesh.as_deref().map(str::parse).transpose().map_err(|why| read("--mesh", why))?,
+        saved_from: how
+            .saved_from
+            .as_deref()
+            .map(str::parse)
+            .transpose()
+            .map_err(|why| read("--saved-from", why))?,
         beside: how.beside.clone(),
     };
     let planned = orbax::plan(&root, how.lenient, &over).map(Understood::Orbax);

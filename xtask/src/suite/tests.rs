@@ -85,6 +85,42 @@ fn a_state_of_ones_own_stands_in_for_a_checkpoint_that_is_not_at_hand() {
 }
 
 #[test]
+fn a_load_onto_another_mesh_is_planned_from_the_mesh_that_is_said() {
+    let text = |options: &str| {
+        format!(
+            "suite_name: x\nmesh_config: {{mesh_axes: [data, fsdp], ici_parallelism: {{fsdp: 4}}}}\nbenchmarks:\n  \
+             - {{generator: a.ReshardingBenchmark, options: {options}}}\n"
+        )
+    };
+    let whole =
+        text("{use_zarr3: True, reference_checkpoint_path: 'gs://b/c', reference_sharding_path: 'gs://b/s'}");
+    let refused = planned(&whole, false, &Overrides::default()).expect("a suite").to_string();
+    assert!(
+        refused.contains(
+            "refused 1: there is not yet, or not here: a checkpoint on Google Cloud Storage: gs://b/c"
+        ),
+        "{refused}"
+    );
+    let over = |from: &str| Overrides {
+        input: Some("tiny".parse().expect("a variant")),
+        saved_from: Some(from.parse().expect("a mesh")),
+        ..Overrides::default()
+    };
+    let suite = planned(&whole, false, &over("data=8+fsdp=2")).expect("a suite").suite.expect("it runs");
+    let [benchmark] = &suite.benchmarks[..] else { panic!("one point: {suite:?}") };
+    let options: Vec<String> =
+        benchmark.options.iter().map(|(key, values)| format!("{}={}", key.name, values[0].text)).collect();
+    let axes = ["mesh=data=8+fsdp=2", "onto=data=1+fsdp=4", "use_ocdbt=true", "use_zarr3=true"];
+    assert_eq!(benchmark.scenario.text, "CKPT-2");
+    assert_eq!(options[1..5], axes);
+    let skipped = planned(&whole, false, &over("data=128")).expect("a suite").to_string();
+    assert!(skipped.contains("skipped 1: the mesh data=128 needs 128 devices"), "{skipped}");
+    let dropped =
+        planned(&text("{reference_checkpoint_path: 'gs://b/c'}"), false, &over("none")).expect("a suite");
+    assert_eq!((dropped.points, dropped.dropped), (0, 1), "without the path of a sharding");
+}
+
+#[test]
 fn what_is_wrong_in_a_suite_of_orbax_is_told_with_its_place() {
     let load = |options: &str| {
         format!("suite_name: x\nbenchmarks:\n  - generator: a.OrbaxLoadBenchmark\n    options: {options}\n")

@@ -5,12 +5,12 @@ Blocking, a `Checkpointer` of the handler is used, which its documentation has f
 asynchronous one: `save` copies, and `wait_until_finished` is what `wait` waits for. `restore` gets the abstract state,
 as the documentation asks for: shapes, types and shardings.
 
-On a mesh the arrays lie on simulated devices of this process: as many as the mesh has.
+On a mesh the arrays lie on simulated devices of this process: as many as the larger mesh has, where a state is loaded
+onto another mesh than it is saved from.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from jax.extend.backend import clear_backends
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State
 from ..pipeline import Array
 
 
@@ -33,15 +33,14 @@ def simulate(devices: int) -> None:
         jax.config.update("jax_num_cpu_devices", devices)
 
 
-def shardings(state: State, options: SaveOptions) -> dict[str, jax.sharding.Sharding]:
+def shardings(state: State, placement: Placement) -> dict[str, jax.sharding.Sharding]:
     """Where each array lies: what is not cut lies on every device of the mesh."""
-    sizes = dict(options.mesh)
-    simulate(math.prod(sizes.values()))
-    if not sizes:
+    if not placement.mesh:
         return dict.fromkeys(state, SingleDeviceSharding(jax.devices()[0]))
-    mesh = Mesh(np.array(jax.devices()).reshape(tuple(sizes.values())), tuple(sizes))
+    sizes = dict(placement.mesh)
+    mesh = Mesh(np.array(jax.devices()[: placement.devices]).reshape(tuple(sizes.values())), tuple(sizes))
     return {
-        name: NamedSharding(mesh, PartitionSpec(*axes)) for name, axes in zip(state, options.shardings, strict=True)
+        name: NamedSharding(mesh, PartitionSpec(*axes)) for name, axes in zip(state, placement.shardings, strict=True)
     }
 
 
@@ -49,11 +48,16 @@ class Orbax(Checkpoints):
     """A directory of Orbax's own layout."""
 
     def __init__(self, state: State, options: SaveOptions) -> None:
-        lying = shardings(state, options)
+        onto = options.placement if options.onto is None else options.onto
+        simulate(max(options.placement.devices, onto.devices))
+        lying = shardings(state, options.placement)
         # `jnp.asarray` of a numpy array may be a view of it; the arrays of a training step are JAX's own.
         self.state = {name: jax.device_put(np.array(array), lying[name]) for name, array in state.items()}
         jax.block_until_ready(self.state)
-        self.abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, self.state)
+        self.abstract = {
+            name: jax.ShapeDtypeStruct(self.state[name].shape, self.state[name].dtype, sharding=sharding)
+            for name, sharding in shardings(state, onto).items()
+        }
         self.in_background = options.saving == "background"
         told = dict(options.orbax)
         chunk = told.pop("chunk_byte_size", None)
@@ -89,6 +93,12 @@ class Orbax(Checkpoints):
     def loaded(self, name: str) -> Array:
         return np.asarray(self.held[name])
 
+    def part(self, name: str, device: int) -> Array:
+        shards = {shard.device.id: shard.data for shard in self.held[name].addressable_shards}
+        if device not in shards:
+            raise LookupError(f"device {device} has no part of `{name}`: it lies on {sorted(shards)}")
+        return np.asarray(shards[device])
+
     def release(self) -> None:
         for array in self.held.values():
             array.delete()
@@ -109,4 +119,5 @@ ADAPTER = Saver(
     distribution="orbax-checkpoint",
     entry_point="orbax.checkpoint.StandardCheckpointer",
     open=open,
+    reshards=True,
 )

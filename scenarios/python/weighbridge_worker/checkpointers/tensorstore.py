@@ -2,6 +2,8 @@
 
 All arrays are opened and written at once, and the futures waited for. A write has two: `copy` (the array may be
 changed) and `commit` (it is stored). In the background, `save` waits for the copies and `wait` for the commits.
+
+A device is an array in memory for each tensor: onto devices, each reads its part of the stored array.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 import tensorstore as ts
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State
 from ..pipeline import Array
 
 
@@ -26,10 +28,15 @@ def spec(directory: Path, name: str) -> dict[str, Any]:
 class TensorStore(Checkpoints):
     """A database in the directory."""
 
-    def __init__(self, state: State, saving: str) -> None:
-        self.state, self.saving = state, saving
+    def __init__(self, state: State, options: SaveOptions) -> None:
+        self.state, self.saving = state, options.saving
+        self.onto = Placement() if options.onto is None else options.onto
         self.context = ts.Context()
-        self.held: dict[str, np.ndarray[Any, Any]] = {}
+        self.held: dict[str, list[np.ndarray[Any, Any]]] = {}
+        self.places = {
+            name: [self.onto.part(at, array.shape, device) for device in range(self.onto.devices)]
+            for at, (name, array) in enumerate(state.items())
+        }
         self.commits: list[Any] = []
 
     def save(self, directory: Path, durable: bool) -> None:
@@ -59,18 +66,35 @@ class TensorStore(Checkpoints):
     def load(self, directory: Path) -> None:
         context = ts.Context()  # nothing is in its cache
         opening = {name: ts.open(spec(directory, name), context=context) for name in self.state}
-        reading = {name: opened.result().read() for name, opened in opening.items()}
-        self.held = {name: read.result() for name, read in reading.items()}
+        reading = {
+            name: [opened.result()[place].read() for place in self.places[name]] for name, opened in opening.items()
+        }
+        self.held = {name: [read.result() for read in reads] for name, reads in reading.items()}
 
     def loaded(self, name: str) -> Array:
-        return self.held[name]
+        parts = self.held[name]
+        if len(parts) == 1:
+            return parts[0]
+        whole = np.empty(self.state[name].shape, self.state[name].dtype)
+        for place, part in zip(self.places[name], parts, strict=True):
+            whole[place] = part
+        return whole
+
+    def part(self, name: str, device: int) -> Array:
+        return self.held[name][device]
 
     def release(self) -> None:
         self.held = {}
 
 
 def open(state: State, options: SaveOptions, place: Place) -> TensorStore:
-    return TensorStore(state, options.saving)
+    return TensorStore(state, options)
 
 
-ADAPTER = Saver(framework="TensorStore", distribution="tensorstore", entry_point="tensorstore.open", open=open)
+ADAPTER = Saver(
+    framework="TensorStore",
+    distribution="tensorstore",
+    entry_point="tensorstore.open",
+    open=open,
+    reshards=True,
+)

@@ -11,7 +11,7 @@ use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 use super::open::{entry_point, executed};
 use crate::contract::{Checkpoints, Executed, SaveOptions, StepTimes};
 use crate::data::DataSet;
-use crate::workload::{OrbaxOptions, StepKind};
+use crate::workload::{OrbaxOptions, Placement, StepKind};
 
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
@@ -40,11 +40,26 @@ struct TensorFile {
 #[derive(Debug, Serialize)]
 struct StateForm {
     saving: String,
+    #[serde(flatten)]
+    placement: PlacementForm,
+    /// The placement that it is loaded onto.
+    onto: Option<PlacementForm>,
+    orbax: OrbaxForm,
+}
+
+/// Where a state lies.
+#[derive(Debug, Serialize)]
+struct PlacementForm {
     /// The axes of the mesh with their sizes; none where the state is whole.
     mesh: Vec<(String, usize)>,
     /// For each tensor, the axis that each dimension is cut along.
     shardings: Vec<Vec<Option<String>>>,
-    orbax: OrbaxForm,
+}
+
+impl From<&Placement> for PlacementForm {
+    fn from(placement: &Placement) -> Self {
+        Self { mesh: placement.mesh.axes().to_vec(), shardings: placement.shardings.clone() }
+    }
 }
 
 /// What Orbax is told; what is not said is its own.
@@ -103,8 +118,8 @@ impl StateParts {
     pub(super) fn of(options: &SaveOptions, data: &DataSet) -> Self {
         let state = StateForm {
             saving: options.saving.to_string(),
-            mesh: options.mesh.axes().to_vec(),
-            shardings: options.shardings.clone(),
+            placement: (&options.placement).into(),
+            onto: options.onto.as_ref().map(Into::into),
             orbax: (&options.orbax).into(),
         };
         Self { data: TensorFiles::of(data), state }
@@ -169,6 +184,10 @@ impl Checkpoints for OpenState<'_> {
 
     fn loaded(&mut self, field: usize) -> Result<Kept> {
         self.worker.call_for_batch("loaded", &json!({ "field": field }))
+    }
+
+    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+        self.worker.call_for_batch("part", &json!({ "field": field, "device": device }))
     }
 
     fn release(&mut self) -> Result<()> {

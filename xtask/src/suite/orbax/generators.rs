@@ -22,6 +22,8 @@ pub(super) enum Does {
         /// What `use_zarr3` is where it is not said.
         zarr3: bool,
     },
+    /// CKPT-2: a state that is loaded onto the suite's mesh from another.
+    Reshard,
     /// No scenario yet: what is missing.
     Missing(&'static str),
 }
@@ -103,7 +105,7 @@ pub(super) const GENERATORS: &[Generator] = &[
     generator_of(
         "ReshardingBenchmark",
         &["reference_checkpoint_path", "reference_sharding_path"],
-        Does::Missing("a load onto another mesh (CKPT-2)"),
+        Does::Reshard,
     ),
     generator_of(
         "RestoreAndBroadcastBenchmark",

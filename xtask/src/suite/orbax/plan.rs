@@ -16,6 +16,8 @@ pub(in crate::suite) struct Overrides {
     pub(in crate::suite) input: Option<StateText>,
     /// The mesh that it lies on.
     pub(in crate::suite) mesh: Option<DeviceMesh>,
+    /// The mesh that it was saved from, where it is loaded onto another.
+    pub(in crate::suite) saved_from: Option<DeviceMesh>,
     /// Adapters beside Orbax.
     pub(in crate::suite) beside: Vec<String>,
 }
@@ -50,7 +52,7 @@ pub(in crate::suite) struct OrbaxPlan {
     name: String,
     /// What runs; `None` if nothing does.
     pub(in crate::suite) suite: Option<SuiteFile>,
-    /// Points that run: options, inputs and meshes. Each is a save and a load.
+    /// Points that run: options, inputs and meshes. Each is a save and a load, or a load onto another mesh.
     pub(in crate::suite) points: usize,
     /// Why points are refused: what is missing, and how many points lack it.
     pub(in crate::suite) refused: BTreeMap<String, usize>,
@@ -85,7 +87,7 @@ pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Re
             match options.judged(benchmark) {
                 Judged::Dropped => plan.dropped += 1,
                 Judged::Refused(why) => *plan.refused.entry(why).or_default() += places(&suite, over),
-                Judged::Runs(axes) => benchmarks.extend(plan.with_inputs(&suite, benchmark, &axes, over)),
+                Judged::Runs(case) => benchmarks.extend(plan.with_inputs(&suite, benchmark, &case, over)),
             }
         }
     }
@@ -117,11 +119,12 @@ impl OrbaxPlan {
         &mut self,
         suite: &OrbaxSuite,
         benchmark: &OrbaxBenchmark,
-        axes: &[(&'static str, String)],
+        case: &OrbaxCase,
         over: &Overrides,
     ) -> Vec<SuiteBenchmark> {
         let inputs: Vec<Result<StateText, String>> = match &over.input {
             Some(input) => vec![Ok(input.clone())],
+            None if let Some(path) = &case.checkpoint => vec![state(&OrbaxInput::Path(path.clone()))],
             None if suite.inputs.is_empty() => vec![Err("a state to save: none is given".to_owned())],
             None => suite.inputs.iter().map(state).collect(),
         };
@@ -130,6 +133,7 @@ impl OrbaxPlan {
             None if suite.meshes.is_empty() => vec![Ok(DeviceMesh::NONE)],
             None => suite.meshes.iter().map(|mesh| mesh.0.parse()).collect(),
         };
+        let from = over.saved_from.clone().unwrap_or(DeviceMesh::NONE);
         let mut found = Vec::new();
         for input in &inputs {
             for mesh in &meshes {
@@ -140,21 +144,29 @@ impl OrbaxPlan {
                     }
                     (Ok(input), Ok(mesh)) => (input, mesh),
                 };
-                if let Err(why) = mesh.holds(&input.state) {
+                let place = benchmark.place;
+                let text = mesh.to_string();
+                let (scenario, saved_from, lies) = match case.scenario {
+                    OrbaxScenario::RoundTrip => {
+                        let operations = option("operation", &["save", "load"], place);
+                        ("CKPT-1", mesh, vec![option("mesh", &[&text], place), operations])
+                    }
+                    OrbaxScenario::Reshard => {
+                        let from_mesh = option("mesh", &[&from.to_string()], place);
+                        ("CKPT-2", &from, vec![from_mesh, option("onto", &[&text], place)])
+                    }
+                };
+                if let Err(why) = mesh.holds(&input.state).and_then(|()| saved_from.holds(&input.state)) {
                     *self.skipped.entry(why).or_default() += 1;
                     continue;
                 }
                 self.points += 1;
-                let place = benchmark.place;
-                let mut options = vec![
-                    option("variant", &[&input.text], place),
-                    option("mesh", &[&mesh.to_string()], place),
-                    option("operation", &["save", "load"], place),
-                ];
-                options.extend(axes.iter().map(|(axis, value)| option(axis, &[value], place)));
+                let mut options = vec![option("variant", &[&input.text], place)];
+                options.extend(lies);
+                options.extend(case.axes.iter().map(|(axis, value)| option(axis, &[value], place)));
                 let adapters = std::iter::once("Orbax").chain(over.beside.iter().map(String::as_str));
                 found.push(SuiteBenchmark {
-                    scenario: Written { text: "CKPT-1".to_owned(), place },
+                    scenario: Written { text: scenario.to_owned(), place },
                     adapters: adapters.map(|name| Written { text: name.to_owned(), place }).collect(),
                     options,
                 });
@@ -203,8 +215,24 @@ enum Judged {
     Dropped,
     /// What is missing for it.
     Refused(String),
-    /// It runs at these values of the axes of CKPT-1.
-    Runs(Vec<(&'static str, String)>),
+    /// It runs.
+    Runs(OrbaxCase),
+}
+
+/// What one combination of options is here, whatever its input and mesh are.
+struct OrbaxCase {
+    scenario: OrbaxScenario,
+    /// Values of axes of the scenario.
+    axes: Vec<(&'static str, String)>,
+    /// The checkpoint that the generator brings, where it does not take those of the suite.
+    checkpoint: Option<String>,
+}
+
+/// A scenario that does the work of a generator.
+#[derive(Clone, Copy)]
+enum OrbaxScenario {
+    RoundTrip,
+    Reshard,
 }
 
 /// One combination of options.
@@ -219,6 +247,14 @@ impl Options<'_> {
 
     fn is_on(&self, name: &str) -> bool {
         self.get(name) == Some(&Value::Flag(true))
+    }
+
+    /// A text; `None` where there is none.
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
     }
 
     /// A switch that is on or off; `None` where it is neither.
@@ -236,11 +272,19 @@ impl Options<'_> {
         if separate && !shared {
             return Judged::Dropped;
         }
-        let zarr3 = match benchmark.generator.does {
+        let mut checkpoint = None;
+        let (scenario, zarr3) = match benchmark.generator.does {
             Does::Missing(what) => {
                 return Judged::Refused(format!("{what}, for {}", benchmark.generator.class));
             }
-            Does::RoundTrip { zarr3 } => zarr3,
+            Does::RoundTrip { zarr3 } => (OrbaxScenario::RoundTrip, zarr3),
+            Does::Reshard => {
+                let paths =
+                    ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
+                let [Some(path), Some(_)] = paths else { return Judged::Dropped };
+                checkpoint = Some(path.to_owned());
+                (OrbaxScenario::Reshard, true)
+            }
         };
         for (option, what) in [
             ("use_colocated_python", "a backend of Pathways"),
@@ -260,9 +304,12 @@ impl Options<'_> {
         }
         let mut axes = Vec::new();
         match self.switch("async_enabled", true) {
-            Some(is_async) => {
-                axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
-            }
+            Some(is_async) => match scenario {
+                OrbaxScenario::RoundTrip => {
+                    axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
+                }
+                OrbaxScenario::Reshard => {} // nothing that is measured is saved
+            },
             None => {
                 return Judged::Refused("a value of `async_enabled` that is neither on nor off".to_owned());
             }
@@ -282,7 +329,7 @@ impl Options<'_> {
                 }
             }
         }
-        Judged::Runs(axes)
+        Judged::Runs(OrbaxCase { scenario, axes, checkpoint })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod layout;
 mod owned;
+mod parts;
 mod pieces;
 mod reference_sharded;
 mod safetensors;

@@ -20,10 +20,12 @@ use weighbridge::{Error, Kept, Result, adapter};
 
 use super::layout::TensorLayout;
 use super::owned::Owned;
+use super::parts::Parts;
 use super::pieces::TensorPiece;
 use super::shards;
 use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
 use crate::data::DataSet;
+use crate::workload::Placement;
 
 /// The checkpointer that others are verified against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +40,7 @@ impl Checkpointer for ReferenceSharded {
             state: Arc::new(Owned::copy(data)?),
             saving: options.saving,
             threads,
+            onto: options.onto.clone(),
             under_way: None,
             held: None,
         }))
@@ -48,9 +51,19 @@ struct Sharded {
     state: Arc<Owned>,
     saving: Saving,
     threads: usize,
+    /// The devices that it is loaded onto.
+    onto: Option<Placement>,
     /// A save in the background.
     under_way: Option<JoinHandle<Result<()>>>,
-    held: Option<Owned>,
+    held: Option<Held>,
+}
+
+/// What was loaded.
+enum Held {
+    /// In one run of memory.
+    Whole(Owned),
+    /// In a run of memory for each device.
+    Parts(Parts),
 }
 
 /// `manifest.json`.
@@ -108,13 +121,25 @@ impl Checkpoints for Sharded {
         }
         let mut room = Owned::room(layout.clone())?;
         shards::read(directory, &manifest.pieces, room.bytes_mut()).map_err(broken)?;
-        self.held = Some(room);
+        self.held = Some(match &self.onto {
+            None => Held::Whole(room),
+            Some(onto) => Held::Parts(Parts::of(&room, onto, self.threads)?),
+        });
         Ok(())
     }
 
     fn loaded(&mut self, field: usize) -> Result<Kept> {
-        let held = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
-        Ok(held.kept(field))
+        match self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))? {
+            Held::Whole(whole) => Ok(whole.kept(field)),
+            Held::Parts(parts) => Ok(parts.whole(field)),
+        }
+    }
+
+    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+        match &self.held {
+            Some(Held::Parts(parts)) => parts.kept(field, device),
+            _ => Err(Error::new("nothing was loaded onto devices")),
+        }
     }
 
     fn release(&mut self) -> Result<()> {
@@ -198,7 +223,7 @@ mod tests {
 
     fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
         let state = Arc::new(Owned::copy(data).unwrap());
-        Sharded { state, saving: Saving::Blocking, threads, under_way: None, held: None }
+        Sharded { state, saving: Saving::Blocking, threads, onto: None, under_way: None, held: None }
     }
 
     #[test]

@@ -27,6 +27,7 @@ impl Checkpointer for Safetensors {
         if options.saving == Saving::Background {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
+        options.no_devices()?;
         Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
     }
 }
