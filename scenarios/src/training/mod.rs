@@ -27,6 +27,9 @@ pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
 pub use preset::Preset;
 pub use train1_steps::train;
 pub use train2_target::train_to_target;
+pub use train3_loader::{
+    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+};
 pub use trainer_choice::TrainerChoice;
 
 pub use crate::contract::{OPERATOR, PHASE, PROFILED, WHOLE_STEP};

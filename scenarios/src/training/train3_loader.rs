@@ -70,6 +70,19 @@ fn loader_and_step(
     meet(bencher, loader, &mut *trainer.make()?, mode, &spec, &pipeline, ahead)
 }
 
+/// Samples a second with loader and step at once.
+pub const BOTH_AT_ONCE: &str = "both at once";
+/// Samples a second of the loader alone.
+pub const LOADER_ALONE: &str = "loader alone";
+/// Samples a second of the step alone, on batches in memory.
+pub const STEP_ALONE: &str = "step alone";
+/// How long a step waited for its batch, in the mean.
+pub const EXPOSED_LOADING: &str = "exposed loading";
+/// The same as a share of the time.
+pub const WAITED_FOR_DATA: &str = "waited for data";
+/// Both at once, as a share of the slower one alone.
+pub const EFFICIENCY: &str = "efficiency";
+
 /// Rounds of a repeat that count.
 const ROUNDS: usize = 3;
 
@@ -123,16 +136,16 @@ fn tell(bencher: &Bencher, rounds: &[[FeedTimes; 3]], batch: usize) {
         values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let samples = |index: usize| median(&|round| round[index].rate() * batch as f64);
-    let rate = Unit::other("samples/s");
-    bencher.metric("both at once", samples(2), rate, Direction::Higher);
-    bencher.metric("loader alone", samples(0), Unit::other("samples/s"), Direction::Higher);
-    bencher.metric("step alone", samples(1), Unit::other("samples/s"), Direction::Higher);
+    let rates = [(BOTH_AT_ONCE, 2), (LOADER_ALONE, 0), (STEP_ALONE, 1)];
+    for (name, index) in rates {
+        bencher.metric(name, samples(index), Unit::other("samples/s"), Direction::Higher);
+    }
     let exposed = median(&|[_, _, both]| seconds(both.waited) / both.count as f64);
-    bencher.metric("exposed loading", exposed, Unit::SECONDS, Direction::Lower);
+    bencher.metric(EXPOSED_LOADING, exposed, Unit::SECONDS, Direction::Lower);
     let share = median(&|[_, _, both]| 100.0 * seconds(both.waited) / seconds(both.whole));
-    bencher.metric("waited for data", share, Unit::other("%"), Direction::Lower);
+    bencher.metric(WAITED_FOR_DATA, share, Unit::other("%"), Direction::Lower);
     let efficiency = median(&|[loader, step, both]| both.rate() / loader.rate().min(step.rate()));
-    bencher.metric("efficiency", efficiency, Unit::RATIO, Direction::Higher);
+    bencher.metric(EFFICIENCY, efficiency, Unit::RATIO, Direction::Higher);
 }
 
 fn seconds(time: Duration) -> f64 {

@@ -2,9 +2,14 @@
 
 use std::fmt;
 
-/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use weighbridge::data::{Unit, quantity};
+
+/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced. An experiment that was not made
+/// shows nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Experiments {
+    /// What the seconds are of: a step, a sample.
+    pub(crate) of: &'static str,
     /// As it is.
     pub(crate) whole: f64,
     /// The loader is replaced by cached batches.
@@ -12,19 +17,19 @@ pub(crate) struct Experiments {
     /// The compute of a step is replaced by a stub.
     pub(crate) stub: f64,
     /// Twice the workers make batches.
-    pub(crate) more_workers: f64,
+    pub(crate) more_workers: Option<f64>,
     /// Rows are read from memory.
-    pub(crate) in_memory: f64,
+    pub(crate) in_memory: Option<f64>,
     /// Each worker has an interpreter of its own.
-    pub(crate) own_interpreters: f64,
+    pub(crate) own_interpreters: Option<f64>,
     /// A step runs on one rank, with nobody to hear from.
-    pub(crate) one_rank: f64,
+    pub(crate) one_rank: Option<f64>,
     /// A step is not waited for.
-    pub(crate) not_waited_for: f64,
+    pub(crate) not_waited_for: Option<f64>,
     /// A step does the same on data that a cache holds.
-    pub(crate) in_cache: f64,
+    pub(crate) in_cache: Option<f64>,
     /// Of the time in which workers made batches, the share that they ran on a processor: from 0 to 1.
-    pub(crate) workers_ran: f64,
+    pub(crate) workers_ran: Option<f64>,
 }
 
 /// What a pipeline waits for.
@@ -82,6 +87,8 @@ pub(crate) struct Diagnosis {
     pub(crate) resource: Resource,
     /// The experiment that shows it.
     experiment: &'static str,
+    /// What the seconds are of.
+    of: &'static str,
     /// Seconds of a step as it is.
     whole: f64,
     /// Seconds that a step should take without it: what the experiment took.
@@ -97,12 +104,13 @@ impl Diagnosis {
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { resource, experiment, whole, without } = self;
+        let Self { resource, experiment, of, whole, without } = self;
+        let time = |seconds: f64| quantity::show(seconds, &Unit::SECONDS);
         write!(
             f,
-            "the {resource} limits a step: it takes {:.2} ms, and {:.2} ms {experiment}. To do: {}. Expected: {:.2} times as fast.",
-            whole * 1e3,
-            without * 1e3,
+            "the {resource} limits a {of}: it takes {}, and {} {experiment}. To do: {}. Expected: {:.2} times as fast.",
+            time(*whole),
+            time(*without),
             resource.remedy(),
             self.gain()
         )
@@ -128,16 +136,20 @@ pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let due = |resource, seconds, experiment| Diagnosis {
         resource,
         experiment,
+        of: took.of,
         whole: took.whole,
         without: seconds,
     };
+    let made =
+        |resource, seconds: Option<f64>, experiment| seconds.map(|took| due(resource, took, experiment));
     let of_step = [
-        due(Resource::Communication, took.one_rank, "on one rank"),
-        due(Resource::Synchronisation, took.not_waited_for, "where it is not waited for"),
-        due(Resource::Memory, took.in_cache, "on data that a cache holds"),
+        made(Resource::Communication, took.one_rank, "on one rank"),
+        made(Resource::Synchronisation, took.not_waited_for, "where it is not waited for"),
+        made(Resource::Memory, took.in_cache, "on data that a cache holds"),
     ];
-    let best =
-        |of: &[Diagnosis]| of.iter().copied().min_by(|one, other| one.without.total_cmp(&other.without));
+    let best = |of: &[Option<Diagnosis>]| {
+        of.iter().flatten().copied().min_by(|one, other| one.without.total_cmp(&other.without))
+    };
     let step = best(&of_step).filter(|found| saved(found.without) >= LEAST);
     let loading = saved(took.cached);
     // Where a loader holds steps up, a stub of their compute hardly makes them faster, and no part of them does.
@@ -149,13 +161,17 @@ pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
         return step;
     }
     let of_loader = [
-        due(Resource::Disk, took.in_memory, "with rows in memory"),
-        due(Resource::Interpreter, took.own_interpreters, "with an interpreter for each worker"),
+        made(Resource::Disk, took.in_memory, "with rows in memory"),
+        made(Resource::Interpreter, took.own_interpreters, "with an interpreter for each worker"),
     ];
+    let helps = |seconds: f64| saved(seconds) >= HELPS * loading;
+    let more_are_no_help = took.more_workers.is_some_and(|seconds| !helps(seconds));
     let explained = best(&of_loader).filter(|found| saved(found.without) >= EXPLAINS * loading);
+    // Workers that wait for one lock may be too few besides. More of them are no help then, and locks of their own are.
+    let locked = of_loader[1].filter(|found| more_are_no_help && helps(found.without));
     let cached = "on cached batches";
-    Some(explained.unwrap_or_else(|| {
-        let is_busy = took.workers_ran >= RAN || saved(took.more_workers) < HELPS * loading;
+    Some(explained.or(locked).unwrap_or_else(|| {
+        let is_busy = took.workers_ran.is_some_and(|ran| ran >= RAN) || more_are_no_help;
         due(if is_busy { Resource::Processor } else { Resource::Loader }, took.cached, cached)
     }))
 }
@@ -168,23 +184,25 @@ mod tests {
     fn found(change: impl Fn(&mut Experiments)) -> Option<Resource> {
         let mut took = even(4e-3);
         took.stub = 2e-3;
-        took.workers_ran = 0.05;
+        took.workers_ran = Some(0.05);
         change(&mut took);
         diagnose(&took).map(|found| found.resource)
     }
 
     fn even(seconds: f64) -> Experiments {
+        let all = Some(seconds);
         Experiments {
+            of: "step",
             whole: seconds,
             cached: seconds,
             stub: seconds,
-            more_workers: seconds,
-            in_memory: seconds,
-            own_interpreters: seconds,
-            one_rank: seconds,
-            not_waited_for: seconds,
-            in_cache: seconds,
-            workers_ran: 0.0,
+            more_workers: all,
+            in_memory: all,
+            own_interpreters: all,
+            one_rank: all,
+            not_waited_for: all,
+            in_cache: all,
+            workers_ran: Some(0.0),
         }
     }
 
@@ -199,25 +217,41 @@ mod tests {
 
     #[test]
     fn what_makes_a_step_faster_by_itself_is_what_limits_it() {
-        assert_eq!(found(|took| took.one_rank = 2e-3), Some(Resource::Communication));
-        assert_eq!(found(|took| took.not_waited_for = 2e-3), Some(Resource::Synchronisation));
-        assert_eq!(found(|took| took.in_cache = 2e-3), Some(Resource::Memory));
+        assert_eq!(found(|took| took.one_rank = Some(2e-3)), Some(Resource::Communication));
+        assert_eq!(found(|took| took.not_waited_for = Some(2e-3)), Some(Resource::Synchronisation));
+        assert_eq!(found(|took| took.in_cache = Some(2e-3)), Some(Resource::Memory));
     }
 
     #[test]
     fn a_loader_is_told_by_what_it_waits_for() {
         let slow = |took: &mut Experiments| took.cached = 1e-3;
-        assert_eq!(found(|took| (slow(took), took.in_memory = 1e-3).0), Some(Resource::Disk));
-        assert_eq!(found(|took| (slow(took), took.own_interpreters = 1.2e-3).0), Some(Resource::Interpreter));
-        assert_eq!(found(|took| (slow(took), took.more_workers = 2e-3).0), Some(Resource::Loader));
+        assert_eq!(found(|took| (slow(took), took.in_memory = Some(1e-3)).0), Some(Resource::Disk));
+        assert_eq!(
+            found(|took| (slow(took), took.own_interpreters = Some(1.2e-3)).0),
+            Some(Resource::Interpreter)
+        );
+        // Too few workers besides: locks of their own bring half of what cached batches do, and more workers nothing.
+        assert_eq!(
+            found(|took| (slow(took), took.own_interpreters = Some(2.2e-3)).0),
+            Some(Resource::Interpreter)
+        );
+        assert_eq!(found(|took| (slow(took), took.more_workers = Some(2e-3)).0), Some(Resource::Loader));
         assert_eq!(found(slow), Some(Resource::Processor), "more workers are no help");
-        let busy = |took: &mut Experiments| (took.more_workers, took.workers_ran) = (2e-3, 0.9);
+        let busy = |took: &mut Experiments| (took.more_workers, took.workers_ran) = (Some(2e-3), Some(0.9));
         assert_eq!(found(|took| (slow(took), busy(took)).0), Some(Resource::Processor));
     }
 
     #[test]
+    fn an_experiment_that_was_not_made_accuses_nobody() {
+        let took =
+            Experiments { of: "sample", whole: 4e-3, cached: 1e-3, stub: 4e-3, ..Experiments::default() };
+        assert_eq!(diagnose(&took).map(|found| found.resource), Some(Resource::Loader));
+        assert_eq!(diagnose(&Experiments { cached: 4e-3, stub: 1e-3, ..took }), None);
+    }
+
+    #[test]
     fn the_sentence_has_resource_evidence_remedy_and_gain() {
-        let took = Experiments { cached: 1e-3, in_memory: 1e-3, ..even(4e-3) };
+        let took = Experiments { cached: 1e-3, in_memory: Some(1e-3), ..even(4e-3) };
         assert_eq!(
             diagnose(&took).unwrap().to_string(),
             "the disk limits a step: it takes 4.00 ms, and 1.00 ms with rows in memory. To do: stage the data on a faster medium, or \

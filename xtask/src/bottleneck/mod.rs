@@ -4,6 +4,8 @@ mod diagnosis;
 mod pipeline;
 mod planted;
 
+pub(crate) use diagnosis::{Experiments, diagnose};
+
 use anyhow::Result;
 use weighbridge::data::Exit;
 

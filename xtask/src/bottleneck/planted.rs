@@ -146,16 +146,17 @@ impl Plant {
             unreachable!("as many as there are variants")
         };
         let took = Experiments {
+            of: "step",
             whole,
             cached,
             stub,
-            more_workers,
-            in_memory,
-            own_interpreters,
-            one_rank,
-            not_waited_for,
-            in_cache,
-            workers_ran: median(&mut ran),
+            more_workers: Some(more_workers),
+            in_memory: Some(in_memory),
+            own_interpreters: Some(own_interpreters),
+            one_rank: Some(one_rank),
+            not_waited_for: Some(not_waited_for),
+            in_cache: Some(in_cache),
+            workers_ran: Some(median(&mut ran)),
         };
         Outcome { diagnosis: diagnose(&took), gain: whole / without }
     }

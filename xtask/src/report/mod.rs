@@ -6,6 +6,7 @@ pub(crate) mod comment;
 mod comparison;
 mod configuration;
 mod curves;
+mod feeding;
 mod field;
 pub(crate) mod html;
 mod label;

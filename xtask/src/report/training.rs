@@ -12,6 +12,7 @@ use weighbridge_scenarios::training::{
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
 use super::configuration::{axis, row_name, value};
+use super::feeding;
 use super::field::name;
 use super::target;
 use crate::show::trouble;
@@ -36,7 +37,8 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         run.cases.iter().filter(|case| case.id.scenario == scenario && !again(case)).collect()
     };
     let (cases, targets) = (of_scenario(SCENARIO), of_scenario(target::SCENARIO));
-    if cases.is_empty() && targets.is_empty() {
+    let fed = feeding::section(run);
+    if cases.is_empty() && targets.is_empty() && fed.is_empty() {
         return Ok(String::new());
     }
     let mut page = format!(
@@ -61,6 +63,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         page.push_str(&target::section(variant, &of));
         page.push_str(&crashes(&of));
     }
+    page.push_str(&fed);
     page.push_str(&versions(run));
     page.push_str(&operations(measured_peak(&cases))?);
     page.push_str(&not_measured(&cases));

@@ -1,0 +1,166 @@
+//! `report training`, of steps that a loader feeds: the three experiments side by side, and what limits each training.
+
+use std::fmt::Write;
+
+use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, quantity};
+use weighbridge_scenarios::training::{
+    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+};
+
+use super::configuration::{axis, value};
+use super::field::name;
+use crate::bottleneck::{Experiments, diagnose};
+use crate::table::Table;
+
+/// The scenario whose cases these are.
+const SCENARIO: &str = "TRAIN-3";
+
+/// Its axis of workers.
+const WORKERS: &str = "workers";
+
+/// Its axis of where rows lie; a point without it has them in memory.
+const STORAGE: &str = "storage";
+
+/// The section of a run; nothing where no loader has fed a step.
+pub(super) fn section(run: &RunRecord) -> String {
+    let cases: Vec<&CaseRecord> = run.cases.iter().filter(|case| case.id.scenario == SCENARIO).collect();
+    if cases.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        "point",
+        "loader",
+        "both at once>",
+        "loader alone>",
+        "step alone>",
+        "efficiency>",
+        "exposed loading>",
+        "waited for data>",
+    ]);
+    let mut sentences = String::new();
+    for case in &cases {
+        let point = point(case);
+        if !matches!(case.status, CaseStatus::Measured) || !case.ranked() {
+            let mut cells: [String; 8] = std::array::from_fn(|_| String::new());
+            let why =
+                if matches!(case.status, CaseStatus::Measured) { "not verified" } else { "not measured" };
+            (cells[0], cells[1], cells[2]) = (point, name(case).to_owned(), why.to_owned());
+            table.row(cells);
+            continue;
+        }
+        let shown = |metric: &str, unit: &Unit| {
+            value(case, metric).map_or_else(String::new, |value| quantity::show(value, unit))
+        };
+        let rate = Unit::other("samples/s");
+        table.row([
+            point.clone(),
+            name(case).to_owned(),
+            shown(BOTH_AT_ONCE, &rate),
+            shown(LOADER_ALONE, &rate),
+            shown(STEP_ALONE, &rate),
+            shown(EFFICIENCY, &Unit::RATIO),
+            shown(EXPOSED_LOADING, &Unit::SECONDS),
+            value(case, WAITED_FOR_DATA).map_or_else(String::new, |share| format!("{share:.0} %")),
+        ]);
+        if let Some(took) = experiments(case, &cases) {
+            let found = diagnose(&took)
+                .map_or_else(|| "no loader holds this training up".to_owned(), |found| found.to_string());
+            writeln!(sentences, "- {point}, {}: {found}", name(case))
+                .expect("a String takes all that is written");
+        }
+    }
+    format!(
+        "\n## Loader and step\n\nSamples a second of both at once, and of each alone. `efficiency` is both at once as a share of the \
+         slower one alone. A step waits for its batch in the time of `exposed loading`.\n\n{}\n{sentences}",
+        table.markdown()
+    )
+}
+
+/// The point of a case, without its scenario and its loader.
+fn point(case: &CaseRecord) -> String {
+    let values = case.id.point.iter().map(|value| match &*value.axis {
+        "variant" => value.text.clone(),
+        axis => format!("{axis}={}", value.text),
+    });
+    values.collect::<Vec<_>>().join("/")
+}
+
+/// What was made of experiments on a case, in seconds a sample: its own, and those that other cases of its loader are.
+fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
+    let took = |case: &CaseRecord, metric: &str| Some(1.0 / value(case, metric)?);
+    // A case that is another point of one axis alone is an experiment on that axis.
+    let other = |of: &str, is_it: &dyn Fn(Option<&str>) -> bool| {
+        let alike = |one: &CaseRecord| {
+            let rest = |case: &CaseRecord| -> Vec<String> {
+                let values = case.id.point.iter().filter(|value| value.axis != of);
+                values.map(|value| format!("{}={}", value.axis, value.text)).collect()
+            };
+            one.id.adapter == case.id.adapter && rest(one) == rest(case)
+        };
+        let found = all.iter().find(|one| one.ranked() && alike(one) && is_it(axis(one, of)));
+        found.and_then(|one| took(one, BOTH_AT_ONCE))
+    };
+    let workers = axis(case, WORKERS).and_then(|count| count.parse::<usize>().ok());
+    let is_more = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()) > workers;
+    Some(Experiments {
+        of: "sample",
+        whole: took(case, BOTH_AT_ONCE)?,
+        cached: took(case, STEP_ALONE)?,
+        stub: took(case, LOADER_ALONE)?,
+        more_workers: other(WORKERS, &is_more),
+        in_memory: axis(case, STORAGE).and_then(|_| other(STORAGE, &|place| place.is_none())),
+        ..Experiments::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{around, axis as axis_value, case as case_of, metric, run};
+
+    /// A case with so many samples a second of both at once, the loader and the step.
+    fn fed(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
+        let mut case = case_of(SCENARIO, adapter, &around(1.0));
+        case.id.point.0 = point.iter().map(|(axis, text)| axis_value(axis, text)).collect();
+        let rate = |name: &str, value: f64| metric(name, Unit::other("samples/s"), value);
+        case.metrics = vec![
+            rate(BOTH_AT_ONCE, rates[0]),
+            rate(LOADER_ALONE, rates[1]),
+            rate(STEP_ALONE, rates[2]),
+            metric(EXPOSED_LOADING, Unit::SECONDS, 0.001),
+            metric(WAITED_FOR_DATA, Unit::other("%"), 40.0),
+            metric(EFFICIENCY, Unit::RATIO, 0.9),
+        ];
+        case
+    }
+
+    #[test]
+    fn a_training_that_waits_for_its_loader_is_told_what_limits_it_by_the_experiments_that_were_made() {
+        let one = [("variant", "tiny"), ("workers", "0")];
+        let cases = vec![
+            fed("Slow", &one, [100.0, 105.0, 400.0]),
+            fed("Slow", &[one[0], ("workers", "2")], [200.0, 210.0, 400.0]),
+            fed("Quick", &one, [380.0, 9_000.0, 400.0]),
+            fed("Disk", &[one[0], one[1], (STORAGE, "local")], [50.0, 52.0, 400.0]),
+            fed("Disk", &one, [390.0, 5_000.0, 400.0]),
+        ];
+        let page = section(&run(1_000, cases));
+        let told = |start: &str| page.lines().find(|line| line.starts_with(start)).expect(start).to_owned();
+        assert_eq!(
+            told("- tiny/workers=0, Slow: "),
+            "- tiny/workers=0, Slow: the loader limits a sample: it takes 10.0 ms, and 2.50 ms on cached batches. To do: add workers, \
+             until the loader alone is faster than the step. Expected: 4.00 times as fast."
+        );
+        assert!(told("- tiny/workers=0, Quick: ").ends_with("no loader holds this training up"), "{page}");
+        assert!(
+            told("- tiny/workers=0/storage=local, Disk: ").contains("the disk limits a sample"),
+            "{page}"
+        );
+        assert!(told("| tiny/workers=0 | Slow |").contains("| 40 % |"), "{page}");
+    }
+
+    #[test]
+    fn a_run_without_such_a_training_has_no_section() {
+        assert_eq!(section(&run(1_000, vec![case_of("CV-1", "Reference", &around(1.0))])), "");
+    }
+}
