@@ -12,6 +12,8 @@ use crate::svg::{Anchor, Svg, width};
 const WIDTH: f64 = 900.0;
 const BAR: f64 = 17.0;
 const ROW: f64 = 22.0;
+/// However much there is to show beside it, the longest bar has this length.
+const LEAST: f64 = 150.0;
 /// A sheet of more bars is continued on the next.
 const MOST: usize = 70;
 
@@ -92,7 +94,9 @@ fn sheet(
     let left = 34.0 + names.fold(60.0, f64::max);
     let height: f64 = groups.iter().map(|(_, bars)| 30.0 + bars.len() as f64 * ROW).sum();
     let mut svg = Svg::new(WIDTH, Svg::TOP + height + 36.0, title, about);
-    let right = WIDTH - 250.0;
+    // What the longest bar shows stands to its right, and fits.
+    let shown = groups.iter().flat_map(|(_, bars)| bars.iter().map(|bar| width(&bar.shown, 11.0)));
+    let right = (WIDTH - 16.0 - shown.fold(0.0, f64::max)).max(left + LEAST);
     let mut y = Svg::TOP;
     for (title, bars) in groups {
         svg.text(20.0, y + 16.0, title, 13.0, Anchor::Start, "#1b1f24", true);

@@ -116,6 +116,30 @@ fn bars_begin_at_zero_and_a_system_has_one_colour_in_all_charts() {
 }
 
 #[test]
+fn no_figure_beside_a_bar_leaves_the_drawing() {
+    let home = home();
+    let mut case = case("CV-1", "Reference", &around(1.84e6));
+    case.metrics[0].unit = Unit::other("elements/CPU-second");
+    home.store(&run_of(1_000, vec![case]));
+    let (_, out) = drawn(&home, ChartPicture::Svg);
+    let bars = fs::read_to_string(out.join("throughput_bars.svg")).expect("drawn");
+    let attribute = |line: &str, name: &str| -> f64 {
+        let value = line.split(&format!(" {name}=\"")).nth(1).expect(name).split('"').next();
+        value.expect(name).parse().expect("a number")
+    };
+    let whole = attribute(bars.lines().next().expect("a line"), "width");
+    let starts = bars.lines().filter(|line| line.starts_with("<text") && line.contains("\"start\""));
+    let mut figures = 0;
+    for line in starts {
+        let text = line.split('>').nth(1).and_then(|rest| rest.split('<').next()).expect("a text");
+        let end = attribute(line, "x") + crate::svg::width(text, attribute(line, "font-size"));
+        assert!(!text.contains("CPU-second") || end <= whole, "{text} ends at {end} of {whole}");
+        figures += usize::from(text.contains("CPU-second"));
+    }
+    assert_eq!(figures, 1, "{bars}");
+}
+
+#[test]
 fn what_a_run_has_not_is_said_and_no_file() {
     let home = home();
     home.store(&crate::fixtures::plain(1_000, 8.0e6, 12.0e6));
