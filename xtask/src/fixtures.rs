@@ -8,7 +8,10 @@ use weighbridge::data::{
     History, Layout, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading, Repeat,
     Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
-use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
+use weighbridge_scenarios::training::{
+    BEST_ACCURACY, BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, STEPS_TO_TARGET,
+    TIME_TO_TARGET, WAITED_FOR_DATA,
+};
 
 use crate::place::Place;
 
@@ -147,6 +150,22 @@ pub(crate) fn training(adapter: &str, seed: u64, rate: f64, target: Option<(f64,
     if let Some((steps, time)) = target {
         case.metrics.extend([metric(STEPS_TO_TARGET, steps), metric(TIME_TO_TARGET, time)]);
     }
+    case
+}
+
+/// A case of TRAIN-3 with so many samples a second of both at once, the loader and the step.
+pub(crate) fn fed(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
+    let mut case = case("TRAIN-3", adapter, &around(1.0));
+    case.id.point.0 = point.iter().map(|(name, text)| axis(name, text)).collect();
+    let rate = |name: &str, value: f64| metric(name, Unit::other("samples/s"), value);
+    case.metrics = vec![
+        rate(BOTH_AT_ONCE, rates[0]),
+        rate(LOADER_ALONE, rates[1]),
+        rate(STEP_ALONE, rates[2]),
+        metric(EXPOSED_LOADING, Unit::SECONDS, 0.001),
+        metric(WAITED_FOR_DATA, Unit::other("%"), 40.0),
+        metric(EFFICIENCY, Unit::RATIO, 0.9),
+    ];
     case
 }
 

@@ -10,7 +10,7 @@ use weighbridge::data::{CaseRecord, CaseStatus, Direction, Finding, RunRecord, S
 use crate::cli::Cli;
 use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
-use crate::fixtures::{Home, around, case, home, metric, run, training};
+use crate::fixtures::{Home, around, case, fed, home, metric, run, training};
 use crate::inert::is_unseen;
 use crate::said::Said;
 use crate::{answer, stop};
@@ -21,10 +21,11 @@ const HOSTILE: &str = "</script></details><img src=x onerror=alert(1)>::error::=
                        \u{202e}\u{2066}\u{0}../../x";
 
 /// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "accept",
     "backfill",
     "bisect",
+    "bottleneck",
     "calibrate",
     "catalogue",
     "ci",
@@ -60,6 +61,7 @@ fn hostile(second: u64, rate: f64) -> RunRecord {
         cases.push(swept);
     }
     cases.extend([training("first", 7, 100.0, Some((64.0, 0.8))), failed, skipped]);
+    cases.push(fed("first", &[("variant", "tiny"), ("workers", "0")], [rate, rate * 1.1, rate * 4.0]));
     cases.push(case(&format!("NEW-{second}"), "first", &around(rate))); // added in one run, removed in the other
     for case in &mut cases {
         taint(case);

@@ -116,23 +116,7 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{around, axis as axis_value, case as case_of, metric, run};
-
-    /// A case with so many samples a second of both at once, the loader and the step.
-    fn fed(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
-        let mut case = case_of(SCENARIO, adapter, &around(1.0));
-        case.id.point.0 = point.iter().map(|(axis, text)| axis_value(axis, text)).collect();
-        let rate = |name: &str, value: f64| metric(name, Unit::other("samples/s"), value);
-        case.metrics = vec![
-            rate(BOTH_AT_ONCE, rates[0]),
-            rate(LOADER_ALONE, rates[1]),
-            rate(STEP_ALONE, rates[2]),
-            metric(EXPOSED_LOADING, Unit::SECONDS, 0.001),
-            metric(WAITED_FOR_DATA, Unit::other("%"), 40.0),
-            metric(EFFICIENCY, Unit::RATIO, 0.9),
-        ];
-        case
-    }
+    use crate::fixtures::{around, case as case_of, fed, run};
 
     #[test]
     fn a_training_that_waits_for_its_loader_is_told_what_limits_it_by_the_experiments_that_were_made() {
