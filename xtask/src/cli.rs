@@ -62,7 +62,7 @@ pub(crate) enum XtaskCommand {
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
     Flops(crate::flops::Args),
     /// Say what limits a pipeline, tried on stalls that are planted.
-    Bottleneck(crate::bottleneck::Args),
+    Bottleneck(crate::bottleneck::Bottleneck),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(Coverage),
     /// List, install, check and remove the Python frameworks that are compared.

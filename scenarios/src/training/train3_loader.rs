@@ -4,6 +4,7 @@ use std::fmt;
 use std::slice;
 use std::time::Duration;
 
+use weighbridge::data::median;
 use weighbridge::prelude::*;
 use weighbridge::{Dtype, Equivalence, Requirements};
 
@@ -130,11 +131,7 @@ fn meet(
 
 /// Tells what the rounds have shown, of so many samples in a batch.
 fn tell(bencher: &Bencher, rounds: &[[FeedTimes; 3]], batch: usize) {
-    let median = |of: &dyn Fn(&[FeedTimes; 3]) -> f64| {
-        let mut values: Vec<f64> = rounds.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-    };
+    let median = |of: &dyn Fn(&[FeedTimes; 3]) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
     let samples = |index: usize| median(&|round| round[index].rate() * batch as f64);
     let rates = [(BOTH_AT_ONCE, 2), (LOADER_ALONE, 0), (STEP_ALONE, 1)];
     for (name, index) in rates {

@@ -30,6 +30,8 @@ pub(crate) struct Experiments {
     pub(crate) in_cache: Option<f64>,
     /// Of the time in which workers made batches, the share that they ran on a processor: from 0 to 1.
     pub(crate) workers_ran: Option<f64>,
+    /// Of the time of the pipeline as it is, the share that a step waited for its batch: from 0 to 1.
+    pub(crate) waited: Option<f64>,
 }
 
 /// What a pipeline waits for.
@@ -171,7 +173,9 @@ pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let locked = of_loader[1].filter(|found| more_are_no_help && helps(found.without));
     let cached = "on cached batches";
     Some(explained.or(locked).unwrap_or_else(|| {
-        let is_busy = took.workers_ran.is_some_and(|ran| ran >= RAN) || more_are_no_help;
+        // Cached batches free the processors that made them as well. A step that did not wait for its batch shares those.
+        let shares = took.waited.is_some_and(|share| share < HELPS * loading);
+        let is_busy = shares || took.workers_ran.is_some_and(|ran| ran >= RAN) || more_are_no_help;
         due(if is_busy { Resource::Processor } else { Resource::Loader }, took.cached, cached)
     }))
 }
@@ -203,6 +207,7 @@ mod tests {
             not_waited_for: all,
             in_cache: all,
             workers_ran: Some(0.0),
+            waited: None,
         }
     }
 
@@ -247,6 +252,16 @@ mod tests {
             Experiments { of: "sample", whole: 4e-3, cached: 1e-3, stub: 4e-3, ..Experiments::default() };
         assert_eq!(diagnose(&took).map(|found| found.resource), Some(Resource::Loader));
         assert_eq!(diagnose(&Experiments { cached: 4e-3, stub: 1e-3, ..took }), None);
+    }
+
+    #[test]
+    fn a_loader_that_no_step_waits_for_is_not_accused_where_both_share_the_processors() {
+        let took =
+            Experiments { of: "sample", whole: 4e-3, cached: 2.5e-3, stub: 2.7e-3, ..Experiments::default() };
+        let found =
+            |waited| diagnose(&Experiments { waited: Some(waited), ..took }).map(|found| found.resource);
+        assert_eq!(found(0.02), Some(Resource::Processor));
+        assert_eq!(found(0.36), Some(Resource::Loader));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use planted::{Outcome, Plant};
 
 /// Arguments of `bottleneck`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct Bottleneck {
     /// Plant stalls in pipelines of real threads, and see whether each is named and no clean pipeline is accused.
     #[arg(long, required = true)]
     planted: bool,
@@ -37,7 +37,7 @@ const WITHIN: f64 = 0.15;
 /// # Errors
 /// Never: it has a place among commands that can fail.
 #[expect(clippy::unnecessary_wraps, reason = "as all commands")]
-pub(crate) fn run(args: &Args) -> Result<Said> {
+pub(crate) fn run(args: &Bottleneck) -> Result<Said> {
     let plants = planted::all();
     if args.dry_run {
         let line = |plant: &Plant| format!("{}: {}\n", name(plant), plant.size);
@@ -55,7 +55,7 @@ fn name(plant: &Plant) -> String {
 fn told(plants: &[Plant], outcomes: &[Outcome]) -> Said {
     let mut table = Table::new(["planted", "size", "named", "expected>", "without it>", "off>"]);
     let (mut named, mut foretold, mut accused) = (0, 0, 0);
-    let mut sentences = String::new();
+    let (mut sentences, mut shown) = (String::new(), Vec::new());
     for (plant, outcome) in plants.iter().zip(outcomes) {
         let found = outcome.diagnosis.map(|found| found.resource);
         let off = outcome.off();
@@ -73,7 +73,9 @@ fn told(plants: &[Plant], outcomes: &[Outcome]) -> Said {
             format!("{:.2}x", outcome.gain),
             off.map_or_else(String::new, |off| format!("{:+.0} %", 100.0 * off)),
         ]);
-        if let (Some(found), true) = (outcome.diagnosis, !sentences.contains(&name(plant))) {
+        // One sentence for each resource.
+        if let Some(found) = outcome.diagnosis.filter(|_| !shown.contains(&plant.resource)) {
+            shown.push(plant.resource);
             sentences += &format!("{}: {found}\n", name(plant));
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use weighbridge::data::median;
+
 use super::diagnosis::{Diagnosis, Experiments, Resource, diagnose};
 use super::pipeline::{Buffers, Pipeline, work};
 
@@ -129,7 +131,7 @@ impl Plant {
                 }
             }
         }
-        let middle: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
+        let middle: Vec<f64> = times.iter().map(|times| median(times)).collect();
         let [
             whole,
             cached,
@@ -156,7 +158,8 @@ impl Plant {
             one_rank: Some(one_rank),
             not_waited_for: Some(not_waited_for),
             in_cache: Some(in_cache),
-            workers_ran: Some(median(&mut ran)),
+            workers_ran: Some(median(&ran)),
+            waited: None,
         };
         Outcome { diagnosis: diagnose(&took), gain: whole / without }
     }
@@ -165,11 +168,6 @@ impl Plant {
 /// What steps of all plants copy from and to.
 pub(super) fn buffers() -> Buffers {
     Buffers::new(MOST)
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -108,6 +108,7 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
         cached: took(case, STEP_ALONE)?,
         stub: took(case, LOADER_ALONE)?,
         more_workers: other(WORKERS, &is_more),
+        waited: value(case, WAITED_FOR_DATA).map(|percent| percent / 100.0),
         in_memory: axis(case, STORAGE).and_then(|_| other(STORAGE, &|place| place.is_none())),
         ..Experiments::default()
     })
@@ -116,7 +117,15 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{around, case as case_of, fed, run};
+    use crate::fixtures::{around, case as case_of, fed, metric, run};
+
+    /// The same of a step that hardly waits for its batch.
+    fn never_waited_for(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
+        let mut case = fed(adapter, point, rates);
+        case.metrics.retain(|metric| metric.name != WAITED_FOR_DATA);
+        case.metrics.push(metric(WAITED_FOR_DATA, Unit::other("%"), 1.0));
+        case
+    }
 
     #[test]
     fn a_training_that_waits_for_its_loader_is_told_what_limits_it_by_the_experiments_that_were_made() {
@@ -127,6 +136,7 @@ mod tests {
             fed("Quick", &one, [380.0, 9_000.0, 400.0]),
             fed("Disk", &[one[0], one[1], (STORAGE, "local")], [50.0, 52.0, 400.0]),
             fed("Disk", &one, [390.0, 5_000.0, 400.0]),
+            never_waited_for("Shares", &one, [100.0, 150.0, 160.0]),
         ];
         let page = section(&run(1_000, cases));
         let told = |start: &str| page.lines().find(|line| line.starts_with(start)).expect(start).to_owned();
@@ -135,6 +145,7 @@ mod tests {
             "- tiny/workers=0, Slow: the loader limits a sample: it takes 10.0 ms, and 2.50 ms on cached batches. To do: add workers, \
              until the loader alone is faster than the step. Expected: 4.00 times as fast."
         );
+        assert!(told("- tiny/workers=0, Shares: ").contains("the processor limits a sample"), "{page}");
         assert!(told("- tiny/workers=0, Quick: ").ends_with("no loader holds this training up"), "{page}");
         assert!(
             told("- tiny/workers=0/storage=local, Disk: ").contains("the disk limits a sample"),
