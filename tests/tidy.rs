@@ -28,7 +28,7 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn without_its_feature_nothing_of_cuda_is_compiled() {
+fn a_bench_compiles_nothing_of_cuda_without_its_feature_and_nothing_of_the_commands() {
     let tree = |features: &[&str]| {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["tree", "--locked", "--prefix", "none", "--edges", "normal,build,dev"]).args(features);
@@ -36,12 +36,14 @@ fn without_its_feature_nothing_of_cuda_is_compiled() {
         assert!(listed.status.success(), "{listed:?}");
         String::from_utf8(listed.stdout).unwrap()
     };
-    let has_it = |tree: &str| {
-        tree.lines()
-            .any(|line| ["cudarc ", "fake-gpu ", "libloading "].iter().any(|name| line.starts_with(name)))
+    let has = |tree: &str, names: &[&str]| {
+        tree.lines().any(|line| names.iter().any(|name| line.split(' ').next() == Some(name)))
     };
-    assert!(!has_it(&tree(&[])));
-    assert!(has_it(&tree(&["--features", "cuda"])));
+    let cuda = ["cudarc", "fake-gpu", "libloading"];
+    let plain = tree(&[]);
+    assert!(!has(&plain, &cuda));
+    assert!(has(&tree(&["--features", "cuda"]), &cuda));
+    assert!(!has(&plain, &["weighbridge-xtask", "clap", "resvg"]) && has(&plain, &["weighbridge-scenarios"]));
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod smoke;
 mod suite;
 mod suite_file;
 mod targets;
+mod took;
 
 pub use exit_code::Exit;
 pub use suite::Suite;
@@ -40,6 +41,7 @@ use crate::process::reaper;
 use crate::registry::Registry;
 use crate::report::Terminal;
 use crate::run::{CHILD_FLAG, serve};
+use crate::store::{Layout, Runs};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
 pub fn main(suite: Suite) -> ExitCode {
@@ -154,7 +156,11 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
             context.terminal.remark(if context.args.html { why } else { "" });
             duel::duel(&context, &registry, &plan)
         }
-        HarnessMode::Bench => bench::bench(&context, &registry, &plan),
+        HarnessMode::Bench => {
+            let data = context.suite.data(context.args.data.as_deref());
+            let plan = took::with_times(plan, &Runs::new(Layout::new(data)), &context.suite.name());
+            bench::bench(&context, &registry, &plan)
+        }
         HarnessMode::Smoke => smoke::smoke(&context, &plan),
         HarnessMode::Profile => smoke::profile(&context, &plan),
         HarnessMode::List => unreachable!("answered above"),

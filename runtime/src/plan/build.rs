@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ptr;
 
-use super::{Absent, CaseId, Error, Filter, Param, Plan, PlannedCase, Request, Skip};
+use super::{Absent, CaseId, Error, Filter, Param, Plan, PlannedCase, RepeatTimes, Request, Skip};
 use crate::bencher::Budget;
 use crate::registry::{
     AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, Requirements, ScenarioEntry,
@@ -285,6 +285,7 @@ fn add_point(
             repeats: budget.repeats.filter(|_| !plan.smoke).unwrap_or(plan.repeats),
             leads_group: false,
             measured,
+            took: RepeatTimes::default(),
         });
     };
     let too_much = needs.and_then(|needs| too_much(plan, request, needs));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaseId, Isolation, Order, Plan, PlannedCase};
+use super::{CaseId, Isolation, Order, Plan, PlannedCase, RepeatTimes};
 use crate::bencher::{Budget, PartialBudget};
 use crate::device::Platform;
 use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
@@ -40,6 +40,7 @@ pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
         repeats,
         leads_group: false,
         measured: true,
+        took: RepeatTimes::default(),
     };
     Plan {
         profile: "test".into(),

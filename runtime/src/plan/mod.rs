@@ -18,7 +18,7 @@ pub use case::CaseId;
 pub use error::{Error, nearest};
 pub(crate) use filter::Filter;
 pub use param::Param;
-pub use planned::{Absent, Plan, PlannedCase, Skip};
+pub use planned::{Absent, Plan, PlannedCase, RepeatTimes, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
 pub use request::{Isolation, Order, Request};
 pub(crate) use suite::SuiteFile;

@@ -30,6 +30,24 @@ pub struct PlannedCase {
     pub leads_group: bool,
     /// Whether it is measured; a reference that was not selected only runs to be compared with.
     pub measured: bool,
+    /// What its repeats took when it ran before.
+    pub took: RepeatTimes,
+}
+
+/// What the repeats of a case took, from process start to process end, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RepeatTimes {
+    /// The one that verifies, and goes through everything.
+    pub verifying: Option<Duration>,
+    /// One that measures.
+    pub measuring: Option<Duration>,
+}
+
+impl RepeatTimes {
+    /// Of the repeat with this number: 0 verifies.
+    pub fn of(self, number: u32) -> Option<Duration> {
+        if number == 0 { self.verifying } else { self.measuring }
+    }
 }
 
 impl PlannedCase {
@@ -61,6 +79,11 @@ impl PlannedCase {
             (Some(adapter), Some(other)) => adapter.resident && std::ptr::eq(adapter, other),
             _ => false,
         }
+    }
+
+    /// About how long a repeat takes of which nothing is known.
+    pub fn guess(&self) -> Duration {
+        self.budget.min_time.mul_f64(1.2) + SET_UP
     }
 
     /// Whether `reference` is what this case is compared with.
@@ -199,10 +222,15 @@ impl Plan {
         groups
     }
 
-    /// About how long it will take.
+    /// About how long it will take: what each case took before, and a guess where it never ran.
     pub fn estimate(&self) -> Duration {
-        let repeats = self.rounds().into_iter().flatten();
-        repeats.map(|case| self.cases[case].budget.min_time.mul_f64(1.2) + SET_UP).sum()
+        let rounds = self.rounds().into_iter().zip(0..);
+        let slot = |case: &PlannedCase, number| case.took.of(number).unwrap_or_else(|| case.guess());
+        rounds
+            .map(|(round, number)| {
+                round.iter().map(|case| slot(&self.cases[*case], number)).sum::<Duration>()
+            })
+            .sum()
     }
 
     /// How many cases are measured.

@@ -6,6 +6,12 @@ use super::progress::clock;
 use crate::device::Platform;
 use crate::plan::{Isolation, Order, Plan, PlannedCase, Skip};
 
+/// Whether less than half of the cases have run before.
+fn is_guess(plan: &Plan) -> bool {
+    let known = plan.cases.iter().filter(|case| case.took.measuring.is_some()).count();
+    2 * known < plan.cases.len()
+}
+
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     let mut text = String::new();
@@ -15,7 +21,7 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     line(
         &mut text,
         &format!(
-            "profile {}: {}, {} of {} batches after {} of warm-up, at least {:?} each; seed {}; about {}",
+            "profile {}: {}, {} of {} batches after {} of warm-up, at least {:?} each; seed {}; about {}{}",
             plan.profile,
             counted(plan.measured(), "case"),
             counted(plan.repeats as usize, "repeat"),
@@ -24,6 +30,7 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
             budget.min_time,
             plan.seed,
             clock(plan.estimate()),
+            if is_guess(plan) { ", a guess: most of it has not run here before" } else { "" },
         ),
     );
     if let Some(target) = plan.target {

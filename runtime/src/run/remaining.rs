@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::plan::{PlannedCase, RepeatTimes};
+
 /// From so many cases on, or from half of them, those that have run tell of those that have not.
 const ENOUGH: usize = 3;
 
@@ -25,29 +27,47 @@ impl Slots {
 /// What repeats have taken: those that verify go through everything, those that measure do not.
 #[derive(Debug)]
 pub(super) struct Remaining {
-    cases: Vec<[Slots; 2]>,
-    /// What a repeat takes of which nothing is known.
+    cases: Vec<CaseSlots>,
+}
+
+#[derive(Debug)]
+struct CaseSlots {
+    seen: [Slots; 2],
+    /// What they took in an earlier run.
+    before: RepeatTimes,
+    /// What one takes if nothing is known.
     guess: Duration,
+}
+
+impl CaseSlots {
+    fn known(&self, number: u32) -> Option<Duration> {
+        self.seen[kind(number)].each().or(self.before.of(number))
+    }
 }
 
 /// A repeat that runs: its case, its number, and for how long it has.
 pub(super) type Running = (usize, u32, Duration);
 
 impl Remaining {
-    pub(super) fn new(cases: usize, guess: Duration) -> Self {
-        Self { cases: vec![[Slots::default(); 2]; cases], guess }
+    pub(super) fn new(cases: &[PlannedCase]) -> Self {
+        let of = |case: &PlannedCase| CaseSlots {
+            seen: [Slots::default(); 2],
+            before: case.took,
+            guess: case.guess(),
+        };
+        Self { cases: cases.iter().map(of).collect() }
     }
 
     /// Takes in what a repeat of that number took.
     pub(super) fn ended(&mut self, case: usize, number: u32, slot: Duration) {
-        let slots = &mut self.cases[case][kind(number)];
+        let slots = &mut self.cases[case].seen[kind(number)];
         slots.finished += 1;
         slots.spent += slot;
     }
 
     /// Repeats that have ended.
     pub(super) fn finished(&self) -> usize {
-        self.cases.iter().flatten().map(|slots| slots.finished as usize).sum()
+        self.cases.iter().flat_map(|case| case.seen).map(|slots| slots.finished as usize).sum()
     }
 
     /// About how long these repeats take, in the order of cases and numbers. One of them may be running.
@@ -59,7 +79,8 @@ impl Remaining {
         let unknown = [0, 1].map(|number| self.unknown(number));
         let mut sum = Duration::ZERO;
         for (case, number) in left {
-            let each = self.cases[*case][kind(*number)].each().unwrap_or(unknown[kind(*number)]);
+            let slots = &self.cases[*case];
+            let each = slots.known(*number).or(unknown[kind(*number)]).unwrap_or(slots.guess);
             sum += match running {
                 Some((of, now, passed)) if of == *case && kind(now) == kind(*number) => {
                     let each = if passed > each { passed.mul_f64(LONGER) } else { each };
@@ -73,14 +94,13 @@ impl Remaining {
 
     /// What a repeat of a case takes that has had none: the median of the others, once there are some. One alone may be a
     /// hundred times slower than all the rest.
-    fn unknown(&self, number: u32) -> Duration {
-        let mut known: Vec<Duration> =
-            self.cases.iter().filter_map(|slots| slots[kind(number)].each()).collect();
+    fn unknown(&self, number: u32) -> Option<Duration> {
+        let mut known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
         if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {
-            return self.guess;
+            return None;
         }
         known.sort_unstable();
-        known.get(known.len() / 2).copied().unwrap_or(self.guess)
+        known.get(known.len() / 2).copied()
     }
 }
 
@@ -93,12 +113,34 @@ fn kind(number: u32) -> usize {
 mod tests {
     use super::*;
 
+    use crate::plan::Order;
+    use crate::plan::fixtures::plan;
+
     const GUESS: Duration = Duration::from_millis(300);
     const SLOW: Duration = Duration::from_mins(1);
 
+    /// So many cases, of which nothing is known.
+    fn unknown(cases: usize) -> Remaining {
+        let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        let mut remaining = Remaining::new(&plan(&ids[..cases], 2, Order::Declared).cases);
+        remaining.cases.iter_mut().for_each(|case| case.guess = GUESS);
+        remaining
+    }
+
+    #[test]
+    fn a_case_that_ran_before_is_expected_to_take_what_it_took_until_it_takes_something_else() {
+        let mut remaining = unknown(2);
+        remaining.cases[0].before = RepeatTimes { verifying: None, measuring: Some(SLOW) };
+        remaining.cases[1].before = RepeatTimes { verifying: Some(SLOW * 2), measuring: Some(SLOW * 3) };
+        let left = [(1, 0), (0, 1), (1, 1)];
+        assert_eq!(remaining.of(left.iter(), None), SLOW * 6);
+        remaining.ended(1, 1, SLOW * 9);
+        assert_eq!(remaining.of(left.iter(), None), SLOW * 12);
+    }
+
     #[test]
     fn a_slow_case_tells_of_itself_and_not_of_the_others() {
-        let mut remaining = Remaining::new(10, GUESS);
+        let mut remaining = unknown(10);
         remaining.ended(0, 1, SLOW);
         let left: Vec<(usize, u32)> = (0..10).map(|case| (case, 2)).collect();
         assert_eq!(remaining.of(left.iter(), None), SLOW + GUESS * 9);
@@ -110,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_repeat_that_takes_longer_than_was_thought_corrects_what_is_left_while_it_runs() {
-        let remaining = Remaining::new(2, GUESS);
+        let remaining = unknown(2);
         let left = [(0, 1), (1, 1), (0, 2)];
         let of = |passed| remaining.of(left.iter(), Some((0, 1, passed)));
         assert_eq!(of(Duration::from_millis(100)), GUESS * 3 - Duration::from_millis(100));

@@ -193,8 +193,7 @@ impl Progress {
         };
         let again: Vec<(usize, u32)> = (0..plan.cases.len()).filter(again).map(|index| (index, 0)).collect();
         left.splice(0..0, again);
-        let guess = plan.estimate() / rounds.iter().map(Vec::len).sum::<usize>().max(1) as u32;
-        let remaining = Remaining::new(plan.cases.len(), guess);
+        let remaining = Remaining::new(&plan.cases);
         Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining }
     }
 
