@@ -31,7 +31,8 @@ fn root() -> &'static Path {
 fn a_bench_compiles_nothing_of_cuda_without_its_feature_and_nothing_of_the_commands() {
     let tree = |features: &[&str]| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["tree", "--locked", "--prefix", "none", "--edges", "normal,build,dev"]).args(features);
+        cargo.args(["tree", "--locked", "--prefix", "none", "--edges", "normal,build,dev"]);
+        cargo.args(["--package", "weighbridge-suite"]).args(features);
         let listed = cargo.current_dir(root()).output().unwrap();
         assert!(listed.status.success(), "{listed:?}");
         String::from_utf8(listed.stdout).unwrap()
