@@ -135,16 +135,15 @@ fn steps(place: &Place) -> Vec<CiStep> {
         fresh(cargo("test", "test --workspace", &[])),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
         cargo("tokio", "test --package weighbridge --features tokio --test tokio", &[]),
-        // About 150 CPU-seconds of a cold build: under two minutes on two processors.
-        cargo("burn", "test --package weighbridge-scenarios --features burn", &[]),
-        // On the fake driver: no device and no toolkit is needed.
+        // Both at once, so that nothing is built for each of them. `burn` is one more loader and one more learner for what goes
+        // through all of them. `cuda` is on the fake driver: no device and no toolkit is needed.
         cargo(
-            "cuda",
-            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features cuda --lib \
-             --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
+            "features",
+            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features burn,cuda --lib \
+             --test smoke --test conformance --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
             &[],
         ),
-        cargo("cuda", "test --package weighbridge --features nvml,criterion --doc", &[]),
+        cargo("features", "test --package weighbridge --features nvml,criterion --doc", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
         // What stands in for a feature is compiled without it alone.
@@ -301,10 +300,10 @@ mod tests {
         let expected = format!(
             "test      $ cargo test --workspace  # in a fresh clone, with an empty cache of cargo\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
-             burn      $ cargo test --package weighbridge-scenarios --features burn\n\
-             cuda      $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
-             --features cuda --lib --test gpu --test device_conformance --test fake_symbols --test cuda_loader\n\
-             cuda      $ cargo test --package weighbridge --features nvml,criterion --doc\n\
+             features  $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
+             --features burn,cuda --lib --test smoke --test conformance --test gpu --test device_conformance --test \
+             fake_symbols --test cuda_loader\n\
+             features  $ cargo test --package weighbridge --features nvml,criterion --doc\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\

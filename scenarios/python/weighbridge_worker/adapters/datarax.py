@@ -2,9 +2,9 @@
 
 Idiomatic: `Pipeline(source=MemorySource(...), stages=[...], batch_size=B, rngs=...)`, where a stage is an
 `nnx.Module` with `__call__(batch)`, and `for batch in pipeline`. Steps that JAX does bit for bit as the page has them
-are JAX; a list with any other is one stage that calls back to numpy (`jax.pure_callback`). XLA makes a division by a
-constant a multiplication and fuses a product with a sum, which are other numbers: so the divisor is a variable of the
-stage, and a barrier stands between the steps. The element's index is a field of the source; the epoch is a variable.
+are JAX; a list with any other is one stage that calls back to numpy (`jax.pure_callback`). XLA makes a division by one
+number a multiplication and fuses a product with a sum, which are other numbers: so the divisor is an array of the
+batch's shape behind a barrier, and a barrier stands between the steps. The element's index is a field of the source; the epoch is a variable.
 
 By operators of its own: a stage of JAX's operations, mapped over the elements of a batch with a key each
 (`own/on_jax.py`).
@@ -64,7 +64,6 @@ class Steps(nnx.Module):
 
     def __init__(self, program: Program) -> None:
         self.program = nnx.static(program)
-        self.divisor = nnx.Variable(jnp.float32(255))
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -81,7 +80,8 @@ class Steps(nnx.Module):
     def step(self, touch: Touch, x: Any) -> Any:
         match touch.name:
             case "Normalize" if touch.source.mean is None:
-                return x.astype(jnp.float32) / self.divisor[...]
+                divisor = jnp.full(x.shape, 255, jnp.float32)
+                return x.astype(jnp.float32) / jax.lax.optimization_barrier(divisor)
             case "Normalize":
                 return (x - touch.source.mean) * touch.source.scale
             case "CastToFloat32":
@@ -231,7 +231,7 @@ class Datarax(Loader):
         if self.pipeline.cache:
             raise Declined("a place in an epoch of a cache: the batches of its first epoch are not part of it")
         state = self.iterator.get_state()
-        said = {"position": int(state["position"]), "rng_counts": state["rng_counts"]}
+        said = {**state, "position": int(state["position"])}
         return json.dumps({"data": self.data.digest, "epoch": self.epoch, "datarax": said}).encode()
 
     def restore(self, state: bytes) -> Iterator[Batch]:
