@@ -108,11 +108,54 @@ impl WorkerResponse {
 }
 
 /// The answer to a call that hands nothing over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Answer {
     /// Times in nanoseconds, by the names that the contract has for them.
     #[serde(default)]
     pub(super) times: BTreeMap<String, Vec<u64>>,
+    /// What collectors say.
+    #[serde(flatten)]
+    pub(super) collected: Collected,
+}
+
+/// What the collectors of a worker say: that they have begun, or what they found in a region.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Collected {
+    /// What was found.
+    #[serde(default)]
+    pub metrics: Vec<CollectedMetric>,
+    /// What each collector took itself, by its name, in nanoseconds.
+    #[serde(default)]
+    pub cost: BTreeMap<String, u64>,
+    /// Why there is nothing of a collector or of a tag, by its name.
+    #[serde(default)]
+    pub failed: BTreeMap<String, String>,
+}
+
+/// Something that a collector found.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct CollectedMetric {
+    /// Its name: `2_save_breakdown/total_s`.
+    pub tag: String,
+    /// Its value; none where it is no number.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// The symbol of its unit; empty for a count.
+    #[serde(default)]
+    pub unit: String,
+    /// Which way it is better; `None`: neither.
+    #[serde(default)]
+    pub better: Option<Better>,
+}
+
+/// Which way something that a collector found is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
 }
 
 /// A message without content.

@@ -14,6 +14,7 @@ from pathlib import Path
 from . import PROTOCOL, checkpointer, learner, loop, trainer
 from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
+from .collectors import Collection
 from .data import Data
 from .device import HOST
 from .exchange import Exchange
@@ -112,6 +113,7 @@ class Server:
     def __init__(self, channel: Channel, heart: Heart, adapter: System) -> None:
         self.channel, self.heart, self.adapter = channel, heart, adapter
         self.case: Streaming | checkpointer.Case | None = None
+        self.collection = Collection()
 
     def serve(self) -> None:
         while (heard := self.channel.receive()) is not None:
@@ -211,10 +213,17 @@ class Server:
     def on_call(self, message: Message) -> tuple[str, Message]:
         if self.case is None:
             raise Broken("nothing is open")
-        return self.case.call(message["name"], message)
+        match message["name"]:
+            case "collect":
+                return "answer", self.collection.begin(message["collectors"])
+            case "collected":
+                return "answer", self.collection.told()
+            case name:
+                return self.case.call(name, message)
 
     def on_close(self, message: Message) -> tuple[str, Message]:
         case, self.case = self.case, None
+        self.collection.end()
         start = now()
         if case is not None:
             with self.heart.beating("closing"):
