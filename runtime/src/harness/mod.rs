@@ -19,6 +19,7 @@ mod smoke;
 mod suite;
 mod suite_file;
 mod targets;
+mod traces;
 
 pub use exit_code::Exit;
 pub use suite::Suite;

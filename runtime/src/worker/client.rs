@@ -23,7 +23,7 @@ use crate::bencher::{
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
-use crate::process::Place;
+use crate::process::{Place, Trace, TraceKind};
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -171,6 +171,18 @@ impl Worker {
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
+        // `perf` looks at processes from outside.
+        if let Some(Trace { kind, folder: traced }) =
+            self.place.trace().filter(|trace| trace.kind != TraceKind::Perf)
+        {
+            fs::create_dir_all(traced).map_err(|error| {
+                Error::new(format!("failed to make the folder {}: {error}", traced.display()))
+            })?;
+            message.insert(
+                "trace".to_owned(),
+                serde_json::json!({ "kind": kind.name(), "folder": text(traced)? }),
+            );
+        }
         let (before, moved) = (self.process.tree().own_memory(), self.process.tree().moved());
         let clock = self.process.clock().clone();
         let begun = clock.now();
@@ -345,7 +357,7 @@ impl Worker {
 
     fn collected_by(&mut self, name: &str, parts: &impl Serialize) -> Result<Collected> {
         match self.ask_to(name, parts)? {
-            WorkerResponse::Answer(answer) => Ok(answer.collected),
+            WorkerResponse::Answer(answer) => Ok(answer.collected()),
             other => Err(self.not(&other, "`answer`")),
         }
     }

@@ -113,22 +113,30 @@ pub(super) struct Answer {
     /// Times in nanoseconds, by the names that the contract has for them.
     #[serde(default)]
     pub(super) times: BTreeMap<String, Vec<u64>>,
+    #[serde(default)]
+    metrics: Vec<CollectedMetric>,
+    #[serde(default)]
+    cost: BTreeMap<String, u64>,
+    #[serde(default)]
+    failed: BTreeMap<String, String>,
+}
+
+impl Answer {
     /// What collectors say.
-    #[serde(flatten)]
-    pub(super) collected: Collected,
+    pub(super) fn collected(self) -> Collected {
+        let Self { metrics, cost, failed, .. } = self;
+        Collected { metrics, cost, failed }
+    }
 }
 
 /// What the collectors of a worker say: that they have begun, or what they found in a region.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
     /// What was found.
-    #[serde(default)]
     pub metrics: Vec<CollectedMetric>,
     /// What each collector took itself, by its name, in nanoseconds.
-    #[serde(default)]
     pub cost: BTreeMap<String, u64>,
     /// Why there is nothing of a collector or of a tag, by its name.
-    #[serde(default)]
     pub failed: BTreeMap<String, String>,
 }
 
@@ -454,6 +462,20 @@ mod tests {
             answers += 1;
         }
         assert!(answers >= 15, "{answers} answers");
+    }
+
+    #[test]
+    fn what_collectors_say_is_read_and_what_is_no_word_for_better_is_no_answer() {
+        let said = br#"{"answer": {"metrics": [{"tag": "a/b", "value": 2.5, "unit": "s", "better": "higher"}, {"tag": "c"}],
+            "cost": {"one": 7}, "failed": {"two": "gone"}}}"#;
+        let Ok(WorkerResponse::Answer(answer)) = read::<WorkerResponse>(said) else { panic!() };
+        let Collected { metrics, cost, failed } = answer.collected();
+        assert_eq!((metrics[0].value, metrics[0].better), (Some(2.5), Some(Better::Higher)));
+        assert_eq!((metrics[1].value, &*metrics[1].unit, metrics[1].better), (None, "", None));
+        assert_eq!((cost["one"], &*failed["two"]), (7, "gone"));
+        assert!(
+            read::<WorkerResponse>(br#"{"answer": {"metrics": [{"tag": "a", "better": "best"}]}}"#).is_err()
+        );
     }
 
     #[test]

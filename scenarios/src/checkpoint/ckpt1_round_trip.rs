@@ -71,7 +71,8 @@ fn round_trip(
         Operation::Save | Operation::DurableSave => Collecting::Save(saving),
         Operation::Load => Collecting::Load,
     };
-    collect(bencher, &mut *checkpoints, place.path(), collecting);
+    drop(checkpoints);
+    collect(bencher, checkpointer, (&options, &data), place.path(), collecting);
     Ok(())
 }
 

@@ -58,7 +58,8 @@ fn reshard(
     }
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
-    collect(bencher, &mut *checkpoints, place.path(), Collecting::Load);
+    drop(checkpoints);
+    collect(bencher, checkpointer, (&options, &data), place.path(), Collecting::Load);
     Ok(())
 }
 
