@@ -155,6 +155,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         agreement: Agreement::Reference,
         stationarity: None,
         stopped: None,
+        attached: Vec::new(),
         repeats: (1..=REPEATS).map(|number| repeat(number, salt)).collect(),
     }
 }

@@ -223,11 +223,13 @@ pub mod data {
         Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit, names,
     };
     pub use crate::plan::{CaseId, nearest};
+    pub use crate::process::TraceKind;
     pub use crate::record::{
-        BadMachineId, Baseline, BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind,
-        Difference, Differences, Environment, Estimate, Imported, ImportedProcess, Kind, MachineId,
-        MetricRecord, Planned, Process, Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA,
-        SchemaError, Stopped, assemble,
+        AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, Baseline,
+        BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind, Difference,
+        Differences, Environment, Estimate, Imported, ImportedProcess, Kind, MachineId, MetricRecord,
+        Planned, Process, Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped,
+        assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{bencher_lines, fake_device, machine, quantity};

@@ -102,6 +102,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
         equivalence: None,
         stationarity: None,
         stopped: None,
+        attached: Vec::new(),
         repeats: (0..=values.len() as u32).map(repeat).collect(),
     }
 }

@@ -193,6 +193,10 @@ const MOST_NAMES: usize = 1_000;
 const MOST_VALUES: usize = 100_000;
 const LONGEST_NAME: usize = 200;
 
+/// How many notes a repeat may have from its scenario, and how many letters one.
+const MOST_NOTES: usize = 100;
+const LONGEST_NOTE: usize = 500;
+
 /// Whether a metric of the harness has this name, or may have it.
 fn is_built_in(name: &str) -> bool {
     ["region/", "phase/", "time/"].iter().any(|of| name.starts_with(of))
@@ -218,6 +222,8 @@ pub(super) struct State {
     pub(super) named: BTreeSet<String>,
     /// Why what was handed in is not taken.
     pub(super) refused: Option<Error>,
+    /// How often the scenario has noted something.
+    noted: usize,
     pub(super) bodies: u32,
     /// Whether the body ran in another process.
     pub(super) remote: bool,
@@ -428,6 +434,17 @@ impl Bencher {
         seen.custom.push(Custom { name, value, unit, direction });
     }
 
+    /// Notes something that whoever reads the figures should know, as that something beside them could not be had. It is a caveat
+    /// of the case, and no failure. The first hundred notes of a repeat are kept, of each its first 500 letters.
+    pub fn note(&self, note: &str) {
+        let State { seen, noted, .. } = &mut *self.state.borrow_mut();
+        if *noted < MOST_NOTES {
+            *noted += 1;
+            let cut: String = note.chars().take(LONGEST_NOTE).collect();
+            note_once(seen, visible_in_line(&cut));
+        }
+    }
+
     /// Hands in the work report. The last one counts.
     pub fn work(&self, report: WorkReport) {
         self.state.borrow_mut().report = Some(report.visible());
@@ -595,6 +612,25 @@ mod tests {
         for told in ["more than 1000 metrics", "more than 100000 values", "x...` was cut"] {
             assert!(notes.contains(told) && notes.len() < 1_000, "{notes}");
         }
+    }
+
+    #[test]
+    fn notes_are_bounded_visible_and_said_once() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        bencher.metric("any", 1.0, Unit::COUNT, Direction::Lower);
+        for _ in 0..2 {
+            bencher.note("no counters\u{1b}[2J\nhere");
+        }
+        for at in 0..1_000 {
+            bencher.note(&format!("{at}{}", "x".repeat(10_000)));
+        }
+        let notes = bencher.finish().unwrap().seen.notes;
+        assert!(
+            notes.len() <= MOST_NOTES && notes.iter().all(|note| note.len() <= LONGEST_NOTE),
+            "{notes:?}"
+        );
+        assert_eq!(notes.iter().filter(|note| note.starts_with("no counters")).count(), 1);
+        assert!(!notes[0].contains(['\u{1b}', '\n']), "{:?}", notes[0]);
     }
 
     #[test]

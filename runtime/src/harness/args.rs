@@ -9,6 +9,7 @@ use super::flags::FLAGS;
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::plan::{Isolation, Order, Param, nearest};
+use crate::process::TraceKind;
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +40,7 @@ pub(super) struct Args {
     pub(super) seed: Option<u64>,
     pub(super) allow_debug: bool,
     pub(super) profile_time: Option<Duration>,
+    pub(super) traces: Vec<TraceKind>,
     pub(super) budget: Option<Duration>,
     pub(super) timeout: Option<Duration>,
     pub(super) python: Option<String>,
@@ -156,6 +158,13 @@ impl Args {
         if args.quick && args.profile.as_deref().is_some_and(|profile| profile != "quick") {
             return Err(UsageError("--quick is a profile too: name it or --profile, not both".to_owned()));
         }
+        let is_stored = args.versus.is_none() && args.versus_adapter.is_none() && args.profile_time.is_none();
+        if !args.traces.is_empty() && !is_stored {
+            return Err(UsageError(
+                "--trace and --dump attach files to a run, and a duel or --profile-time stores none"
+                    .to_owned(),
+            ));
+        }
         Ok(args)
     }
 
@@ -245,6 +254,10 @@ mod tests {
             ("--platform npu", "cpu, gpu, tpu"),
             ("--param workers", "axis=value"),
             ("--quick --profile ci_cpu", "not both"),
+            ("--trace strace", "--trace takes torch, jax, perf, tracemalloc, not `strace`"),
+            ("--trace hlo", "--trace takes torch, jax, perf, tracemalloc, not `hlo`"),
+            ("--dump asm", "--dump takes hlo, not `asm`"),
+            ("--trace jax --versus other", "a duel or --profile-time stores none"),
             ("--suite a.toml --set gate", "--suite and --set both say which scenarios run"),
         ] {
             let error = parse(line, &[]).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::session::{Session, check};
 use super::smoke::program;
-use super::{Context, Error, Exit, page, resume};
+use super::{Context, Error, Exit, page, resume, traces};
 use crate::bencher::Phase;
 use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
@@ -29,6 +29,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         return Ok(Exit::Fine);
     }
     let device = check(context, plan)?;
+    traces::check(args, plan)?;
     terminal.remark(&report::skips(plan));
 
     let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
@@ -71,6 +72,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();
     let mut record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
+    if ending == Ending::Complete {
+        traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;
+    }
     for case in &mut record.cases {
         write_case(&runs, &id, case)?;
     }
@@ -87,6 +91,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if args.verbose {
         terminal.result(&report::metrics(&record));
     }
+    terminal.result(&report::traces(&record, &layout.run(&id), args.verbose));
     if args.bencher_lines {
         let (lines, told) = report::bencher_lines(&record);
         terminal.answer(&lines);
@@ -231,7 +236,8 @@ fn accepted_in(file: &Path) -> Result<Vec<Accepted>, Error> {
 /// The exit code of the measuring alone.
 fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
     let some = |takes: fn(&CaseRecord) -> bool| record.cases.iter().any(takes);
-    let mut exit = if some(CaseRecord::has_failed) { Exit::Failed } else { Exit::Fine };
+    let mut exit =
+        if some(|case| case.has_failed() || case.lacks_a_trace()) { Exit::Failed } else { Exit::Fine };
     // A budget that was too small leaves questions open, which is no success.
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);

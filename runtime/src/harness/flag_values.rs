@@ -7,6 +7,7 @@ use super::flags::Flag;
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::plan::{Isolation, Order, Param};
+use crate::process::TraceKind;
 
 fn bad(flag: &Flag, value: &str, form: &str) -> UsageError {
     UsageError(format!("--{} takes {form}, not `{value}`", flag.name))
@@ -14,6 +15,22 @@ fn bad(flag: &Flag, value: &str, form: &str) -> UsageError {
 
 fn one_of(flag: &Flag, value: &str, known: &[&str]) -> Result<String, UsageError> {
     if known.contains(&value) { Ok(value.to_owned()) } else { Err(bad(flag, value, &known.join(", "))) }
+}
+
+/// A trace by a profiler, in a repeat of its own.
+pub(super) fn trace(flag: &Flag, value: &str) -> Result<TraceKind, UsageError> {
+    kind_of(flag, value, &[TraceKind::Torch, TraceKind::Jax, TraceKind::Perf, TraceKind::Tracemalloc])
+}
+
+/// What a compiler writes, likewise.
+pub(super) fn dump(flag: &Flag, value: &str) -> Result<TraceKind, UsageError> {
+    kind_of(flag, value, &[TraceKind::Hlo])
+}
+
+fn kind_of(flag: &Flag, value: &str, known: &[TraceKind]) -> Result<TraceKind, UsageError> {
+    let found = TraceKind::named(value).filter(|kind| known.contains(kind));
+    let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
+    found.ok_or_else(|| bad(flag, value, &names.join(", ")))
 }
 
 pub(super) fn number(flag: &Flag, value: &str) -> Result<u64, UsageError> {

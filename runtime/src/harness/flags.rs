@@ -2,8 +2,8 @@
 
 use super::args::{Args, UsageError};
 use super::flag_values::{
-    at_least_one, colour, count, is_bencher, isolation, list_format, mode, number, order, param, passes,
-    percent, planted_share, platform, seconds, share, size,
+    at_least_one, colour, count, dump, is_bencher, isolation, list_format, mode, number, order, param,
+    passes, percent, planted_share, platform, seconds, share, size, trace,
 };
 use crate::tool::tool;
 
@@ -229,6 +229,20 @@ pub(super) const FLAGS: &[Flag] = &[
         Measure,
         "run each body this long in this process for a profiler; nothing is stored",
         read!(profile_time, seconds),
+    ),
+    flag(
+        "trace",
+        Some("KIND"),
+        Run,
+        "afterwards trace each case once: torch, jax, perf, tracemalloc (repeat for more)",
+        each!(traces, trace),
+    ),
+    flag(
+        "dump",
+        Some("KIND"),
+        Run,
+        "afterwards keep what the compiler of each case makes: hlo",
+        each!(traces, dump),
     ),
     flag("budget", Some("SECS"), Run, "end the run after this many seconds", read!(budget, seconds)),
     flag("timeout", Some("SECS"), Run, "the longest that one repeat may take", read!(timeout, seconds)),

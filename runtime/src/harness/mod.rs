@@ -20,6 +20,7 @@ mod suite;
 mod suite_file;
 mod targets;
 mod took;
+mod traces;
 
 pub use exit_code::Exit;
 pub use suite::Suite;

@@ -16,10 +16,13 @@ mod output;
 mod place;
 pub(crate) mod reaper;
 mod subprocess;
+mod trace;
 mod tree;
 
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
 pub(crate) use place::Place;
 pub(crate) use subprocess::{Received, Spawning, Subprocess};
+pub(crate) use trace::Trace;
+pub use trace::TraceKind;
 pub(crate) use tree::end_tree;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::adopted;
 use super::marked::carriers;
+use super::trace::Trace;
 use crate::device::{Platform, ProcessTree};
 
 /// Holds the mark of a measuring process, and of all that it starts.
@@ -40,6 +41,8 @@ pub(crate) struct Place {
     kept: Option<PathBuf>,
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
     platform: Platform,
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
+    trace: Option<Trace>,
     silence: Duration,
 }
 
@@ -51,7 +54,7 @@ impl Place {
         // Fresh from the operating system: process ids come again.
         let drawn = RandomState::new().hash_one(count) as u32;
         let mark = format!("{:x}-{drawn:x}", std::process::id());
-        Self { mark, own: false, kept: None, platform: Platform::Cpu, silence }
+        Self { mark, own: false, kept: None, platform: Platform::Cpu, trace: None, silence }
     }
 
     /// The place that this process was started with; in a process that nobody started so, one of its own.
@@ -64,7 +67,8 @@ impl Place {
             None => (true, Self::new(silence).mark),
         };
         let platform = text(PLATFORM).and_then(|name| Platform::named(&name)).unwrap_or_default();
-        Self { mark, own, kept: text(KEPT).map(PathBuf::from), platform, silence }
+        let kept = text(KEPT).map(PathBuf::from);
+        Self { mark, own, kept, platform, trace: Trace::from_env(), silence }
     }
 
     /// The place with this mark.
@@ -171,6 +175,11 @@ impl Place {
     /// The platform that was asked for.
     pub(crate) fn platform(&self) -> Platform {
         self.platform
+    }
+
+    /// The trace that is to be made.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
     }
 
     /// Removes the temporary folder, if nobody else does.

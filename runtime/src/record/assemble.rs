@@ -119,6 +119,7 @@ pub fn assemble(
         findings,
         stationarity,
         stopped: None,
+        attached: Vec::new(),
         repeats,
     };
     if let Some(share) = record.waiting() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, Process};
+use super::{Attachment, AttachmentStatus, Estimate, Process};
 use crate::bencher::Work;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
@@ -56,6 +56,9 @@ pub struct CaseRecord {
     /// What ended its repeats, where the run had a target; else null.
     #[serde(default)]
     pub stopped: Option<Stopped>,
+    /// Its traces, where some were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<Attachment>,
     /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
     /// they lie in the journal, and judging does not need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -162,6 +165,7 @@ impl CaseRecord {
             findings: self.findings.clone(),
             stationarity: self.stationarity,
             stopped: self.stopped,
+            attached: self.attached.clone(),
             repeats: Vec::new(),
         }
     }
@@ -175,6 +179,11 @@ impl CaseRecord {
     /// Whether it stands side by side with scenarios of which nothing proves that they do the same.
     pub fn is_unproven(&self) -> bool {
         self.beside.is_some() && self.agreement == Agreement::NotAsked
+    }
+
+    /// Whether a trace of it was asked for that should be there, and is not.
+    pub fn lacks_a_trace(&self) -> bool {
+        self.attached.iter().any(|one| matches!(one.status, AttachmentStatus::Failed(_)))
     }
 
     /// Whether a repeat failed, or the case's work does not verify.

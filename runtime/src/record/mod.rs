@@ -4,6 +4,7 @@
 //! [`assemble_run()`] does that, for a case that has just ended and for one whose repeats lie in a journal.
 
 mod assemble;
+mod attachment;
 mod baseline;
 mod case;
 mod caveat;
@@ -20,6 +21,7 @@ mod whole;
 
 pub(crate) use assemble::standing_metrics;
 pub use assemble::{CaseFacts, Reference, assemble};
+pub use attachment::{AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus};
 pub use baseline::{Baseline, BaselineCase};
 pub use case::{CaseRecord, CaseStatus, MetricRecord, Stopped};
 pub(crate) use caveat::fake_device;

@@ -12,6 +12,7 @@ pub mod quantity;
 mod summary;
 mod table;
 mod terminal;
+mod traces;
 mod tree;
 
 pub use bencher_lines::bencher_lines;
@@ -22,6 +23,7 @@ pub use progress::Progress;
 pub use summary::{duel_summary, summary};
 pub use table::{metrics, table};
 pub use terminal::{Style, Terminal};
+pub use traces::traces;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Text of others, through every output: nobody who names a case, a metric or a reason moves a cursor or forges a line.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,7 +9,11 @@ use serde_json::Value;
 use super::table::Changes;
 use super::*;
 use crate::compare::{Comparison, Policy, judge};
-use crate::record::{Baseline, CaseRecord, CaseStatus, Environment, RunRecord};
+use crate::process::TraceKind;
+use crate::record::{
+    AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, Baseline, CaseRecord,
+    CaseStatus, Environment, RunRecord,
+};
 use crate::store::fixtures;
 use crate::verify::{Agreement, Finding, Severity};
 
@@ -75,12 +81,49 @@ fn cases() -> Vec<CaseRecord> {
     cases[5].agreement = Agreement::Declared("another crop".into());
     cases[5].id.adapter = None;
     cases[6].status = CaseStatus::Incomplete;
+    cases[6].attached = traced();
     cases
+}
+
+/// Traces that came to every end.
+fn traced() -> Vec<Attachment> {
+    let site =
+        AllocationSite { place: "a.py:1".into(), source: "x = 1".into(), bytes: -2048, allocations: 3 };
+    let allocations = Allocations { operation: "save".into(), peak: 1 << 20, sites: vec![site; 5] };
+    let file = |path: &str| AttachedFile { path: path.into(), bytes: 512 };
+    vec![
+        Attachment {
+            kind: TraceKind::Tracemalloc,
+            status: AttachmentStatus::Attached,
+            files: vec![
+                file("attached/case/tracemalloc/save.json"),
+                file("attached/case/tracemalloc/load.json"),
+            ],
+            allocations: vec![allocations],
+        },
+        Attachment::missing(TraceKind::Jax, AttachmentStatus::Absent("it does not use jax here".into())),
+        Attachment::missing(TraceKind::Torch, AttachmentStatus::Failed("the trace `a.json` is empty".into())),
+    ]
+}
+
+#[test]
+fn each_trace_says_where_it_lies_or_why_there_is_none() {
+    let case = CaseRecord { attached: traced(), ..fixtures::case(fixtures::case_id(0), &[1.0], 1) };
+    let run = RunRecord { cases: vec![case], ..fixtures::run(1, 0) };
+    let few = traces(&run, Path::new("/runs/1"), false);
+    let lines: Vec<&str> = few.lines().collect();
+    assert!(lines[0].ends_with("2 files, 1.00 KiB, below /runs/1/attached/case/tracemalloc"), "{few}");
+    assert_eq!(lines[1], "  save: Python allocated 1.00 MiB at most; what lives on:");
+    assert_eq!(lines[2..5], ["    -2.00 KiB (+3) a.py:1  x = 1"; 3]);
+    assert!(lines[5].contains("none: it does not use jax here"), "{few}");
+    assert!(lines[6].contains("FAILED: the trace `a.json` is empty"), "{few}");
+    assert_eq!(traces(&run, Path::new("/runs/1"), true).lines().count(), lines.len() + 2);
 }
 
 fn all_of(run: &RunRecord) {
     check(&table(run, &Changes::new(), &|_, _| None, terminal()));
     check(&metrics(run));
+    check(&traces(run, Path::new("/runs/1"), true));
     let (lines, told) = bencher_lines(run);
     check(&lines);
     assert!(!lines.lines().any(|line| !line.starts_with("test ")), "{lines}");

@@ -10,6 +10,7 @@ mod event;
 mod executor;
 mod outcome;
 mod panicked;
+mod profiler;
 mod program;
 mod protocol;
 mod reference;
@@ -25,6 +26,7 @@ pub use duel::{Broken, Duel, EndedRound, Pair, Referee, Round, RoundId, Side, du
 pub(crate) use duel::{Rounds, go};
 pub use event::{Ending, Event};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
+pub use profiler::perf_can_record;
 pub use program::Program;
 pub use protocol::CHILD_FLAG;
 pub use schedule::Task;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
 use super::panicked::{self, bounded};
+use super::profiler::Profiler;
 use super::protocol::{Answer, RepeatRequest};
 use super::{Failure, How};
 use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
@@ -26,7 +27,12 @@ pub fn execute(
         now.set(next);
         tell(next);
     };
-    let attempted = catch_unwind(AssertUnwindSafe(|| attempt(ask, resident, Box::new(on_phase), pace)));
+    let attempted = catch_unwind(AssertUnwindSafe(|| {
+        let profiler = Profiler::from_env()?;
+        let result = attempt(ask, resident, Box::new(on_phase), pace)?;
+        profiler.map(Profiler::end).transpose()?;
+        Ok::<_, Error>(result)
+    }));
     match attempted {
         Ok(Ok(result)) => answer(result),
         Ok(Err(error)) if error.is_skip() => Answer::Skipped(bounded(&error.to_string()).into_owned()),

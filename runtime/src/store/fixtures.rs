@@ -110,6 +110,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         equivalence: None,
         stationarity: None,
         stopped: None,
+        attached: Vec::new(),
         repeats: (1..=values.len() as u32).map(|number| repeat(number, samples)).collect(),
     }
 }

@@ -145,6 +145,11 @@ impl Layout {
         self.scratches(run).join(format!("{}.{number}", case.file_name()))
     }
 
+    /// The trace of a case by one kind, in a folder of its own.
+    pub fn attachment(&self, run: &RunId, case: &CaseId, kind: &str) -> PathBuf {
+        self.run(run).join("attached").join(case.file_name()).join(kind)
+    }
+
     /// The folder that systems under test keep for a run: data sets in formats of theirs. Removed at its end.
     pub fn kept(&self, run: &RunId) -> PathBuf {
         self.scratches(run).join(".kept")

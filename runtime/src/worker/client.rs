@@ -14,7 +14,8 @@ use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
 use super::protocol::{
-    Batch, CopiedBatch, Hello, Opened, Order, Run, Unstopped, Usage, VERSION, WorkerRequest, WorkerResponse,
+    Batch, Collected, CopiedBatch, Hello, Opened, Order, Run, Unstopped, Usage, VERSION, WorkerRequest,
+    WorkerResponse,
 };
 use crate::bencher::{
     Asked, Audit, Budget, CheckedBatch, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran, Remote,
@@ -22,7 +23,7 @@ use crate::bencher::{
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
-use crate::process::Place;
+use crate::process::{Place, Trace, TraceKind};
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -170,6 +171,18 @@ impl Worker {
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
         add(&mut message, "converted", &text(&converted)?);
+        // `perf` looks at processes from outside.
+        if let Some(Trace { kind, folder: traced }) =
+            self.place.trace().filter(|trace| trace.kind != TraceKind::Perf)
+        {
+            fs::create_dir_all(traced).map_err(|error| {
+                Error::new(format!("failed to make the folder {}: {error}", traced.display()))
+            })?;
+            message.insert(
+                "trace".to_owned(),
+                serde_json::json!({ "kind": kind.name(), "folder": text(traced)? }),
+            );
+        }
         let (before, moved) = (self.process.tree().own_memory(), self.process.tree().moved());
         let clock = self.process.clock().clone();
         let begun = clock.now();
@@ -322,6 +335,29 @@ impl Worker {
     pub fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<BTreeMap<String, Vec<u64>>> {
         match self.ask_to(name, parts)? {
             WorkerResponse::Answer(answer) => Ok(answer.times),
+            other => Err(self.not(&other, "`answer`")),
+        }
+    }
+
+    /// Has its collectors collect from now on those of these names that it has; without a name they end.
+    ///
+    /// # Errors
+    /// As [`Worker::call`].
+    pub fn collect(&mut self, collectors: &[&str]) -> Result<Collected> {
+        self.collected_by("collect", &serde_json::json!({ "collectors": collectors }))
+    }
+
+    /// What its collectors have found since they began, or since they were last asked.
+    ///
+    /// # Errors
+    /// As [`Worker::call`].
+    pub fn collected(&mut self) -> Result<Collected> {
+        self.collected_by("collected", &serde_json::json!({}))
+    }
+
+    fn collected_by(&mut self, name: &str, parts: &impl Serialize) -> Result<Collected> {
+        match self.ask_to(name, parts)? {
+            WorkerResponse::Answer(answer) => Ok(answer.collected()),
             other => Err(self.not(&other, "`answer`")),
         }
     }

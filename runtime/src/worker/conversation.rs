@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::command::{Command, HOST_ALONE};
 use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
-use crate::process::{Output, Place, Received, Spawning, Subprocess};
+use crate::process::{Output, Place, Received, Spawning, Subprocess, Trace, TraceKind};
 
 /// How often it is looked whether a silent worker still runs: what it started may hold its end of the socket open.
 const LOOK: Duration = Duration::from_secs(1);
@@ -22,6 +23,15 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// How many lines of its output go into an error.
 const LINES: usize = 8;
+
+/// Holds the flags of XLA.
+const XLA_FLAGS: &str = "XLA_FLAGS";
+
+/// The flags of XLA with those that have it write what it compiles to a folder.
+fn dumping(flags: Option<String>, folder: &Path) -> String {
+    let dump = format!("--xla_dump_to={} --xla_dump_hlo_as_text", folder.display());
+    flags.filter(|flags| !flags.is_empty()).map_or(dump.clone(), |flags| format!("{flags} {dump}"))
+}
 
 /// A running worker. Dropping it ends the conversation, which ends the worker; what is still there after a while is killed.
 #[derive(Debug)]
@@ -50,6 +60,10 @@ impl Conversation {
         fs::create_dir_all(&temporary).map_err(failed)?;
         let host_alone = if place.platform() == Platform::Cpu { HOST_ALONE } else { &[] };
         let mut process = command.process(host_alone);
+        // XLA reads its flags when it is loaded, and never again.
+        if let Some(Trace { kind: TraceKind::Hlo, folder }) = place.trace() {
+            process.env(XLA_FLAGS, dumping(std::env::var(XLA_FLAGS).ok(), folder));
+        }
         process.env("TMPDIR", &temporary).env("XDG_CACHE_HOME", temporary.join("cache"));
         let output = Output::handed_on();
         let silence = place.silence();
@@ -234,4 +248,20 @@ fn last_words(output: &Output) -> String {
         return String::new();
     }
     format!("; its last words:\n{}", lines[lines.len().saturating_sub(LINES)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_is_asked_for_beside_the_flags_that_are_set() {
+        let folder = Path::new("/runs/1/attached/case/hlo");
+        let own = "--xla_dump_to=/runs/1/attached/case/hlo --xla_dump_hlo_as_text";
+        for (set, expected) in
+            [(None, own.to_owned()), (Some(""), own.to_owned()), (Some("--a=1"), format!("--a=1 {own}"))]
+        {
+            assert_eq!(dumping(set.map(str::to_owned), folder), expected);
+        }
+    }
 }

@@ -14,4 +14,4 @@ mod protocol;
 
 pub use client::{Task, Worker};
 pub use command::Command;
-pub use protocol::{Costs, Executed, Hello, Opened, Order};
+pub use protocol::{Better, Collected, CollectedMetric, Costs, Executed, Hello, Opened, Order};

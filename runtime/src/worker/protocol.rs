@@ -108,11 +108,62 @@ impl WorkerResponse {
 }
 
 /// The answer to a call that hands nothing over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Answer {
     /// Times in nanoseconds, by the names that the contract has for them.
     #[serde(default)]
     pub(super) times: BTreeMap<String, Vec<u64>>,
+    #[serde(default)]
+    metrics: Vec<CollectedMetric>,
+    #[serde(default)]
+    cost: BTreeMap<String, u64>,
+    #[serde(default)]
+    failed: BTreeMap<String, String>,
+}
+
+impl Answer {
+    /// What collectors say.
+    pub(super) fn collected(self) -> Collected {
+        let Self { metrics, cost, failed, .. } = self;
+        Collected { metrics, cost, failed }
+    }
+}
+
+/// What the collectors of a worker say: that they have begun, or what they found in a region.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collected {
+    /// What was found.
+    pub metrics: Vec<CollectedMetric>,
+    /// What each collector took itself, by its name, in nanoseconds.
+    pub cost: BTreeMap<String, u64>,
+    /// Why there is nothing of a collector or of a tag, by its name.
+    pub failed: BTreeMap<String, String>,
+}
+
+/// Something that a collector found.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct CollectedMetric {
+    /// Its name: `2_save_breakdown/total_s`.
+    pub tag: String,
+    /// Its value; none where it is no number.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// The symbol of its unit; empty for a count.
+    #[serde(default)]
+    pub unit: String,
+    /// Which way it is better; `None`: neither.
+    #[serde(default)]
+    pub better: Option<Better>,
+}
+
+/// Which way something that a collector found is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
 }
 
 /// A message without content.
@@ -411,6 +462,20 @@ mod tests {
             answers += 1;
         }
         assert!(answers >= 15, "{answers} answers");
+    }
+
+    #[test]
+    fn what_collectors_say_is_read_and_what_is_no_word_for_better_is_no_answer() {
+        let said = br#"{"answer": {"metrics": [{"tag": "a/b", "value": 2.5, "unit": "s", "better": "higher"}, {"tag": "c"}],
+            "cost": {"one": 7}, "failed": {"two": "gone"}}}"#;
+        let Ok(WorkerResponse::Answer(answer)) = read::<WorkerResponse>(said) else { panic!() };
+        let Collected { metrics, cost, failed } = answer.collected();
+        assert_eq!((metrics[0].value, metrics[0].better), (Some(2.5), Some(Better::Higher)));
+        assert_eq!((metrics[1].value, &*metrics[1].unit, metrics[1].better), (None, "", None));
+        assert_eq!((cost["one"], &*failed["two"]), (7, "gone"));
+        assert!(
+            read::<WorkerResponse>(br#"{"answer": {"metrics": [{"tag": "a", "better": "best"}]}}"#).is_err()
+        );
     }
 
     #[test]

@@ -55,6 +55,33 @@ def test_a_state_is_saved_loaded_handed_over_and_let_go(worker, state, tmp_path)
     assert worker.ask("close")[0] == "closed"
 
 
+def test_collectors_begin_tell_region_by_region_and_end(worker, state, tmp_path):
+    assert opened(worker, state, tmp_path)[0] == "opened"
+    nothing = ("answer", {"metrics": [], "cost": {}, "failed": {}})
+    # The saver imports none of the libraries that there are collectors for.
+    begun = call(worker, "collect", collectors=["tensorstore", "jax_monitoring", "none such"])
+    assert begun == ("answer", {"collectors": [], "failed": {}})
+    assert call(worker, "save", directory=str(tmp_path / "saved"), durable=False) == ("answer", {})
+    assert call(worker, "collected") == nothing
+    assert call(worker, "collect", collectors=[]) == ("answer", {"collectors": [], "failed": {}})
+    assert worker.ask("close")[0] == "closed"
+
+
+def test_a_case_is_traced_where_it_is_asked_for_and_a_kind_that_is_not_there_is_declined(worker, state, tmp_path):
+    def asked(kind):
+        trace = {"kind": kind, "folder": str(tmp_path)}
+        return worker.open(state, tmp_path, {}, contract="checkpointer", state={"saving": "blocking"}, trace=trace)
+
+    name, said = asked("jax")
+    assert name == "declined" and said["why"].endswith("does not use jax here"), said
+    name, said = asked("tracemalloc")
+    assert name == "opened", said
+    assert call(worker, "save", directory=str(tmp_path / "saved"), durable=False) == ("answer", {})
+    assert call(worker, "load", directory=str(tmp_path / "saved")) == ("answer", {})
+    assert {file.name for file in tmp_path.glob("*.json")} == {"save.json", "load.json"}
+    assert worker.ask("close")[0] == "closed"
+
+
 def test_a_way_to_save_that_a_system_lacks_is_declined(worker, state, tmp_path):
     name, said = opened(worker, state, tmp_path, saving="background")
     assert name == "declined" and "saving background" in said["why"], said

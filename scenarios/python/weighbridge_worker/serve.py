@@ -14,12 +14,14 @@ from pathlib import Path
 from . import PROTOCOL, checkpointer, learner, loop, trainer
 from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
+from .collectors import Collection
 from .data import Data
 from .device import HOST
 from .exchange import Exchange
 from .pipeline import Batch, Pipeline
 from .protocol import Broken, Channel, Message
 from .streaming import Streaming
+from .traces import Tracing
 from .usage import Tree
 
 now = time.perf_counter_ns
@@ -112,6 +114,8 @@ class Server:
     def __init__(self, channel: Channel, heart: Heart, adapter: System) -> None:
         self.channel, self.heart, self.adapter = channel, heart, adapter
         self.case: Streaming | checkpointer.Case | None = None
+        self.collection = Collection()
+        self.tracing = Tracing(None, adapter.framework)
 
     def serve(self) -> None:
         while (heard := self.channel.receive()) is not None:
@@ -139,6 +143,7 @@ class Server:
             raise Declined(
                 f"platform {device}: {self.adapter.framework} has no device path here, it delivers on the host"
             )
+        self.tracing = Tracing(message.get("trace"), self.adapter.framework)
         with self.heart.beating("opening"):
             self.case = opened(self.adapter, message)
         return "opened", self.case.opened
@@ -158,7 +163,8 @@ class Server:
         case = self._open()
         limits = (message["warmup"], message["batches"], message["min_time"])
         epoch, of = message.get("epoch", 0), message.get("all", 0)
-        measured = loop.run(case.loader, *limits, epoch, case.hand_over, of)
+        with self.tracing.over("run"):
+            measured = loop.run(case.loader, *limits, epoch, case.hand_over, of)
         self.channel.send("beat", {"doing": "telling what was measured"})  # whose account ends here
         return "ran", measured.said()
 
@@ -211,10 +217,18 @@ class Server:
     def on_call(self, message: Message) -> tuple[str, Message]:
         if self.case is None:
             raise Broken("nothing is open")
-        return self.case.call(message["name"], message)
+        match message["name"]:
+            case "collect":
+                return "answer", self.collection.begin(message["collectors"])
+            case "collected":
+                return "answer", self.collection.told()
+            case name:
+                with self.tracing.over(name):
+                    return self.case.call(name, message)
 
     def on_close(self, message: Message) -> tuple[str, Message]:
         case, self.case = self.case, None
+        self.collection.end()
         start = now()
         if case is not None:
             with self.heart.beating("closing"):

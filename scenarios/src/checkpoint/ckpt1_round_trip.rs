@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -27,7 +28,8 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// removing checkpoints, letting a loaded state go. The page cache is warm. The work report has no transforms; content is the
 /// digests of all tensors. After the rounds every repeat loads the last checkpoint that was measured and compares it with the
 /// state, tensor by tensor; then its files are overwritten where they lie, which may not change what was loaded, and which must
-/// change what is loaded next.
+/// change what is loaded next. Last of all, what was timed is done once more with collectors, whose findings are metrics of the
+/// case.
 #[scenario(id = "CKPT-1", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 #[expect(clippy::too_many_arguments, reason = "each is an axis")]
@@ -64,7 +66,14 @@ fn round_trip(
         bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
+    let collecting = match operation {
+        Operation::Save | Operation::DurableSave => Collecting::Save(saving),
+        Operation::Load => Collecting::Load,
+    };
+    drop(checkpoints);
+    collect(bencher, checkpointer, (&options, &data), place.path(), collecting);
+    Ok(())
 }
 
 /// Whether the state can lie on the mesh, for the plan.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -24,7 +25,8 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// letting a loaded state go. The page cache is warm. The work report has no transforms; content is the digests of all tensors.
 /// After the rounds every repeat loads the checkpoint once more and compares each tensor with the state, and the part that each
 /// device has with that which the target mesh says; then its files are overwritten where they lie, which may not change what was
-/// loaded, and which must change what is loaded next.
+/// loaded, and which must change what is loaded next. Last of all, one load more has collectors, whose findings are metrics of
+/// the case.
 #[scenario(id = "CKPT-2", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn reshard(
@@ -55,7 +57,10 @@ fn reshard(
         bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)
+    prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
+    drop(checkpoints);
+    collect(bencher, checkpointer, (&options, &data), place.path(), Collecting::Load);
+    Ok(())
 }
 
 /// Whether the state can lie on both meshes, for the plan.

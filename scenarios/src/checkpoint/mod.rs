@@ -5,6 +5,7 @@ mod ckpt2_reshard;
 mod ckptcold_page_cache;
 mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
+mod collected;
 mod crash;
 mod inventory;
 mod medium;

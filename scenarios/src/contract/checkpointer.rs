@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use weighbridge::worker::Collected;
 use weighbridge::{Error, Kept, Result, skip};
 
 use super::Executed;
@@ -149,6 +150,22 @@ pub trait Checkpoints {
     /// # Errors
     /// As [`Checkpoints::save`].
     fn release(&mut self) -> Result<()>;
+
+    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is forgotten.
+    ///
+    /// # Errors
+    /// What the system says. Nothing of the case depends on it.
+    fn collect(&mut self, _on: bool) -> Result<Collected> {
+        Ok(Collected::default())
+    }
+
+    /// What its collectors have found since [`Checkpoints::collect`], or since this was last asked.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::collect`].
+    fn collected(&mut self) -> Result<Collected> {
+        Ok(Collected::default())
+    }
 
     /// The processes that do the work, where that is not this one alone.
     fn processes(&self) -> Vec<u32> {

@@ -46,6 +46,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         equivalence: None,
         stationarity: None,
         stopped: None,
+        attached: Vec::new(),
         repeats: Vec::new(),
     }
 }

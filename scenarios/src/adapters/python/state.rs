@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::json;
-use weighbridge::worker::Worker;
+use weighbridge::worker::{Collected, Worker};
 use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 
 use super::open::{entry_point, executed};
@@ -194,6 +194,14 @@ impl Checkpoints for OpenState<'_> {
         self.call("release", &json!({}))
     }
 
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        self.worker.collect(if on { COLLECTORS } else { &[] })
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        self.worker.collected()
+    }
+
     fn processes(&self) -> Vec<u32> {
         self.worker.processes()
     }
@@ -213,6 +221,9 @@ impl Drop for OpenState<'_> {
         let _ = self.worker.close();
     }
 }
+
+/// What a worker collects where it can, in the order in which it starts.
+const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
 
 /// A path as JSON can say it.
 fn text(path: &Path) -> Result<&str> {

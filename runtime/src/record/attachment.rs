@@ -1,0 +1,133 @@
+//! What was attached to a case beside its figures: traces, each of a repeat of its own that counts nowhere.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bencher::visible_in_line;
+use crate::process::TraceKind;
+
+/// A trace of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// By what the case was traced.
+    pub kind: TraceKind,
+    /// What came of it.
+    pub status: AttachmentStatus,
+    /// Its files, those beside it included.
+    pub files: Vec<AttachedFile>,
+    /// What Python allocated, operation by operation; of `tracemalloc` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocations: Vec<Allocations>,
+}
+
+/// What came of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttachmentStatus {
+    /// It is there, and not empty.
+    Attached,
+    /// The case has nothing that could be traced so, and why.
+    Absent(String),
+    /// There should be a trace, and there is none: why.
+    Failed(String),
+}
+
+/// A file of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedFile {
+    /// Where it lies in the folder of its run.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// What Python allocated in an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allocations {
+    /// The operation: `save`.
+    pub operation: String,
+    /// The most that was allocated at a time beyond what was at its beginning, in bytes.
+    pub peak: u64,
+    /// The lines whose allocations live on at its end: those that changed most first.
+    pub sites: Vec<AllocationSite>,
+}
+
+/// A line of Python that allocates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllocationSite {
+    /// The file and the line.
+    pub place: String,
+    /// What stands there.
+    pub source: String,
+    /// How many bytes more are allocated from there than before.
+    pub bytes: i64,
+    /// How many allocations more.
+    pub allocations: i64,
+}
+
+/// The longest text of an operation that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// So many lines of an operation are kept, and so many letters of each text.
+const SITES: usize = 15;
+const LETTERS: usize = 300;
+
+impl Attachment {
+    /// A trace that is not there.
+    pub fn missing(kind: TraceKind, status: AttachmentStatus) -> Self {
+        Self { kind, status, files: Vec::new(), allocations: Vec::new() }
+    }
+}
+
+impl Allocations {
+    /// Reads what a worker has written of an operation.
+    ///
+    /// # Errors
+    /// Why that cannot be read, in words.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let wrong = |why: String| format!("`{}` cannot be read: {why}", path.display());
+        let bytes = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+        if bytes > LONGEST {
+            return Err(wrong(format!("it has {bytes} bytes")));
+        }
+        let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let read: Self = crate::json::read(&text).map_err(|error| wrong(error.to_string()))?;
+        let shown = |text: &str| visible_in_line(&text.chars().take(LETTERS).collect::<String>());
+        let sites = read.sites.into_iter().take(SITES).map(|site| AllocationSite {
+            place: shown(&site.place),
+            source: shown(&site.source),
+            ..site
+        });
+        Ok(Self { operation: shown(&read.operation), peak: read.peak, sites: sites.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Allocations, String> {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("save.json");
+        std::fs::write(&path, text).unwrap();
+        Allocations::read(&path)
+    }
+
+    #[test]
+    fn what_a_worker_writes_of_allocations_is_read_bounded_and_made_visible() {
+        let site = r#"{"place": "a\u001b[2J.py:1", "source": "x = 1", "bytes": -5, "allocations": 2}"#;
+        let sites = vec![site; 1_000].join(",");
+        let found = read(&format!(r#"{{"operation": "save", "peak": 7, "sites": [{sites}]}}"#)).unwrap();
+        assert_eq!((found.peak, found.sites.len(), found.sites[0].bytes), (7, SITES, -5));
+        assert_eq!(found.sites[0].place, r"a\u{1b}[2J.py:1");
+    }
+
+    #[test]
+    fn what_is_no_account_of_allocations_says_why() {
+        let negative = r#"{"operation": "save", "peak": -1, "sites": []}"#;
+        for text in ["", "{}", "[1]", negative, &" ".repeat(2 << 20)] {
+            assert!(read(text).unwrap_err().contains("cannot be read"), "{text:.20}");
+        }
+    }
+}
