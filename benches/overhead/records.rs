@@ -149,6 +149,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         status: CaseStatus::Measured,
         primary_metric: "wall_time".into(),
         metrics: (0..METRICS).map(metric).collect(),
+        ranks: Vec::new(),
         processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),

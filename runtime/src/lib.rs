@@ -220,7 +220,8 @@ pub mod data {
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
-        Cause, Direction, Ledger, Observation, Reading, Stationarity, Surroundings, Tagged, Unit, names,
+        Cause, Direction, Ledger, Observation, RankMetric, Reading, Stationarity, Surroundings, Tagged, Unit,
+        names,
     };
     pub use crate::plan::{CaseId, nearest};
     pub use crate::process::TraceKind;
@@ -228,8 +229,8 @@ pub mod data {
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, Baseline,
         BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind, Difference,
         Differences, Environment, Estimate, Imported, ImportedProcess, Kind, MachineId, MetricRecord,
-        Planned, Process, Reference, RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError, Stopped,
-        assemble,
+        OverRanks, Planned, Process, RankAggregate, Reference, RunId, RunManifest, RunRecord, RunStatus,
+        SCHEMA, SchemaError, Stopped, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{bencher_lines, fake_device, machine, quantity};

@@ -207,7 +207,7 @@ fn standing(case: &CaseRecord) -> Verification {
         (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Verification::Skipped(line(why)),
         (CaseStatus::Skipped(why), _) => Verification::Declined(line(why)),
         (CaseStatus::Failed(why), _) => Verification::Failed(ends(why)),
-        (CaseStatus::Incomplete, _) => Verification::Skipped("the run ended before it was done".to_owned()),
+        (CaseStatus::Incomplete, _) => Verification::Skipped(case.unfinished().unwrap_or_default()),
         (CaseStatus::Measured, Agreement::Differs(what)) => Verification::Unequal(line(&what.join("; "))),
         (CaseStatus::Measured, Agreement::Declared(why)) => Verification::Unequal(line(why)),
         (CaseStatus::Measured, Agreement::Unverified(why)) => {

@@ -94,6 +94,7 @@ pub(crate) fn case(scenario: &str, adapter: &str, values: &[f64]) -> CaseRecord 
             metric("throughput", Unit::ELEMENTS_PER_SECOND, Direction::Higher, values.to_vec()),
             metric("peak_memory", Unit::BYTES, Direction::Lower, around(32.0 * 1024.0 * 1024.0)),
         ],
+        ranks: Vec::new(),
         processes: Vec::new(),
         median_repeat: Some(median),
         work: None,

@@ -43,7 +43,7 @@ pub(crate) fn trouble(case: &CaseRecord) -> Option<String> {
     match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => Some(format!("failed: {why}")),
         (CaseStatus::Skipped(why), _) => Some(format!("skipped: {why}")),
-        (CaseStatus::Incomplete, _) => Some("incomplete: the run ended before it was done".to_owned()),
+        (CaseStatus::Incomplete, _) => Some(format!("incomplete: {}", case.unfinished().unwrap_or_default())),
         (CaseStatus::Measured, Agreement::Differs(what)) => {
             Some(format!("unequal work: {}", what.join("; ")))
         }

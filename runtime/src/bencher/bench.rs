@@ -14,7 +14,8 @@ use super::{
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
-    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Mode, Observation, Reading, Unit,
+    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Mode, Observation, RankMetric,
+    Reading, Unit,
 };
 
 /// What one repeat is asked to do.
@@ -445,6 +446,35 @@ impl Bencher {
         }
     }
 
+    /// Hands in a value of each of several ranks: by rank what it told, `None` of one that told nothing or never came. The record has
+    /// them aggregated over all ranks, and the slowest stands for the case; where one is missing, nothing does, and the case is
+    /// incomplete. Every rank hands in what it has once a repeat. A name that is not its own is a mistake, as in [`Bencher::metric`].
+    #[track_caller]
+    pub fn rank_metric(&self, name: &str, values: &[Option<f64>], unit: Unit, direction: Direction) {
+        let State { seen, refused, .. } = &mut *self.state.borrow_mut();
+        let name = visible_in_line(name);
+        let taken = seen.ranks.iter().any(|metric| metric.name == name)
+            || seen.custom.iter().any(|metric| metric.name == name);
+        if is_built_in(&name) || taken {
+            let why = format!(
+                "{}: `rank_metric` was called with `{name}`, which is the name of another metric: choose another one",
+                std::panic::Location::caller(),
+            );
+            refused.get_or_insert(Error::new(why));
+            return;
+        }
+        let mut finite = Vec::with_capacity(values.len());
+        for (rank, value) in values.iter().enumerate() {
+            let known = value.filter(|value| value.is_finite());
+            if let (Some(value), None) = (value, known) {
+                seen.notes
+                    .push(format!("the metric `{name}` of rank {rank} was handed in as {value}: left out"));
+            }
+            finite.push(known);
+        }
+        seen.ranks.push(RankMetric { name, unit, direction, values: finite });
+    }
+
     /// Hands in the work report. The last one counts.
     pub fn work(&self, report: WorkReport) {
         self.state.borrow_mut().report = Some(report.visible());
@@ -528,7 +558,8 @@ impl Bencher {
                  iter_threads, stream, once; `measure` blocks inside it may be many",
             ));
         }
-        if bodies == 0 && regions.is_empty() && seen.custom.is_empty() {
+        let has_values = !seen.custom.is_empty() || !seen.ranks.is_empty();
+        if bodies == 0 && regions.is_empty() && !has_values {
             return Err(Error::new(
                 "the scenario measured nothing: it called neither iter, stream, measure nor metric",
             ));
@@ -580,6 +611,24 @@ mod tests {
             bencher.enter(phase);
         }
         assert_eq!(*told.borrow(), [Phase::WarmUp, Phase::Timed, Phase::TearDown]);
+    }
+
+    #[test]
+    fn values_of_ranks_keep_their_places_and_a_name_that_is_taken_is_refused() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        let values = [Some(2.0), None, Some(f64::NAN)];
+        bencher.rank_metric("step", &values, Unit::SECONDS, Direction::Lower);
+        let seen = bencher.finish().unwrap().seen;
+        assert_eq!(seen.ranks[0].values, [Some(2.0), None, None]);
+        assert_eq!(seen.notes, ["the metric `step` of rank 2 was handed in as NaN: left out"]);
+        for name in ["wall_time", "step", "own"] {
+            let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+            bencher.metric("own", 1.0, Unit::SECONDS, Direction::Lower);
+            bencher.rank_metric("step", &values, Unit::SECONDS, Direction::Lower);
+            bencher.rank_metric(name, &values, Unit::SECONDS, Direction::Lower);
+            let said = bencher.finish().unwrap_err().to_string();
+            assert!(said.contains(&format!("`rank_metric` was called with `{name}`")), "{said}");
+        }
     }
 
     #[test]

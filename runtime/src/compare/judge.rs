@@ -142,7 +142,7 @@ fn row(
     match (&after.status, before.map(|case| &case.status)) {
         (CaseStatus::Failed(why), _) => return incomparable(format!("failed: {why}")),
         (CaseStatus::Incomplete, _) => {
-            return incomparable("its run ended before all repeats were done".into());
+            return incomparable(format!("incomplete: {}", after.unfinished().unwrap_or_default()));
         }
         (CaseStatus::Skipped(why), Some(CaseStatus::Measured)) => {
             return incomparable(format!("skipped now: {why}"));

@@ -34,7 +34,7 @@ pub use device_caveat::{DeviceCaveat, device_caveats, fatal};
 pub use hardware::Hardware;
 pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
-pub use observation::{Collector, Custom, Observation, Region, Taken};
+pub use observation::{Collector, Custom, Observation, RankMetric, Region, Taken};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
 };

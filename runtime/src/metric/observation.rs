@@ -82,6 +82,9 @@ pub struct Observation {
     pub regions: Vec<Region>,
     /// Values that the author handed in.
     pub custom: Vec<Custom>,
+    /// Values that each of several ranks told of itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankMetric>,
     /// Things worth knowing about how the samples came about (a data set too small for a pass, ...).
     pub notes: Vec<String>,
 }
@@ -159,6 +162,19 @@ pub struct Custom {
     pub unit: Unit,
     /// Which way it is better.
     pub direction: Direction,
+}
+
+/// A metric that every rank of a case told of itself, in one repeat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankMetric {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way it is better.
+    pub direction: Direction,
+    /// By rank what it told; null of a rank that told nothing, or never came.
+    pub values: Vec<Option<f64>>,
 }
 
 impl Observation {

@@ -2,7 +2,7 @@
 
 use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stability, uneven};
 use super::derive::{Measured, metrics};
-use super::{CaseRecord, CaseStatus, MetricRecord, Process};
+use super::{CaseRecord, CaseStatus, MetricRecord, Process, ranks};
 use crate::bencher::{Purpose, Work};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
@@ -56,7 +56,7 @@ pub fn assemble(
     reference: &Reference<'_>,
 ) -> CaseRecord {
     repeats.sort_by_key(|repeat| repeat.number);
-    let status = status(&repeats, planned);
+    let mut status = status(&repeats, planned);
     let work = verified_work(&repeats).cloned();
     let agreement = agreement(&repeats, work.as_ref(), case.equivalence, reference);
     let mut findings = verify::judge(&Examined {
@@ -72,6 +72,10 @@ pub fn assemble(
 
     let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
     let metrics = metrics(&measured);
+    let ranks = ranks::aggregates(&measured.iter().map(|one| one.seen).collect::<Vec<_>>());
+    if status == CaseStatus::Measured && ranks::missing(&ranks).is_some() {
+        status = CaseStatus::Incomplete;
+    }
     let processes = measured.iter().map(|one| Process::of(one.seen)).collect();
     let primary_metric = primary_metric(&metrics, case.primary_metric.as_deref());
     let standing = metrics.iter().find(|metric| metric.name == primary_metric);
@@ -112,6 +116,7 @@ pub fn assemble(
         status,
         primary_metric,
         metrics,
+        ranks,
         processes,
         median_repeat,
         work,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::process::short;
 use super::{
-    CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RunId, RunRecord,
+    CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RankAggregate, RunId,
+    RunRecord,
 };
 use crate::bencher::WorkReport;
 use crate::metric::{Reading, Stationarity};
@@ -49,6 +50,9 @@ pub struct BaselineCase {
     /// Its metrics that have a value or a bound: one per repeat, with five digits.
     #[serde(with = "metrics")]
     pub metrics: Vec<MetricRecord>,
+    /// What its ranks told of themselves, as in a case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankAggregate>,
     /// What each measured repeat was, condensed: in the order of the values of metrics.
     #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
@@ -91,6 +95,7 @@ impl From<&CaseRecord> for BaselineCase {
             status: case.status.clone(),
             primary_metric: case.primary_metric.clone(),
             metrics: case.metrics.iter().filter_map(kept).collect(),
+            ranks: case.ranks.clone(),
             processes: case.processes.clone(),
             report: case.work.as_ref().map(|work| work.report.clone()),
             agreement: case.agreement.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attachment, AttachmentStatus, Estimate, Process};
+use super::{Attachment, AttachmentStatus, Estimate, Process, RankAggregate, ranks};
 use crate::bencher::Work;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
@@ -36,6 +36,9 @@ pub struct CaseRecord {
     pub primary_metric: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
+    /// What its ranks told of themselves, over all ranks and measured repeats; empty where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankAggregate>,
     /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
     /// version.
     #[serde(default, with = "super::process")]
@@ -75,7 +78,7 @@ pub enum CaseStatus {
     Failed(String),
     /// It was not run, and why.
     Skipped(String),
-    /// The run ended before all its repeats were done.
+    /// The run ended before all its repeats were done, or ranks of it are missing.
     Incomplete,
 }
 
@@ -158,6 +161,7 @@ impl CaseRecord {
             status: self.status.clone(),
             primary_metric: self.primary_metric.clone(),
             metrics: self.metrics.clone(),
+            ranks: self.ranks.clone(),
             processes: self.processes.clone(),
             median_repeat: self.median_repeat,
             work: self.work.clone(),
@@ -168,6 +172,14 @@ impl CaseRecord {
             attached: self.attached.clone(),
             repeats: Vec::new(),
         }
+    }
+
+    /// Why it is incomplete; `None` where it is not.
+    pub fn unfinished(&self) -> Option<String> {
+        let why = || {
+            ranks::missing(&self.ranks).unwrap_or_else(|| "the run ended before all repeats were done".into())
+        };
+        (self.status == CaseStatus::Incomplete).then(why)
     }
 
     /// What the case is ranked within, for people: its scenario, or its group of them, and its point.

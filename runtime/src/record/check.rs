@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::schema::{Filed, Kind};
-use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RunManifest};
+use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RankAggregate, RunManifest};
 use crate::bencher::Purpose;
 use crate::metric::names;
 use crate::metric::{Observation, Reading};
@@ -100,6 +100,7 @@ impl Filed for CaseRecord {
 
     fn check(&self) -> Result<(), String> {
         metrics(&self.metrics)?;
+        ranks(&self.ranks)?;
         processes(&self.processes, &self.metrics)
     }
 }
@@ -110,7 +111,8 @@ impl Filed for Baseline {
     fn check(&self) -> Result<(), String> {
         distinct("case", self.cases.iter().map(|case| case.id.file_name()).collect())?;
         self.cases.iter().try_for_each(|case| {
-            let checked = metrics(&case.metrics).and_then(|()| processes(&case.processes, &case.metrics));
+            let checked = metrics(&case.metrics).and_then(|()| ranks(&case.ranks));
+            let checked = checked.and_then(|()| processes(&case.processes, &case.metrics));
             checked.map_err(|what| format!("{}: {what}", case.id))
         })
     }
@@ -120,7 +122,32 @@ fn observation(seen: &Observation) -> Result<(), String> {
     if let Some(Reading::Value(bytes)) = seen.peak_memory {
         at_least_zero(names::PEAK_MEMORY, bytes)?;
     }
-    seen.custom.iter().try_for_each(|custom| number(&format!("metric `{}`", custom.name), custom.value))
+    seen.custom.iter().try_for_each(|custom| number(&format!("metric `{}`", custom.name), custom.value))?;
+    seen.ranks.iter().try_for_each(|metric| {
+        let mut told = metric.values.iter().flatten();
+        told.try_for_each(|value| number(&format!("metric `{}` of a rank", metric.name), *value))
+    })
+}
+
+/// Whatever is said over ranks is between their ends, and those are two of them.
+fn ranks(aggregates: &[RankAggregate]) -> Result<(), String> {
+    for one in aggregates {
+        let name = format!("metric `{}` over ranks", one.name);
+        let told = |rank: usize| rank < one.ranks;
+        if !one.missing.iter().all(|rank| told(*rank)) {
+            return Err(format!("{name} misses a rank that is none of its {}", one.ranks));
+        }
+        let Some(over) = one.over else { continue };
+        // Rounding may take a mean of equal numbers off them.
+        let slack = 8.0 * f64::EPSILON * over.min.abs().max(over.max.abs());
+        let within = |value: f64| (over.min - slack..=over.max + slack).contains(&value);
+        let in_order =
+            [over.mean, over.p50, over.p99].into_iter().all(within) && over.p50 <= over.p99 + slack;
+        if !in_order || over.std < 0.0 || !told(over.min_rank) || !told(over.max_rank) {
+            return Err(format!("{name} contradicts itself: {over:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn metrics(metrics: &[MetricRecord]) -> Result<(), String> {
@@ -235,7 +262,7 @@ mod tests {
 
     use super::*;
     use crate::metric::{Direction, Unit};
-    use crate::record::Blocks;
+    use crate::record::{Blocks, OverRanks};
 
     type Edit = fn(&mut Process, &mut Blocks);
 
@@ -287,5 +314,34 @@ mod tests {
         }
         let said = processes(&[process.clone(), process], &[metric]).expect_err("two and one");
         assert_eq!(said, "metric `wall_time` has 1 values for 2 processes");
+    }
+
+    #[test]
+    fn aggregates_over_ranks_that_contradict_themselves_are_refused() {
+        let aggregate = |change: &dyn Fn(&mut RankAggregate)| {
+            let mut one = RankAggregate {
+                name: "step".into(),
+                unit: Unit::SECONDS,
+                direction: Direction::Lower,
+                ranks: 3,
+                over: OverRanks::of(&[Some(0.1), None, Some(0.3)]),
+                missing: vec![1],
+            };
+            change(&mut one);
+            ranks(&[one])
+        };
+        let over = |change: &dyn Fn(&mut OverRanks)| aggregate(&|one| one.over.iter_mut().for_each(change));
+        assert_eq!(aggregate(&|_| {}), Ok(()));
+        assert_eq!(aggregate(&|one| one.over = OverRanks::of(&[Some(0.1); 3])), Ok(()));
+        for wrong in [
+            aggregate(&|one| one.missing = vec![3]),
+            over(&|over| over.max_rank = 3),
+            over(&|over| over.mean = 0.4),
+            over(&|over| over.p99 = 0.1),
+            over(&|over| over.std = -1.0),
+            over(&|over| over.min = 0.35),
+        ] {
+            assert!(wrong.unwrap_err().starts_with("metric `step` over ranks"));
+        }
     }
 }

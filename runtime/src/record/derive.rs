@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::case::is_bounded;
-use super::{Estimate, MetricRecord};
+use super::{Estimate, MetricRecord, ranks};
 use crate::device::Usage;
 use crate::metric::names;
 use crate::metric::{
@@ -50,6 +50,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
     metrics.extend(phases(measured));
     metrics.extend(regions(measured));
     metrics.extend(custom(measured));
+    metrics.extend(of_ranks(measured));
     metrics
 }
 
@@ -270,6 +271,17 @@ fn custom(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
         Some(record(name, &first.unit, first.direction, values))
     };
     firsts(all.map(|custom| custom.name.as_str())).into_iter().filter_map(describe).collect()
+}
+
+/// Metrics that each rank told of itself: what stands for all of them in a repeat.
+fn of_ranks(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+    let all = || measured.iter().flat_map(|one| &one.seen.ranks);
+    let describe = |name: &str| {
+        let first = all().find(|metric| metric.name == name)?;
+        let values = measured.iter().map(|one| ranks::standing(one.seen, name));
+        Some(record(name, &first.unit, first.direction, values))
+    };
+    firsts(all().map(|metric| metric.name.as_str())).into_iter().filter_map(describe).collect()
 }
 
 /// Each name once, in the order of first appearance.

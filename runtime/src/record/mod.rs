@@ -15,6 +15,7 @@ mod environment;
 mod estimate;
 mod imported;
 mod process;
+mod ranks;
 mod run;
 mod schema;
 mod whole;
@@ -34,6 +35,7 @@ pub use environment::{BadMachineId, Build, Difference, Differences, Environment,
 pub use estimate::Estimate;
 pub use imported::{Imported, ImportedProcess};
 pub use process::{Blocks, Process};
+pub use ranks::{OverRanks, RankAggregate};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]
 pub(crate) use schema::fitting;

@@ -23,7 +23,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
                 continue;
             }
             CaseStatus::Incomplete => {
-                told.push(format!("incomplete: {}: the run ended before all repeats were done", case.id));
+                told.push(format!("incomplete: {}: {}", case.id, case.unfinished().unwrap_or_default()));
                 continue;
             }
         }

@@ -297,13 +297,14 @@ const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/ada
 
 /// The cases that a run did not get to the end of: often all of it, so they share a line.
 fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let of = cases.iter().filter(|case| case.status == CaseStatus::Incomplete).map(|case| &case.id);
-    let of: Vec<&CaseId> = of.collect();
-    if of.is_empty() {
-        return String::new();
+    let mut of: BTreeMap<String, Vec<&CaseId>> = BTreeMap::new();
+    for case in cases {
+        if let Some(why) = case.unfinished() {
+            of.entry(why).or_default().push(&case.id);
+        }
     }
     let what = terminal.paint(Style::Yellow, "incomplete");
-    format!("{what}: {}: the run ended before all repeats were done\n", whose(&of))
+    of.iter().map(|(why, of)| format!("{what}: {}: {why}\n", whose(of))).collect()
 }
 
 /// The name of a case in one line.

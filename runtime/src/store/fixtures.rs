@@ -102,6 +102,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         metrics: std::iter::once(metric("wall_time"))
             .chain((1..16).map(|at| metric(&format!("metric_{at}"))))
             .collect(),
+        ranks: Vec::new(),
         processes: Vec::new(),
         median_repeat: Some(1),
         work: Some(Work::default()),

@@ -48,9 +48,11 @@ def worker():
     started.close()
 
 
-def opened(worker, material, place, **other):
-    training = {**material.training, **other}
-    return worker.open(material.data, place, {}, contract="trainer", training=training, weights=material.weights.said)
+def opened(worker, material, place, rank=None, **other):
+    training, more = {**material.training, **other}, {"rank": rank} if rank else {}
+    return worker.open(
+        material.data, place, {}, contract="trainer", training=training, weights=material.weights.said, **more
+    )
 
 
 def asked(worker, what, **more):
@@ -172,3 +174,35 @@ def test_a_mode_that_a_system_lacks_is_declined_and_one_that_nobody_has_is_broke
     assert name == "declined" and said["why"] == "mode compiled: numpy has one", said
     with pytest.raises(EOFError):  # the harness has broken the protocol: the worker ends
         opened(worker, material, tmp_path, mode="magic")
+
+
+def ranked(index, of):
+    return {"index": index, "of": of, "communication": "apart", "meet": "127.0.0.1:1", "patience": 1}
+
+
+def test_a_rank_takes_its_share_of_every_step_and_says_how_large_it_is(material, tmp_path):
+    losses = []
+    for index in range(2):
+        worker = Worker(str(HOME / "tests" / "trainers" / "shares.py"))
+        assert worker.hear()[0] == "hello"
+        place = tmp_path / str(index)
+        place.mkdir()
+        name, said = opened(worker, material, place, rank=ranked(index, 2))
+        assert name == "opened", said
+        delivered = worker.verify()
+        assert [len(batch["loss"]) for batch in delivered] == [BATCH // 2] * STEPS
+        first, start = asked(worker, "first"), after(worker, 0)
+        own = material.data.fields["input"][index * BATCH // 2 : (index + 1) * BATCH // 2]
+        assert np.allclose(first["logits"], own @ start["0.weight"] + start["0.bias"], atol=1e-6)
+        losses.append(first["loss"])
+        worker.close()
+    assert losses[0] != losses[1]
+
+
+def test_ranks_are_declined_by_a_trainer_of_one_process_and_must_divide_the_batch(worker, material, tmp_path):
+    name, said = opened(worker, material, tmp_path, rank=ranked(0, 2))
+    assert name == "declined" and said["why"] == "ranks 2: Plain trains in one process here", said
+    several = Worker(str(HOME / "tests" / "trainers" / "shares.py"))
+    assert several.hear()[0] == "hello"
+    with pytest.raises(EOFError):  # the harness has broken the protocol: the worker ends
+        opened(several, material, tmp_path, rank=ranked(0, 3))

@@ -49,6 +49,27 @@ class EndOfData(Exception):
     """More steps than there are samples for."""
 
 
+Communication = Literal["apart", "overlapped"]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Which of several processes that train one model, each on a share of every batch."""
+
+    index: int
+    of: int
+    communication: Communication
+    """Whether gradients are averaged by a call of its own after the way back, or while that goes on."""
+    meet: str
+    """The address of this machine at which the first rank listens."""
+    patience: int
+    """How long the others are waited for, in nanoseconds."""
+
+    @property
+    def seconds(self) -> float:
+        return self.patience / 1e9
+
+
 @dataclass(frozen=True)
 class Task:
     """What is trained, and how."""
@@ -66,20 +87,31 @@ class Task:
     """What the training begins with."""
     samples: Batch = field(default_factory=dict)
     """All samples, in memory of this process: `input` and `label`."""
+    rank: Rank | None = None
+    """Who this process is, where it is one of several."""
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data) -> Task:
+    def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
         known = {"model", "optimiser", "precision", "mode", "batch", "steps", "work"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
         if said["mode"] not in get_args(Mode) or said["precision"] not in get_args(Precision):
             raise Broken(f"there is no mode `{said['mode']}` with the precision `{said['precision']}`")
         start = {name: array[0] for name, array in weights.load().items()}
-        return cls(**{**said, "work": tuple(said["work"])}, data=data, weights=start, samples=data.load())
+        if rank and said["batch"] % rank.of:
+            raise Broken(f"{rank.of} ranks do not divide a batch of {said['batch']}")
+        named = {**said, "work": tuple(said["work"])}
+        return cls(**named, data=data, weights=start, samples=data.load(), rank=rank)
+
+    @property
+    def share(self) -> int:
+        """Samples of a step that this process takes."""
+        return self.batch // self.rank.of if self.rank else self.batch
 
     def of_step(self, index: int) -> tuple[Array, Array]:
         """What enters the model in a step, and the labels: views of the samples."""
-        at = slice(index * self.batch, (index + 1) * self.batch)
+        begin = index * self.batch + (self.rank.index * self.share if self.rank else 0)
+        at = slice(begin, begin + self.share)
         return self.samples["input"][at], self.samples["label"][at]
 
     def held_out(self) -> tuple[Array, Array]:
@@ -187,7 +219,7 @@ class Training(Loader):
 
     def _steps(self) -> Iterator[Batch]:
         while self.done < self.task.steps:
-            yield {"loss": np.full(self.task.batch, self.advance(), np.float32)}
+            yield {"loss": np.full(self.task.share, self.advance(), np.float32)}
 
     def executed(self) -> Executed:
         return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
@@ -198,6 +230,8 @@ class Trainer(System):
     """A system that trains. Its file ends with `ADAPTER = Trainer(...)`."""
 
     open: Callable[[Task, Place], Training]
+    ranks: bool = False
+    """Whether several processes train one model."""
 
     contract = "trainer"
 
@@ -209,7 +243,10 @@ class Case(Streaming):
 
     def __init__(self, trainer: Trainer, said: Message) -> None:
         data, weights = Data(said["data"]), Data(said["weights"])
-        task = Task.from_dict(said["training"], data, weights)
+        rank = Rank(**said["rank"]) if "rank" in said else None
+        if rank and not trainer.ranks:
+            raise Declined(f"ranks {rank.of}: {trainer.framework} trains in one process here")
+        task = Task.from_dict(said["training"], data, weights, rank)
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         exchange = Exchange(said["exchange"])
         start = now()

@@ -23,7 +23,9 @@ pub use load::{
     EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,
 };
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
+pub(crate) use train::tell_rank_phases;
 pub use train::{
-    Material, OPERATOR, PHASE, PROFILED, Train, WHOLE_STEP, open_material, tell_operators, time_phases,
+    Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, Train, WHOLE_STEP, open_material,
+    tell_operators, time_phases,
 };
 pub use trainer::{First, Operators, Phases, Tensors, Trainer, TrainingLoop};

@@ -100,6 +100,14 @@ pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &Tr
 /// # Errors
 /// Phases that leave out some of the step, or have more than it.
 pub(super) fn tell_phases(bencher: &Bencher, phases: &Phases) -> Result<()> {
+    for (name, mean) in mean_phases(phases)? {
+        bencher.metric(&format!("{PHASE}{name}"), mean, Unit::SECONDS, Direction::Lower);
+    }
+    Ok(())
+}
+
+/// The mean time of each phase in the order of a step, and last that of all of them: the step.
+fn mean_phases(phases: &Phases) -> Result<Vec<(String, f64)>> {
     let mean =
         |times: &[Duration]| times.iter().map(Duration::as_secs_f64).sum::<f64>() / times.len().max(1) as f64;
     let step = mean(&phases.step);
@@ -112,10 +120,38 @@ pub(super) fn tell_phases(bencher: &Bencher, phases: &Phases) -> Result<()> {
     }
     let mut named: Vec<(&String, &Vec<Duration>)> = phases.phases.iter().collect();
     named.sort_by_key(|(name, _)| ORDER.iter().position(|known| known == name));
-    for (name, times) in named {
-        bencher.metric(&format!("{PHASE}{name}"), mean(times), Unit::SECONDS, Direction::Lower);
+    let mut means: Vec<(String, f64)> =
+        named.into_iter().map(|(name, times)| (name.clone(), mean(times))).collect();
+    means.push((WHOLE_STEP.to_owned(), step));
+    Ok(means)
+}
+
+/// The metric of a rank that has its mean step, with nobody looking on.
+pub const RANK_STEP: &str = "rank: step";
+
+/// What the metric of a phase of each rank is called before its name.
+pub const RANK_PHASE: &str = "rank: phase: ";
+
+/// Tells the steps of each of several ranks, and their phases, as metrics of ranks: the mean of each rank.
+///
+/// # Errors
+/// Phases of a rank that leave out some of its step, or have more than it.
+pub(crate) fn tell_rank_phases(bencher: &Bencher, steps: &[Duration], phases: &[Phases]) -> Result<()> {
+    let seconds: Vec<_> = steps.iter().map(|step| Some(step.as_secs_f64())).collect();
+    bencher.rank_metric(RANK_STEP, &seconds, Unit::SECONDS, Direction::Lower);
+    let named: Vec<Vec<(String, f64)>> = phases.iter().map(mean_phases).collect::<Result<_>>()?;
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in named.iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    bencher.metric(&format!("{PHASE}{WHOLE_STEP}"), step, Unit::SECONDS, Direction::Lower);
+    for name in names {
+        let of_rank =
+            |rank: &Vec<(String, f64)>| rank.iter().find(|(one, _)| one == name).map(|(_, mean)| *mean);
+        let values: Vec<Option<f64>> = named.iter().map(of_rank).collect();
+        bencher.rank_metric(&format!("{RANK_PHASE}{name}"), &values, Unit::SECONDS, Direction::Lower);
+    }
     Ok(())
 }
 
@@ -156,15 +192,17 @@ pub fn tell_operators(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: 
 }
 
 /// Phases in the order of a step.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 11] = [
     "data",
     "forward",
     "forward+backward",
     "backward",
+    "backward+communication",
     "communication",
     "optimiser",
     "update",
     "forward+backward+optimiser",
+    "forward+backward+communication+optimiser",
     "whole step",
 ];
 

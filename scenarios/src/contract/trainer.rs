@@ -9,7 +9,7 @@ use weighbridge::{Kept, Result, skip};
 
 use super::Epochs;
 use crate::data::DataSet;
-use crate::workload::{Compilation, TrainingSpec};
+use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
 /// A system that trains models.
 pub trait Trainer {
@@ -25,6 +25,27 @@ pub trait Trainer {
         data: &Arc<DataSet>,
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>>;
+
+    /// Builds the model on each of several ranks, every one a process or a thread of its own. All have the data of the whole
+    /// training and its first weights; of each step a rank takes its share of the samples ([`TrainingRanks::of_batch`]), and
+    /// changes its weights by the mean of all ranks' gradients. What a rank hands out for a step is the mean loss of its share.
+    ///
+    /// Whatever computes gradients ([`Epochs::advance`], [`TrainingLoop::train`], `phases`, `first`) is asked of all ranks at once: each
+    /// waits for the others in it, and gives up with an error that names who did not come.
+    ///
+    /// # Errors
+    /// As [`Trainer::open`]. A system that trains in one place declines, which is what happens unless it says otherwise.
+    fn open_ranks(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        ranks: TrainingRanks,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+        let _ = (spec, how, data, weights);
+        Err(skip(format!("ranks {}: it trains in one process alone here", ranks.count)))
+    }
 }
 
 /// An open training. Its batches are its steps: [`Epochs::begin`] goes back to the weights that it was opened with and to an

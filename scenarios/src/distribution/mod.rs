@@ -13,3 +13,4 @@ pub mod dist2_mesh;
 pub mod hdist1_sharded_images;
 
 pub use mesh::Mesh;
+pub(crate) use pool::{Band, WorkerPool};

@@ -12,10 +12,13 @@ use weighbridge::{Count, Error, Item, ItemBytes, Kept, Result, See, Source, Used
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::contract::{Batch, Epochs};
+use crate::ranks::blame;
 
 /// The workers. They end when it is dropped.
-pub(super) struct WorkerPool {
+pub(crate) struct WorkerPool {
     members: Vec<Member>,
+    /// What one of them is called where it fails.
+    noun: &'static str,
     /// Whether their pipelines are in processes of their own.
     apart: bool,
     epoch: u64,
@@ -25,15 +28,15 @@ pub(super) struct WorkerPool {
 
 struct Member {
     orders: Sender<PoolOrder>,
-    answers: Receiver<Result<PoolAnswer>>,
+    answers: Receiver<(Instant, Result<PoolAnswer>)>,
     band: Band,
 }
 
 /// A part of every element: the `index`-th of `of` equal runs of its bytes, field by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Band {
-    pub(super) index: usize,
-    pub(super) of: usize,
+pub(crate) struct Band {
+    pub(crate) index: usize,
+    pub(crate) of: usize,
 }
 
 enum PoolOrder {
@@ -80,8 +83,9 @@ pub(super) enum Site {
 
 impl WorkerPool {
     /// One thread for each pipeline, which delivers this band of every element.
-    pub(super) fn start<'scope, 'env>(
+    pub(crate) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
+        noun: &'static str,
         pipelines: Vec<(Box<dyn Epochs + Send + 'scope>, Band)>,
     ) -> Result<Self> {
         let mut members = Vec::new();
@@ -92,26 +96,24 @@ impl WorkerPool {
             let (done, answers) = channel();
             let work = move || PoolWorker::new(epochs, band).serve(&to_do, &done);
             let started = Builder::new().name(format!("shard-{index}")).spawn_scoped(scope, work);
-            started.map_err(|error| Error::new(format!("failed to start worker {index}: {error}")))?;
+            started.map_err(|error| Error::new(format!("failed to start {noun} {index}: {error}")))?;
             members.push(Member { orders, answers, band });
         }
-        Ok(Self { members, apart, epoch: 0, current: Count::default() })
+        Ok(Self { members, noun, apart, epoch: 0, current: Count::default() })
     }
 
-    /// Gives all workers an order before any answer is waited for.
+    /// Gives all workers an order before any answer is waited for, and waits for all answers: where one failed, others may have
+    /// failed for that alone.
     fn ask(&self, order: fn(&Self) -> PoolOrder) -> Result<Vec<PoolAnswer>> {
-        let gone = |index: usize| Error::new(format!("worker {index} ended early: it panicked"));
+        let gone = |index: usize| Error::new(format!("{} {index} ended early: it panicked", self.noun));
         for (index, member) in self.members.iter().enumerate() {
             member.orders.send(order(self)).map_err(|_| gone(index))?;
         }
-        let of = self.members.len();
-        let told = |index: usize, error: Error| {
-            Error::of(error.kind().clone(), format!("worker {index} of {of} (from 0): {error}"))
-        };
-        let answer = |(index, member): (usize, &Member)| {
-            member.answers.recv().map_err(|_| gone(index))?.map_err(|error| told(index, error))
-        };
-        self.members.iter().enumerate().map(answer).collect()
+        let mut answers = Vec::with_capacity(self.members.len());
+        for (index, member) in self.members.iter().enumerate() {
+            answers.push(member.answers.recv().map_err(|_| gone(index))?);
+        }
+        blame(self.noun, answers)
     }
 
     /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have one, and from
@@ -226,7 +228,7 @@ impl<'a> PoolWorker<'a> {
     }
 
     /// Does what it is told until nobody tells it any more.
-    fn serve(mut self, orders: &Receiver<PoolOrder>, answers: &Sender<Result<PoolAnswer>>) {
+    fn serve(mut self, orders: &Receiver<PoolOrder>, answers: &Sender<(Instant, Result<PoolAnswer>)>) {
         while let Ok(order) = orders.recv() {
             let answer = match order {
                 PoolOrder::Begin(epoch) => self.begin(epoch).map(|()| PoolAnswer::Begun),
@@ -235,7 +237,7 @@ impl<'a> PoolWorker<'a> {
                 PoolOrder::Use => self.used().map(PoolAnswer::Used),
                 PoolOrder::Finish => self.finish().map(PoolAnswer::Finished),
             };
-            if answers.send(answer).is_err() {
+            if answers.send((Instant::now(), answer)).is_err() {
                 return;
             }
         }
@@ -317,8 +319,7 @@ impl<'a> PoolWorker<'a> {
 
 impl Band {
     /// The whole element.
-    #[cfg(test)]
-    pub(super) const WHOLE: Self = Self { index: 0, of: 1 };
+    pub(crate) const WHOLE: Self = Self { index: 0, of: 1 };
 
     /// This part of every element of a field.
     fn parts(self, batch: &dyn Batch, field: usize) -> impl Iterator<Item = &[u8]> {
@@ -382,7 +383,7 @@ mod tests {
         let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
         std::thread::scope(|scope| {
             let pipelines = pipelines.into_iter().enumerate().map(|(index, epochs)| change(epochs, index));
-            let mut pool = WorkerPool::start(scope, pipelines.zip(bands).collect()).unwrap();
+            let mut pool = WorkerPool::start(scope, "worker", pipelines.zip(bands).collect()).unwrap();
             look(&mut pool);
             pool.rewind().unwrap();
             let mut kept = Vec::new();
@@ -531,7 +532,8 @@ mod tests {
         let told = std::panic::catch_unwind(|| {
             std::thread::scope(|scope| {
                 let mut pool =
-                    WorkerPool::start(scope, vec![(Box::new(Panics) as Box<_>, Band::WHOLE)]).unwrap();
+                    WorkerPool::start(scope, "worker", vec![(Box::new(Panics) as Box<_>, Band::WHOLE)])
+                        .unwrap();
                 pool.rewind().unwrap_err().to_string()
             })
         });

@@ -30,7 +30,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
     let pipelines = pipelines.into_iter().zip(bands).collect();
     let run_epoch = std::thread::scope(|scope| {
-        let mut pool = WorkerPool::start(scope, pipelines)?;
+        let mut pool = WorkerPool::start(scope, "worker", pipelines)?;
         bencher.stream(&mut pool)?;
         pool.run_epoch(0)
     })?;

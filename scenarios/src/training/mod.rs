@@ -6,7 +6,7 @@
 //! A scenario here opens a training, times its steps as a stream, and then holds it against the reference (`proof`): the settings
 //! that it has really set (`settings`), the weights that the timed steps have left, its weights at the start, what its first step
 //! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`), or how the
-//! training comes to a target (`learning_curve`).
+//! training comes to a target (`learning_curve`). Where several ranks train one model, `rank_proof` holds them against each other too.
 
 mod fed_proof;
 mod feeding;
@@ -16,10 +16,14 @@ mod liars;
 mod peak;
 mod preset;
 mod proof;
+#[cfg(test)]
+mod rank_liars;
+mod rank_proof;
 mod settings;
 pub mod train1_steps;
 pub mod train2_target;
 pub mod train3_loader;
+pub mod train4_ranks;
 mod trainer_choice;
 
 pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
@@ -30,6 +34,7 @@ pub use train2_target::train_to_target;
 pub use train3_loader::{
     BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
 };
+pub use train4_ranks::train_on_ranks;
 pub use trainer_choice::TrainerChoice;
 
-pub use crate::contract::{OPERATOR, PHASE, PROFILED, WHOLE_STEP};
+pub use crate::contract::{OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, WHOLE_STEP};

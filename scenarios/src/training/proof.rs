@@ -9,7 +9,7 @@ use crate::contract::{Material, Tensors, TrainingLoop};
 use crate::workload::TrainingSpec;
 
 /// Steps after which the weights are compared.
-const STEPS: usize = 3;
+pub(super) const STEPS: usize = 3;
 
 /// Holds a training against its configuration and against the same training by hand in `f64`.
 ///
@@ -44,9 +44,18 @@ pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, materi
         &reference.train(true, steps)?,
         of_results,
     )?;
-    for ((found, expected), start) in
-        pairs(&after(training, steps)?, &after(&mut reference, steps)?)?.zip(&start)
-    {
+    changed_alike(&after(training, steps)?, &after(&mut reference, steps)?, &start, steps, of_changes)
+}
+
+/// That each parameter has changed as it should in so many steps from the start.
+pub(super) fn changed_alike(
+    found: &Tensors,
+    expected: &Tensors,
+    start: &Tensors,
+    steps: usize,
+    of_changes: f64,
+) -> Result<()> {
+    for ((found, expected), start) in pairs(found, expected)?.zip(start) {
         let changes = |weights: &[f32]| -> Vec<f32> {
             weights.iter().zip(&start.1).map(|(after, before)| after - before).collect()
         };
@@ -108,7 +117,7 @@ pub(super) fn after(training: &mut dyn TrainingLoop, steps: usize) -> Result<Ten
 ///
 /// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes honest trainings apart as
 /// well, and then they may be as far apart as it takes the formulae of the reference in `f32`, [`GROWN`] times over.
-fn same_way(
+pub(super) fn same_way(
     found: &Tensors,
     steps: usize,
     spec: &TrainingSpec,
@@ -200,10 +209,13 @@ pub(super) fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
     Ok(())
 }
 
-type WeightPair<'a> = (&'a (String, Vec<f32>), &'a (String, Vec<f32>));
+pub(super) type WeightPair<'a> = (&'a (String, Vec<f32>), &'a (String, Vec<f32>));
 
 /// The tensors of both by name.
-fn pairs<'a>(found: &'a Tensors, expected: &'a Tensors) -> Result<impl Iterator<Item = WeightPair<'a>>> {
+pub(super) fn pairs<'a>(
+    found: &'a Tensors,
+    expected: &'a Tensors,
+) -> Result<impl Iterator<Item = WeightPair<'a>>> {
     let names = |tensors: &'a Tensors| tensors.iter().map(|(name, numbers)| (name, numbers.len()));
     if let Some(((name, count), (due, of))) =
         names(found).zip(names(expected)).find(|(found, due)| found != due)
@@ -254,7 +266,7 @@ pub(super) fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64) 
 /// That numbers as a vector are the expected one within a share of its length, and `rounded` more.
 ///
 /// Not number by number: where one rectifier of thousands turns on by rounding, one sample's part comes into a few numbers.
-fn alike(what: &str, found: &[f32], expected: &[f32], tolerance: f64, rounded: f64) -> Result<()> {
+pub(super) fn alike(what: &str, found: &[f32], expected: &[f32], tolerance: f64, rounded: f64) -> Result<()> {
     as_many(what, found, expected)?;
     let differences: Vec<f32> =
         found.iter().zip(expected).map(|(found, expected)| found - expected).collect();

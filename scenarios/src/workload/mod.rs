@@ -20,6 +20,7 @@ mod state;
 mod step;
 mod structure;
 mod training;
+mod training_ranks;
 mod transform;
 mod variants;
 
@@ -39,5 +40,6 @@ pub use state::{State, Tensor};
 pub use step::{StepKind, Stub};
 pub use structure::{Merge, Mixing, Structure, TransformGate};
 pub use training::{Compilation, Initialisation, Optimiser, Precision, TrainingSpec};
+pub use training_ranks::{GradientExchange, Scaling, TrainingRanks};
 pub use transform::{Transform, TransformEffect};
 pub use variants::{Clicks, Images, Tokens, VariantTable};

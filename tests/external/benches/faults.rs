@@ -187,11 +187,12 @@ fn good(bencher: &mut Bencher) {
     bencher.elements(numbers.len()).iter(|| numbers.iter().sum::<u64>());
 }
 
-/// Blocks within blocks, and a value of the author's own.
+/// Blocks within blocks, a value of the author's own, and one of each of two ranks.
 #[scenario(id = "BLOCKS-1")]
 fn blocks(bencher: &mut Bencher) {
     bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
     bencher.metric("size", 17.0, Unit::BYTES, Direction::Information);
+    bencher.rank_metric("part", &[Some(8.0), Some(9.0)], Unit::BYTES, Direction::Lower);
 }
 
 /// Numbers in batches of a hundred, ten of them.

@@ -13,6 +13,7 @@ mod label;
 pub(crate) mod learning_curve;
 mod ledger;
 mod operators;
+mod scaling;
 mod sections;
 mod spent;
 mod target;

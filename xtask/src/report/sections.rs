@@ -422,7 +422,7 @@ pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
             CaseStatus::Measured => continue,
             CaseStatus::Failed(why) => format!("failed: {}", one_line(why)),
             CaseStatus::Skipped(why) => one_line(why),
-            CaseStatus::Incomplete => "the run ended before it was done".to_owned(),
+            CaseStatus::Incomplete => case.unfinished().unwrap_or_default(),
         };
         let title = weighbridge::data::CaseId { adapter: None, ..case.id.clone() }.to_string();
         reasons.entry((name(case), why)).or_default().push(title);

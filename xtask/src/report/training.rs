@@ -14,7 +14,7 @@ use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 use super::configuration::{axis, row_name, value};
 use super::feeding;
 use super::field::name;
-use super::target;
+use super::{scaling, target};
 use crate::show::trouble;
 use crate::table::Table;
 
@@ -37,8 +37,8 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         run.cases.iter().filter(|case| case.id.scenario == scenario && !again(case)).collect()
     };
     let (cases, targets) = (of_scenario(SCENARIO), of_scenario(target::SCENARIO));
-    let fed = feeding::section(run);
-    if cases.is_empty() && targets.is_empty() && fed.is_empty() {
+    let (fed, scaled) = (feeding::section(run), scaling::section(run));
+    if cases.is_empty() && targets.is_empty() && fed.is_empty() && scaled.is_empty() {
         return Ok(String::new());
     }
     let mut page = format!(
@@ -63,10 +63,11 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         page.push_str(&target::section(variant, &of));
         page.push_str(&crashes(&of));
     }
+    page.push_str(&scaled);
     page.push_str(&fed);
     page.push_str(&versions(run));
     page.push_str(&operations(measured_peak(&cases))?);
-    page.push_str(&not_measured(&cases));
+    page.push_str(&not_measured(&cases, scaled.is_empty()));
     Ok(page)
 }
 
@@ -286,8 +287,10 @@ fn precisions(cases: &[&CaseRecord]) -> String {
 /// What else decides such figures: the versions of what computes, and of what it runs on.
 fn versions(run: &RunRecord) -> String {
     let mut systems: BTreeSet<String> = BTreeSet::new();
-    let trained =
-        run.cases.iter().filter(|case| [SCENARIO, target::SCENARIO].contains(&case.id.scenario.as_str()));
+    let trained = run
+        .cases
+        .iter()
+        .filter(|case| [SCENARIO, target::SCENARIO, scaling::SCENARIO].contains(&case.id.scenario.as_str()));
     for case in trained {
         let (Some(version), Some(work)) = (case.version.as_deref(), &case.work) else { continue };
         let below =
@@ -355,11 +358,14 @@ fn operations(measured: Option<f64>) -> Result<String> {
 }
 
 /// What a reader may miss.
-fn not_measured(cases: &[&CaseRecord]) -> String {
+fn not_measured(cases: &[&CaseRecord], alone: bool) -> String {
     let mut text = String::from(
         "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; nothing of their speed does.\n\
-         - Several devices, and with them communication and the efficiency of scaling.\n",
+         - Several devices of a kind.\n",
     );
+    if alone {
+        text.push_str("- Ranks: no case of TRAIN-4 is here (`--set ranks`), and with it no communication and no efficiency of scaling.\n");
+    }
     if cases.is_empty() {
         return text;
     }

@@ -38,6 +38,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         status: CaseStatus::Measured,
         primary_metric: "wall_time".into(),
         metrics: vec![metric("wall_time", Direction::Lower, times)],
+        ranks: Vec::new(),
         processes: Vec::new(),
         median_repeat: Some(1),
         work: Some(Work { report, ..Work::default() }),

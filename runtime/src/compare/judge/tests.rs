@@ -201,7 +201,7 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     let skipped = |case: &mut CaseRecord| case.status = CaseStatus::Skipped("no data".into());
     check(plain(), changed(&skipped), "skipped now: no data");
     let broken_off = |case: &mut CaseRecord| case.status = CaseStatus::Incomplete;
-    check(plain(), changed(&broken_off), "its run ended before all repeats were done");
+    check(plain(), changed(&broken_off), "incomplete: the run ended before all repeats were done");
     let primary_metric = |case: &mut CaseRecord| case.primary_metric = "throughput".into();
     let why = "the metric that stands for it changed: it was wall_time and is throughput";
     check(plain(), changed(&primary_metric), why);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::bencher::{Phase, WorkReport};
 use crate::device::Usage;
-use crate::metric::{Custom, Direction, Observation, Reading, Region, Surroundings, Taken, Unit};
+use crate::metric::{Custom, Direction, Observation, RankMetric, Reading, Region, Surroundings, Taken, Unit};
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
 use crate::verify::Severity;
@@ -175,6 +175,41 @@ fn values_of_the_author_keep_unit_and_direction_and_the_median_of_a_repeat() {
     assert_eq!((loss.unit.symbol(), loss.direction), ("nat", Direction::Lower));
     assert_eq!(loss.values, [Reading::Value(2.0), Reading::absent("the value was NaN")]);
     assert!(loss.estimate.is_some_and(|estimate| estimate.n == 1));
+}
+
+/// A repeat of two ranks, which told these of their steps.
+fn of_ranks(number: u32, values: [Option<f64>; 2]) -> Repeat {
+    let step = RankMetric {
+        name: "step".into(),
+        unit: Unit::SECONDS,
+        direction: Direction::Lower,
+        values: values.to_vec(),
+    };
+    repeat(number, Observation { ranks: vec![step], ..seen(10) })
+}
+
+#[test]
+fn the_slowest_rank_stands_for_a_repeat_and_a_baseline_holds_what_all_ranks_told() {
+    let record = record(vec![of_ranks(1, [Some(1.0), Some(2.0)]), of_ranks(2, [Some(6.0), Some(3.0)])]);
+    assert_eq!(record.status, CaseStatus::Measured);
+    let step = record.metric("step").unwrap();
+    assert_eq!((&step.values[..], step.direction), (&[2.0, 6.0].map(Reading::Value)[..], Direction::Lower));
+    let over = record.ranks[0].over.unwrap();
+    assert_eq!((over.min, over.min_rank, over.max, over.max_rank), (2.5, 1, 3.5, 0));
+    assert_eq!(super::super::BaselineCase::from(&record).ranks, record.ranks);
+    assert_eq!(record.summary().ranks, record.ranks);
+}
+
+#[test]
+fn a_rank_that_is_missing_in_a_repeat_makes_the_case_incomplete_and_is_named() {
+    let record = record(vec![of_ranks(1, [Some(1.0), Some(2.0)]), of_ranks(2, [Some(6.0), None])]);
+    assert_eq!(record.status, CaseStatus::Incomplete);
+    assert!(!record.ranked());
+    assert_eq!(record.unfinished().unwrap(), "rank 1 of 2 (from 0) is missing");
+    let absent = Reading::absent("rank 1 of 2 (from 0) did not tell it");
+    assert_eq!(record.metric("step").unwrap().values, [Reading::Value(2.0), absent]);
+    let broken_off = assemble(facts(), repeats(&[1]), 3, &Reference::Itself);
+    assert_eq!(broken_off.unfinished().unwrap(), "the run ended before all repeats were done");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 """JAX: modules of Flax NNX, optimisers of Optax, and the functional step that NNX's guide to performance writes.
 
 `compiled` is one `jax.jit` of the whole step, whose weights and optimiser are donated; its parts cannot be told apart.
-`eager` is the same functions without `jit`, operation by operation.
+`eager` is the same functions without `jit`, operation by operation. On several ranks a step that is told apart averages
+gradients by a compiled function of its own; one that overlaps is a single program over all ranks.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 import optax
 from flax import nnx
 from jax import Array
+from jax.flatten_util import ravel_pytree
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..adapter import Declined, Place
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
-from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
 
 
 class Patches(nnx.Module):
@@ -172,6 +175,11 @@ class Flax(Training):
             raise Declined("mode autotuned: XLA tries no variants on a processor")
         if task.precision != "f32":
             raise Declined(f"precision {task.precision}: these modules compute in what their weights are")
+        self.ranks = Ranks(task.rank) if task.rank else None
+        self.overlaps = task.rank is not None and task.rank.communication == "overlapped"
+        if self.overlaps and task.mode == "eager":
+            self.close()
+            raise Declined("communication overlapped in mode eager: one program over all ranks is compiled")
         builder = Builder({name: array.shape for name, array in task.weights.items()})
         self.module, self.named = builder.layers(task.model["layers"]), builder.named
         for name, parameter in self.named.items():
@@ -205,10 +213,18 @@ class Flax(Training):
             (loss, _), gradients = gradients_of(parameters, x, y)
             return *update(parameters, state, gradients), loss
 
+        def step_of_all(parameters: Any, state: Any, x: Array, y: Array) -> tuple[Any, Any, Array]:
+            (loss, _), gradients = gradients_of(parameters, x, y)
+            gradients = jax.lax.pmean(gradients, RANKS)
+            return *update(parameters, state, gradients), loss[None]
+
         self.logits_of = jax.jit(logits_of)
         self.loss_of, self.gradients_of, self.update, self.whole_step = loss_of, gradients_of, update, whole_step
         if task.mode == "compiled":
             self.gradients_of, self.whole_step = jax.jit(gradients_of), jax.jit(whole_step, donate_argnums=(0, 1))
+            self.update = jax.jit(update, donate_argnums=(0, 1)) if self.ranks else update
+        if self.ranks and self.overlaps:
+            self.step_of_all = self.ranks.on_all(step_of_all)
         self.reset()
 
     def reset(self) -> None:
@@ -220,13 +236,36 @@ class Flax(Training):
         return jax.device_put(inputs), jax.device_put(labels)
 
     def step(self, index: int) -> float:
+        if self.ranks:
+            return self.step_on_ranks(self.ranks, *self.samples(index))
         self.parameters, self.state, loss = self.whole_step(self.parameters, self.state, *self.samples(index))
+        jax.block_until_ready(self.parameters)
+        return float(loss)
+
+    def step_on_ranks(self, ranks: Ranks, x: Array, y: Array) -> float:
+        if self.overlaps:
+            given = ranks.same((self.parameters, self.state))
+            changed = self.step_of_all(*given, ranks.parts(x), ranks.parts(y))
+            self.parameters, self.state, losses = ranks.own(changed)
+            jax.block_until_ready(self.parameters)
+            return float(losses[0])
+        (loss, _), gradients = self.gradients_of(self.parameters, x, y)
+        self.parameters, self.state = self.update(self.parameters, self.state, ranks.average(gradients))
         jax.block_until_ready(self.parameters)
         return float(loss)
 
     def phases(self, index: int, clock: Phases) -> None:
         with clock.phase("data"):
             x, y = jax.block_until_ready(self.samples(index))
+        if self.ranks and self.overlaps:
+            with clock.phase("forward+backward+communication+optimiser"):
+                self.step_on_ranks(self.ranks, x, y)
+            return
+        if self.ranks and self.task.mode == "compiled":
+            with clock.phase("forward+backward"):
+                (loss, _), gradients = jax.block_until_ready(self.gradients_of(self.parameters, x, y))
+            self.ending(clock, loss, gradients)
+            return
         if self.task.mode == "compiled":
             with clock.phase("forward+backward+optimiser"):
                 self.parameters, self.state, loss = self.whole_step(self.parameters, self.state, x, y)
@@ -240,6 +279,13 @@ class Flax(Training):
         with clock.phase("backward"):
             (gradients,) = jax.block_until_ready(back(jnp.ones_like(loss)))
             del back  # with what it kept of the way forward
+        self.ending(clock, loss, gradients)
+
+    def ending(self, clock: Phases, loss: Array, gradients: Any) -> None:
+        """What comes after the way back."""
+        if self.ranks:
+            with clock.phase("communication"):
+                gradients = jax.block_until_ready(self.ranks.average(gradients))
         with clock.phase("optimiser"):
             self.parameters, self.state = self.update(self.parameters, self.state, gradients)
             jax.block_until_ready(self.parameters)
@@ -247,6 +293,8 @@ class Flax(Training):
 
     def compute(self, index: int) -> tuple[float, Numbers, Tensors]:
         (loss, logits), gradients = self.gradients_of(self.parameters, *self.samples(index))
+        if self.ranks:
+            gradients = self.ranks.average(gradients)
         return float(loss), np.asarray(logits), self.tensors(gradients)
 
     def operators(self, run: Callable[[], None]) -> Operators:
@@ -279,9 +327,69 @@ class Flax(Training):
             batch=len(self.samples(0)[0]),
         )
 
+    def close(self) -> None:
+        if self.ranks:
+            jax.distributed.shutdown()
+        super().close()
+
+
+RANKS = "ranks"
+"""The axis of all processes."""
+
+
+class Ranks:
+    """The processes that train one model, each with one device."""
+
+    def __init__(self, rank: Rank) -> None:
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        seconds = max(1, round(rank.seconds))
+        jax.distributed.initialize(
+            rank.meet, rank.of, rank.index, initialization_timeout=seconds, heartbeat_timeout_seconds=seconds
+        )
+        mesh = Mesh(np.array(jax.devices()), (RANKS,))
+        if mesh.size != rank.of:
+            raise RuntimeError(f"{rank.of} ranks have met, and JAX has {mesh.size} devices of them")
+        self.mesh, self.of = mesh, rank.of
+        self.split, self.whole = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in [(RANKS,), ()])
+        self.together = jax.jit(lambda tree: ravel_pytree(tree)[0][None])
+        self.mean = jax.jit(lambda rows: rows.mean(0), out_shardings=self.whole)
+        self.apart: Callable[[Array], Any] | None = None
+        """From one row to gradients again."""
+
+    def parts(self, own: Array) -> Array:
+        """An array of which every process has its rows."""
+        shape = (self.of * len(own), *own.shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, self.split, [own])
+
+    def same(self, tree: Any) -> Any:
+        """Arrays that every process has whole."""
+        return jax.tree.map(lambda own: jax.make_array_from_single_device_arrays(own.shape, self.whole, [own]), tree)
+
+    def own(self, tree: Any) -> Any:
+        """What this process has of arrays of all."""
+        return jax.tree.map(lambda array: array.addressable_data(0), tree)
+
+    def average(self, gradients: Any) -> Any:
+        """Gradients to the mean of all ranks', by one call for all of them."""
+        if self.apart is None:
+            self.apart = jax.jit(ravel_pytree(gradients)[1])
+        return self.apart(self.own(self.mean(self.parts(self.together(gradients)))))
+
+    def on_all(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """A step of one process as one program over all."""
+        whole, split = PartitionSpec(), PartitionSpec(RANKS)
+        over = jax.shard_map(
+            step,
+            mesh=self.mesh,
+            in_specs=(whole, whole, split, split),
+            out_specs=(whole, whole, split),
+            check_vma=False,
+        )
+        return jax.jit(over, donate_argnums=(0, 1))
+
 
 def open(task: Task, place: Place) -> Flax:
     return Flax(task)
 
 
-ADAPTER = Trainer(framework="JAX (Flax NNX)", distribution="flax", entry_point="flax.nnx.Module", open=open)
+ADAPTER = Trainer(framework="JAX (Flax NNX)", distribution="flax", entry_point="flax.nnx.Module", open=open, ranks=True)

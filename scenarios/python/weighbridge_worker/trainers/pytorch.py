@@ -7,19 +7,22 @@ channels are innermost, which PyTorch calls `channels_last`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
 
 from ..adapter import Place
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
-from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
 
 
 @dataclass(frozen=True)
@@ -203,9 +206,15 @@ class PyTorch(Training):
         self.images = task.model["input"]["kind"] == "grid"
         self.module = module.to(memory_format=torch.channels_last) if self.images else module
         self.model: Callable[[Tensor], Tensor] = self.module
+        self.rank = task.rank
+        self.overlaps = self.rank is not None and self.rank.communication == "overlapped"
+        if self.rank:
+            join(self.rank)
+        if self.overlaps:
+            self.model = DistributedDataParallel(self.module)
         if task.mode != "eager":
             mode = "max-autotune" if task.mode == "autotuned" else "default"
-            self.model = torch.compile(self.module, mode=mode)
+            self.model = torch.compile(self.model, mode=mode)
         self.start = {name: torch.from_numpy(array) for name, array in task.weights.items()}
         # In the order of the message: the modules' own is that of their attributes.
         parameters = [one.parameter for one in self.named]
@@ -245,17 +254,33 @@ class PyTorch(Training):
         self.optimiser.zero_grad()
         loss, _ = self.forward(x, y)
         loss.backward()
+        if self.rank and not self.overlaps:
+            self.average(self.rank)
         self.optimiser.step()
         return loss.item()
+
+    def average(self, rank: Rank) -> None:
+        """Gradients to the mean of all ranks', by one call for all of them."""
+        gradients = [one.parameter.grad for one in self.named]
+        together = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(together)
+        together /= rank.of
+        parts = together.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
     def phases(self, index: int, clock: Phases) -> None:
         with clock.phase("data"):
             x, y = self.samples(index)
         with clock.phase("forward"):
             loss, _ = self.forward(x, y)
-        with clock.phase("backward"):
+        # What overlaps cannot be told apart.
+        with clock.phase("backward+communication" if self.overlaps else "backward"):
             self.optimiser.zero_grad()
             loss.backward()
+        if self.rank and not self.overlaps:
+            with clock.phase("communication"):
+                self.average(self.rank)
         with clock.phase("optimiser"):
             self.optimiser.step()
             loss.item()
@@ -264,6 +289,8 @@ class PyTorch(Training):
         self.optimiser.zero_grad()
         loss, logits = self.forward(*self.samples(index))
         loss.backward()
+        if self.rank and not self.overlaps:
+            self.average(self.rank)
         gradients = {one.name: one.ours(one.parameter.grad).numpy() for one in self.named}
         return loss.item(), logits.detach().float().numpy(), gradients
 
@@ -298,9 +325,27 @@ class PyTorch(Training):
     def dtype(self) -> torch.dtype:
         return next(self.module.parameters()).dtype
 
+    def close(self) -> None:
+        if self.rank:
+            self.model = self.module
+            distributed.destroy_process_group()
+        super().close()
+
+
+def join(rank: Rank) -> None:
+    """Meets the other ranks, over this machine's own network alone."""
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    distributed.init_process_group(
+        "gloo",
+        init_method=f"tcp://{rank.meet}",
+        rank=rank.index,
+        world_size=rank.of,
+        timeout=timedelta(seconds=rank.seconds),
+    )
+
 
 def open(task: Task, place: Place) -> PyTorch:
     return PyTorch(task)
 
 
-ADAPTER = Trainer(framework="PyTorch", distribution="torch", entry_point="torch.nn.Module", open=open)
+ADAPTER = Trainer(framework="PyTorch", distribution="torch", entry_point="torch.nn.Module", open=open, ranks=True)

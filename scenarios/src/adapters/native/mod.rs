@@ -56,4 +56,6 @@ pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;
 pub(crate) use training::ByHand;
+#[cfg(test)]
+pub(crate) use training::{Meeting, RankSeat};
 pub use training::{NdarrayTrainer, ReferenceTrainer};

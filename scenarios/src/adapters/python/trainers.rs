@@ -9,7 +9,7 @@ use super::registered::registered;
 use super::worker::Framework;
 use crate::contract::{Trainer, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{Compilation, TrainingSpec};
+use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
 registered! {
     impl Trainer {
@@ -21,6 +21,17 @@ registered! {
             weights: &Arc<DataSet>,
         ) -> Result<Box<dyn TrainingLoop + '_>> {
             self.0.open_training(spec, how, data, weights)
+        }
+
+        fn open_ranks(
+            &mut self,
+            spec: &TrainingSpec,
+            how: Compilation,
+            ranks: TrainingRanks,
+            data: &Arc<DataSet>,
+            weights: &Arc<DataSet>,
+        ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+            self.0.open_ranks(spec, how, ranks, data, weights)
         }
     }
 

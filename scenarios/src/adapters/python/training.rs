@@ -1,6 +1,7 @@
 //! A training that is open in a worker, as the contract has it.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::DerefMut;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use super::state::TensorFiles;
 use crate::contract::{First, Operators, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::Model;
-use crate::workload::{Compilation, Optimiser, Precision, TrainingSpec};
+use crate::workload::{Compilation, GradientExchange, Optimiser, Precision, TrainingRanks, TrainingSpec};
 
 /// What `open` says of a training.
 #[derive(Debug, Serialize)]
@@ -23,6 +24,20 @@ pub(super) struct TrainingParts {
     data: TensorFiles,
     weights: TensorFiles,
     training: TrainingAnswer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<RankMessage>,
+}
+
+/// Which of several ranks, and where it meets the others.
+#[derive(Debug, Serialize)]
+struct RankMessage {
+    index: usize,
+    of: usize,
+    communication: GradientExchange,
+    /// An address of this machine that was free a moment ago: the first rank listens there.
+    meet: SocketAddr,
+    /// How long a rank waits for the others, in nanoseconds.
+    patience: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,8 +61,29 @@ impl TrainingParts {
         let TrainingSpec { optimiser, precision, batch, steps, .. } = *spec;
         let (model, work) = (spec.layers()?, spec.work()?);
         let training = TrainingAnswer { model, optimiser, precision, mode, batch, steps, work };
-        Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training })
+        Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training, rank: None })
     }
+
+    /// The same for the `index`-th of several ranks, which meet at this address.
+    pub(super) fn ranked(self, index: usize, ranks: TrainingRanks, meet: SocketAddr) -> Self {
+        let TrainingRanks { count: of, exchange: communication } = ranks;
+        let patience = PATIENCE.as_nanos() as u64;
+        Self { rank: Some(RankMessage { index, of, communication, meet, patience }), ..self }
+    }
+}
+
+/// How long a rank waits for the others before it says that it failed: the one that does not come is then the one that says nothing.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// An address of this machine alone at which nobody listens.
+///
+/// # Errors
+/// That there is none.
+pub(super) fn free_address() -> Result<SocketAddr> {
+    let listens = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    listens.map_err(|error| {
+        Error::new(format!("there is no free port of this machine for ranks to meet at: {error}"))
+    })
 }
 
 impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {

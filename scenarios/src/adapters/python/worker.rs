@@ -13,10 +13,13 @@ use super::open::RemotePipeline;
 use super::parts::Parts;
 use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
-use super::training::TrainingParts;
+use super::training::{TrainingParts, free_address};
 use crate::contract::{Checkpoints, Epochs, LearningLoop, SaveOptions, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{Compilation, Destination, LearningTask, Mode, PipelineSpec, TrainingSpec};
+use crate::ranks::at_once;
+use crate::workload::{
+    Compilation, Destination, LearningTask, Mode, PipelineSpec, TrainingRanks, TrainingSpec,
+};
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
 const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
@@ -123,6 +126,38 @@ impl Framework {
         Ok(Box::new(RemotePipeline::new(worker)?))
     }
 
+    /// Opens a training on several ranks, each in a process that is started for it and ends with it: none has trained before, since a
+    /// framework may meet others once in the life of a process.
+    pub(super) fn open_ranks(
+        &self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        ranks: TrainingRanks,
+        data: &DataSet,
+        weights: &DataSet,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + 'static>>> {
+        let peer = self.peer;
+        let share = TrainingSpec { batch: ranks.share(spec), ..spec.clone() };
+        let (epoch, meet) = (share.expected()?, free_address()?);
+        let converted = format!("{}/{}", peer.short, data.digest());
+        // A rank is one device: here one processor.
+        let command = ONE_THREAD
+            .iter()
+            .fold(self.command()?.threads(1), |command, (name, value)| command.env(name, value));
+        let mut started: Vec<Option<Result<Worker>>> =
+            Worker::start_all(&command, ranks.count).into_iter().map(Some).collect();
+        let opened = at_once(&mut started, |index, started| {
+            let started = started.take().unwrap_or_else(|| Err(Error::new("it was opened before")));
+            let mut worker = Box::new(checked(peer, started?)?);
+            let parts = TrainingParts::of(spec, how, data, weights)?.ranked(index, ranks, meet);
+            let task =
+                Task { contract: TRAINER, converted: &converted, epoch: Some(epoch), on_device: false };
+            worker.open(task, &parts)?;
+            RemotePipeline::new(worker)
+        })?;
+        Ok(opened.into_iter().map(|rank| Box::new(rank) as Box<dyn TrainingLoop + Send>).collect())
+    }
+
     /// Opens a learning task, and starts the worker if none is there.
     pub(super) fn open_learning(
         &mut self,
@@ -224,6 +259,9 @@ fn command(peer: &Peer) -> Result<Command> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
 }
+
+/// What else keeps a framework to one thread: XLA sizes its pool by the first.
+const ONE_THREAD: &[(&str, &str)] = &[("NPROC", "1"), ("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")];
 
 /// A module of the folder of the worker's package, under this Python, as every worker of a framework is run.
 pub(super) fn module(python: PathBuf, module: &str) -> Command {

@@ -151,3 +151,13 @@ fn what_a_run_has_not_is_said_and_no_file() {
     );
     assert!(!out.join("throughput_radar.svg").exists());
 }
+
+#[test]
+fn a_training_on_ranks_is_a_line_over_its_ranks_beside_the_ideal_one() {
+    let home = home();
+    let of_ranks = |ranks: usize, rate: f64| deep("TRAIN-4", "PyTorch", "ranks", ranks, rate);
+    home.store(&run_of(1_000, vec![of_ranks(1, 1_000.0), of_ranks(2, 1_800.0), of_ranks(4, 2_000.0)]));
+    let (_, out) = drawn(&home, ChartPicture::Svg);
+    let drawn = fs::read_to_string(out.join("scaling_curves-train-4--ranks.svg")).expect("drawn");
+    assert!(drawn.contains("Dotted: in proportion to the first.") && drawn.contains("1 5"), "{drawn}");
+}

@@ -14,6 +14,8 @@ use crate::data::DataSet;
 use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};
 use crate::workload::TrainingSpec;
 
+use super::meeting::RankSeat;
+
 /// An open training that computes in `T`.
 #[derive(Debug)]
 pub(crate) struct ByHand<T> {
@@ -28,6 +30,8 @@ pub(crate) struct ByHand<T> {
     /// Steps since the beginning.
     done: usize,
     losses: Losses,
+    /// Where it is one of several ranks.
+    seat: Option<RankSeat<T>>,
 }
 
 /// What a step hands out: the mean loss, once for each of its samples.
@@ -58,12 +62,56 @@ impl<T: Real> ByHand<T> {
             descent: Descent::new(spec.optimiser, &start),
             start,
             done: 0,
+            seat: None,
             losses: Losses {
                 kinds: [FieldKind { name: "loss".into(), dtype: Dtype::F32, shape: vec![] }],
                 bytes: Vec::new(),
             },
             spec: spec.clone(),
         })
+    }
+
+    /// The same as one of several ranks.
+    pub(crate) fn seated(self, seat: RankSeat<T>) -> Self {
+        Self { seat: Some(seat), ..self }
+    }
+
+    /// The same from other first weights.
+    #[cfg(test)]
+    pub(crate) fn beginning(mut self, weights: &Tensors) -> Result<Self> {
+        self.take(weights)?;
+        self.start.clone_from(&self.parameters);
+        Ok(self)
+    }
+
+    /// The mean loss of each of so many equal parts of the samples that are due, with the weights as they are.
+    ///
+    /// # Errors
+    /// The end of the data; labels that are none.
+    pub(crate) fn losses_of_shares(&mut self, of: usize) -> Result<Vec<f32>> {
+        let due = self.due().ok_or_else(|| Error::new("there is no data"))?;
+        let share = due.len() / of;
+        let mut losses = Vec::with_capacity(of);
+        for index in 0..of {
+            let from = due.start + index * share;
+            let (input, labels) = self.samples(from..from + share);
+            let logits = self.network.forward(&input, &self.parameters)?;
+            losses.push(cross_entropy(logits, &labels)?.0.single());
+        }
+        Ok(losses)
+    }
+
+    /// Samples of a step that this training takes itself.
+    fn share(&self) -> usize {
+        self.spec.batch / self.seat.as_ref().map_or(1, |seat| seat.of)
+    }
+
+    /// The mean of all ranks' gradients; its own where it is alone.
+    fn averaged(&self, gradients: Gradients<T>) -> Result<Arc<Gradients<T>>> {
+        match &self.seat {
+            Some(seat) => seat.meeting.mean(seat.rank, gradients),
+            None => Ok(Arc::new(gradients)),
+        }
     }
 
     /// Goes on from these weights.
@@ -112,8 +160,10 @@ impl<T: Real> ByHand<T> {
 
     /// The samples of the step that is due; `None` at the end of the data.
     fn due(&self) -> Option<Range<usize>> {
-        let from = self.done * self.spec.batch;
-        (self.done < self.spec.steps).then_some(from..from + self.spec.batch)
+        let share = self.share();
+        let before = self.seat.as_ref().map_or(0, |seat| seat.share * share);
+        let from = self.done * self.spec.batch + before;
+        (self.done < self.spec.steps).then_some(from..from + share)
     }
 
     /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase has ended.
@@ -144,12 +194,20 @@ impl<T: Real> ByHand<T> {
     fn step_on(&mut self, samples: &(Vec<T>, Vec<i32>), phase: &mut dyn FnMut(&'static str)) -> Result<()> {
         let (loss, _, gradients) = self.compute(samples, phase)?;
         if !loss.is_finite() {
-            return Err(Error::new(format!("the loss of step {} is {}", self.done, loss.single())));
+            let what = format!("the loss of step {} is {}", self.done, loss.single());
+            if let Some(seat) = &self.seat {
+                seat.meeting.leave(seat.rank, &what);
+            }
+            return Err(Error::new(what));
+        }
+        let gradients = self.averaged(gradients)?;
+        if self.seat.is_some() {
+            phase("communication");
         }
         self.descent.step(&mut self.parameters, &gradients);
         self.done += 1;
         self.losses.bytes.clear();
-        for _ in 0..self.spec.batch {
+        for _ in 0..self.share() {
             self.losses.bytes.extend(loss.single().to_le_bytes());
         }
         phase("optimiser");
@@ -210,7 +268,7 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         let words = [
             ("optimiser", optimiser.name().to_owned()),
             ("precision", self.spec.precision.to_string()),
-            ("batch", self.spec.batch.to_string()),
+            ("batch", self.share().to_string()),
             ("parameters", size.to_string()),
         ];
         words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect()
@@ -250,6 +308,7 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         let samples = self.due().ok_or_else(|| Error::new("there is no data"))?;
         let samples = self.samples(samples);
         let (loss, logits, gradients) = self.compute(&samples, &mut |_| {})?;
+        let gradients = self.averaged(gradients)?;
         Ok(First { loss: loss.single(), logits, gradients: self.named(&gradients) })
     }
 

@@ -1,16 +1,20 @@
 //! Trainers written in Rust, in this process.
 
 mod by_hand;
+mod meeting;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weighbridge::{Result, adapter, skip};
 
 pub(crate) use by_hand::ByHand;
+pub(crate) use meeting::{Meeting, RankSeat};
 
 use crate::contract::{Trainer, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{Compilation, Precision, TrainingSpec};
+use crate::network::Real;
+use crate::workload::{Compilation, GradientExchange, Precision, TrainingRanks, TrainingSpec};
 
 /// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of other systems change
 /// nothing in it, nor does their precision.
@@ -28,6 +32,50 @@ impl Trainer for ReferenceTrainer {
     ) -> Result<Box<dyn TrainingLoop + '_>> {
         Ok(Box::new(ByHand::<f64>::open(spec, data, weights)?))
     }
+
+    fn open_ranks(
+        &mut self,
+        spec: &TrainingSpec,
+        _how: Compilation,
+        ranks: TrainingRanks,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+        // Neither do the modes of others change what their exchange of gradients comes to.
+        threads::<f64>(spec, ranks.count, data, weights)
+    }
+}
+
+/// How long a thread waits for the others in an exchange of gradients.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// One training on so many threads of this process.
+fn threads<T: Real>(
+    spec: &TrainingSpec,
+    of: usize,
+    data: &Arc<DataSet>,
+    weights: &Arc<DataSet>,
+) -> Result<Vec<Box<dyn TrainingLoop + Send + 'static>>> {
+    let meeting = Arc::new(Meeting::of(of, PATIENCE));
+    let open = |rank| {
+        let seat = RankSeat { share: rank, of, rank, meeting: meeting.clone() };
+        let rank = ByHand::<T>::open(spec, data, weights)?.seated(seat);
+        Ok(Box::new(rank) as Box<dyn TrainingLoop + Send>)
+    };
+    (0..of).map(open).collect()
+}
+
+/// What a program of Rust cannot be asked for here.
+fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
+    if how != Compilation::Eager {
+        return Err(skip(format!(
+            "mode {how}: a program of Rust has one way to run its layers, as they are written"
+        )));
+    }
+    if spec.precision != Precision::F32 {
+        return Err(skip(format!("precision {}: ndarray has no products of such numbers", spec.precision)));
+    }
+    Ok(())
 }
 
 /// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.
@@ -43,17 +91,25 @@ impl Trainer for NdarrayTrainer {
         data: &Arc<DataSet>,
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>> {
-        if how != Compilation::Eager {
-            return Err(skip(format!(
-                "mode {how}: a program of Rust has one way to run its layers, as they are written"
-            )));
-        }
-        if spec.precision != Precision::F32 {
-            return Err(skip(format!(
-                "precision {}: ndarray has no products of such numbers",
-                spec.precision
-            )));
-        }
+        check_asked(spec, how)?;
         Ok(Box::new(ByHand::<f32>::open(spec, data, weights)?))
+    }
+
+    fn open_ranks(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        ranks: TrainingRanks,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+        check_asked(spec, how)?;
+        if ranks.exchange != GradientExchange::Apart {
+            return Err(skip(format!(
+                "communication {}: its ranks average whole gradients, when they have them",
+                ranks.exchange
+            )));
+        }
+        threads::<f32>(spec, ranks.count, data, weights)
     }
 }
