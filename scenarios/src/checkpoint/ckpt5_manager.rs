@@ -30,7 +30,6 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// loaded, and which must change what is loaded next.
 #[scenario(id = "CKPT-5", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
 fn manager(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,

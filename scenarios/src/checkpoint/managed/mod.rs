@@ -124,7 +124,7 @@ impl<'a> ManagedRounds<'a> {
         });
         let body = |()| {
             self.try_to(|| self.manager().restore(None));
-            self.after(|rounds| rounds.newest_is_loaded())
+            self.after(Self::newest_is_loaded)
         };
         self.bencher.batched(|| self.try_to(|| self.manager().release()).unwrap_or(())).at_once(1).iter(body);
         self.end()

@@ -39,7 +39,7 @@ impl Manager for ShardedManager<'_> {
     fn begin(&mut self, directory: &Path) -> Result<()> {
         self.settle()?;
         self.release()?;
-        self.directory = directory.to_owned();
+        directory.clone_into(&mut self.directory);
         let state =
             Arc::get_mut(&mut self.sharded.state).ok_or_else(|| Error::new("the state is being saved"))?;
         state.bytes_mut().copy_from_slice(self.first.bytes());
