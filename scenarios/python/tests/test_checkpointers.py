@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weighbridge_worker.checkpointer import Placement, SaveOptions, save_options
+from weighbridge_worker.checkpointer import TRAINED, Placement, SaveOptions, save_options
 
 from .conftest import HOME, Made
 from .harness import Worker
@@ -119,6 +119,12 @@ def test_options_are_read_and_what_is_not_said_is_the_systems_own():
     )
 
 
+def test_a_save_cannot_be_cancelled_by_who_has_no_call_for_it(worker, state, tmp_path):
+    opened(worker, state, tmp_path)
+    name, said = call(worker, "cancel")
+    assert name == "declined" and said["why"].startswith("cancelling a save"), said
+
+
 def test_another_contract_is_declined_by_name(worker, state, tmp_path):
     name, said = worker.open(state, tmp_path, {})
     assert name == "declined" and said["why"] == "the contract `loader`: Plain is a checkpointer", said
@@ -144,3 +150,35 @@ def test_steps_go_on_beside_a_save_until_it_is_complete(worker, state, tmp_path,
     assert 0 < stall <= complete <= sum(times["during"]), times
     assert times["during"][0] >= stall and directory.exists(), times
     assert call(worker, "steps", kind="nothing", steps=1, directory=str(directory))[0] == "declined"
+
+
+def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worker, state, tmp_path):
+    opened(worker, state, tmp_path)
+    retention = {"save_interval_steps": 2, "max_to_keep": 2, "num_deletion_threads": 1}
+    assert call(worker, "manage", retention=retention) == ("answer", {})
+
+    def numbers(call_name, field):
+        name, batch = call(worker, call_name)
+        assert name == "batch" and batch["elements"] == 1, batch
+        return worker.read(batch)[field][0].tolist()
+
+    for training in ("one", "two"):
+        (tmp_path / training).mkdir()
+        assert call(worker, "begin", directory=str(tmp_path / training)) == ("answer", {})
+        for step in range(6):
+            for what in ("train", "offer", "settle"):
+                assert call(worker, what, **({"step": step} if what == "offer" else {})) == ("answer", {})
+        assert numbers("kept", "steps") == [2, 4]
+        for step, position in ((None, 4), (2, 2)):
+            assert call(worker, "restore", step=step) == ("answer", {})
+            assert numbers("position", "step") == [position]
+            _, batch = call(worker, "restored", field=1)
+            expected = state.fields["bias"].copy()
+            for _ in range(position + 1):
+                expected *= TRAINED
+            assert np.array_equal(worker.read(batch)["bias"], expected)
+            assert call(worker, "let_go") == ("answer", {})
+    assert call(worker, "delete", step=2) == ("answer", {})
+    assert numbers("kept", "steps") == [4]
+    assert call(worker, "restore", step=2)[0] == "failed"
+    assert worker.ask("close")[0] == "closed"

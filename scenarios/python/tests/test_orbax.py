@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("orbax.checkpoint", reason="Orbax is not installed here")
 
 from weighbridge_worker.adapter import Place
-from weighbridge_worker.checkpointer import Placement, SaveOptions
+from weighbridge_worker.checkpointer import TRAINED, Placement, Retention, SaveOptions
 from weighbridge_worker.checkpointers import orbax, tensorstore
 
 WHOLE = ((), ())
@@ -61,4 +61,34 @@ def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto)
         with pytest.raises(LookupError):
             checkpoints.part(name, target.devices)
     checkpoints.release()
+    checkpoints.close()
+
+
+@pytest.mark.parametrize("saving", ["blocking", "background"])
+def test_orbaxs_own_manager_keeps_the_newest_of_each_training(tmp_path, saving):
+    random = np.random.default_rng(7)
+    state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (4,))]}
+    checkpoints = orbax.Orbax(state, SaveOptions(saving, Placement((("data", 4), ("model", 2)), CUT)))
+    manager = checkpoints.manager(Retention(2, 2, 1))
+    for training in ("one", "two"):
+        directory = tmp_path / training
+        directory.mkdir()
+        manager.begin(directory)
+        for step in range(6):
+            manager.train()
+            manager.offer(step)
+            manager.settle()
+        assert sorted(path.name for path in directory.iterdir()) == ["2", "4"]
+        assert manager.kept() == [2, 4]
+        for step, position in ((2, 2), (None, 4)):
+            manager.restore(step)
+            assert manager.position() == position
+            for name, array in state.items():
+                expected = array.copy()
+                for _ in range(position + 1):
+                    expected *= TRAINED
+                assert np.array_equal(manager.loaded(name), expected)
+    manager.delete(2)
+    assert [path.name for path in directory.iterdir()] == ["4"]
+    manager.close()
     checkpoints.close()

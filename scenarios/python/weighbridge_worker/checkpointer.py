@@ -70,6 +70,74 @@ class SaveOptions:
     """What Orbax is told by its own names. What is not there is its own."""
 
 
+TRAINED = np.float32(1 + 2**-10)
+"""What every number of a state is multiplied by in a training step."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Which steps of a training are saved, and how many checkpoints are kept. The names are Orbax's."""
+
+    save_interval_steps: int
+    """A step is saved if this divides its number. Steps are counted from 0."""
+
+    max_to_keep: int
+    """So many checkpoints are kept, the newest ones."""
+
+    num_deletion_threads: int
+    """How many threads delete a checkpoint."""
+
+
+class Manager(ABC):
+    """Checkpoints of trainings, each in a directory of its own.
+
+    The checkpoint of a step is called as the number of the step is, and has the state and the number.
+    """
+
+    @abstractmethod
+    def begin(self, directory: Path) -> None:
+        """Begins a training in an empty directory: the state is as it was opened. The one before has ended."""
+
+    @abstractmethod
+    def train(self) -> None:
+        """Multiplies the state by `TRAINED` where it lies."""
+
+    @abstractmethod
+    def offer(self, step: int) -> None:
+        """Offers the state after a step, which is saved if it is due. Returns when the caller may change the state."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Returns when what was offered is complete, and what is kept no longer is gone."""
+
+    @abstractmethod
+    def delete(self, step: int) -> None:
+        """Deletes the checkpoint of a step."""
+
+    @abstractmethod
+    def kept(self) -> list[int]:
+        """The steps that the manager says it has, oldest first."""
+
+    @abstractmethod
+    def restore(self, step: int | None) -> None:
+        """Loads the checkpoint of a step, or the newest one, into memory of one's own, and keeps it."""
+
+    @abstractmethod
+    def position(self) -> int:
+        """The number of the step, as the checkpoint has it that was loaded last."""
+
+    @abstractmethod
+    def loaded(self, name: str) -> Array:
+        """A tensor of what was loaded last, as a numpy array."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Lets go what was loaded."""
+
+    def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
+        """Lets everything go."""
+
+
 class Checkpoints(ABC):
     """A state that is saved again and again, and loaded."""
 
@@ -82,6 +150,10 @@ class Checkpoints(ABC):
 
     def wait(self) -> None:  # noqa: B027 (who saves before `save` returns has nothing to wait for)
         """Returns when what was saved is complete: a reader finds it."""
+
+    def cancel(self) -> None:
+        """Cancels what `save` began. `wait` returns when the system says that nothing of it goes on."""
+        raise Declined("cancelling a save: it has no call for that")
 
     @abstractmethod
     def load(self, directory: Path) -> None:
@@ -98,6 +170,10 @@ class Checkpoints(ABC):
     @abstractmethod
     def release(self) -> None:
         """Lets go what was loaded."""
+
+    def manager(self, retention: Retention) -> Manager:
+        """A manager of the checkpoints of trainings that begin with the state."""
+        raise Declined("a manager of checkpoints: it has none, and its users delete old checkpoints themselves")
 
     def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
         """Lets everything go."""
@@ -129,6 +205,7 @@ class Case:
         start = time.perf_counter_ns()
         state = {name: array[0] for name, array in data.load().items()}
         self.names = list(state)
+        self.manager: Manager | None = None
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         try:
@@ -163,6 +240,8 @@ class Case:
                 self.checkpoints.save(Path(message["directory"]), message["durable"])
             case "wait":
                 self.checkpoints.wait()
+            case "cancel":
+                self.checkpoints.cancel()
             case "load":
                 self.checkpoints.load(Path(message["directory"]))
             case "loaded":
@@ -178,8 +257,40 @@ class Case:
                 save, wait = self.checkpoints.save, self.checkpoints.wait
                 said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait)
                 return "answer", said
+            case "manage":
+                self.manager = self.checkpoints.manager(Retention(**message["retention"]))
+            case _ if self.manager is not None:
+                return self.managed(self.manager, name, message)
             case _:
                 raise Broken(f"`{name}` is no call of the contract `checkpointer`")
+        return "answer", {}
+
+    def managed(self, manager: Manager, name: str, message: Message) -> tuple[str, Message]:
+        """A call of a manager."""
+        match name:
+            case "begin":
+                manager.begin(Path(message["directory"]))
+            case "train":
+                manager.train()
+            case "offer":
+                manager.offer(message["step"])
+            case "settle":
+                manager.settle()
+            case "delete":
+                manager.delete(message["step"])
+            case "kept":
+                return "batch", self.handed("steps", np.array(manager.kept(), np.int64))
+            case "restore":
+                manager.restore(message["step"])
+            case "position":
+                return "batch", self.handed("step", np.array([manager.position()], np.int64))
+            case "restored":
+                name = self.names[message["field"]]
+                return "batch", self.handed(name, manager.loaded(name))
+            case "let_go":
+                manager.release()
+            case _:
+                raise Broken(f"`{name}` is no call of a manager of checkpoints")
         return "answer", {}
 
     def handed(self, name: str, array: Array) -> Message:
@@ -189,6 +300,8 @@ class Case:
 
     def close(self) -> None:
         try:
+            if self.manager is not None:
+                self.manager.close()
             self.checkpoints.close()
         finally:
             self.exchange.close()

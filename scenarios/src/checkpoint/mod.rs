@@ -1,13 +1,17 @@
 //! Checkpoints: what it costs to save a state and to load it, and whether what was loaded is what was saved.
 
+mod cancelled;
 mod ckpt1_round_trip;
 mod ckpt2_reshard;
+mod ckpt5_manager;
+mod ckpt6_cancel;
 mod ckptcold_page_cache;
 mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
 mod collected;
 mod crash;
 mod inventory;
+mod managed;
 mod medium;
 mod proof;
 mod rounds;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weighbridge::worker::Collected;
 use weighbridge::{Error, Kept, Result, skip};
 
-use super::Executed;
+use super::{Executed, Manager, Retention};
 use crate::data::DataSet;
 use crate::workload::{OrbaxOptions, Placement, StepKind, Stub};
 
@@ -98,6 +98,15 @@ pub trait Checkpoints {
         Ok(true)
     }
 
+    /// Cancels what [`Checkpoints::save`] began. [`Checkpoints::wait`] returns without an error then, when the system says that
+    /// nothing of it goes on. Under its name is a whole checkpoint or none.
+    ///
+    /// # Errors
+    /// A skip where the system has no call for it. As [`Checkpoints::save`].
+    fn cancel(&mut self) -> Result<()> {
+        Err(skip("cancelling a save: it has no call for that"))
+    }
+
     /// Runs steps of a stub where the state is: first as many as `steps` says with nothing beside them, then on while the state
     /// is saved in a directory, until that is complete.
     ///
@@ -165,6 +174,14 @@ pub trait Checkpoints {
     /// As [`Checkpoints::collect`].
     fn collected(&mut self) -> Result<Collected> {
         Ok(Collected::default())
+    }
+
+    /// A manager of the checkpoints of trainings that begin with the state.
+    ///
+    /// # Errors
+    /// A skip where the system has none. As [`Checkpoints::save`].
+    fn manager(&mut self, _retention: &Retention) -> Result<Box<dyn Manager + '_>> {
+        Err(skip("a manager of checkpoints: it has none, and its users delete old checkpoints themselves"))
     }
 
     /// The processes that do the work, where that is not this one alone.

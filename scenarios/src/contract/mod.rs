@@ -8,6 +8,7 @@ mod learn;
 mod learner;
 mod load;
 mod loader;
+mod manager;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 mod train;
@@ -23,6 +24,7 @@ pub use load::{
     EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,
 };
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
+pub use manager::{Manager, Retention, TRAINED};
 pub(crate) use train::tell_rank_phases;
 pub use train::{
     Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, Train, WHOLE_STEP, open_material,

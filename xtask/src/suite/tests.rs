@@ -121,6 +121,87 @@ fn a_load_onto_another_mesh_is_planned_from_the_mesh_that_is_said() {
 }
 
 #[test]
+fn a_training_with_a_manager_is_planned_with_the_options_of_its_generator() {
+    let planned = |generator: &str, options: &str| {
+        let mesh = "mesh_config: {mesh_axes: [data], ici_parallelism: {data: 2}}\n";
+        let text = format!(
+            "suite_name: x\n{STATE}{mesh}benchmarks:\n  - {{generator: a.{generator}, options: {options}}}\n"
+        );
+        planned(&text, false, &Overrides::default()).expect("a suite")
+    };
+    let axes = |plan: OrbaxPlan| {
+        let suite = plan.suite.expect("it runs");
+        let [benchmark] = &suite.benchmarks[..] else { panic!("one point: {suite:?}") };
+        assert_eq!(benchmark.scenario.text, "CKPT-5");
+        let values = |values: &Vec<weighbridge::suite::Written>| {
+            values.iter().map(|value| value.text.clone()).collect::<Vec<_>>().join("|")
+        };
+        let axes = benchmark.options.iter();
+        axes.map(|(key, of)| format!("{}={}", key.name, values(of))).skip(1).collect::<Vec<_>>().join(" ")
+    };
+    let kept = "save_interval_steps=1 max_to_keep=1";
+    let threads = "num_deletion_threads=1";
+    assert_eq!(
+        axes(planned("CheckpointManagerBenchmark", "{save_interval_steps: [3], train_steps: [5]}")),
+        format!(
+            "mesh=data=2 operation=save|restore save_interval_steps=3 max_to_keep=1 train_steps=5 {threads}"
+        )
+    );
+    assert_eq!(
+        axes(planned("CheckpointManagerPerfBenchmark", "{use_zarr3: true}")),
+        format!("mesh=data=2 operation=save|restore {kept} train_steps=20 {threads}"),
+        "it saves every step and keeps one"
+    );
+    assert_eq!(
+        axes(planned("DeleterBenchmark", "{max_to_keep: 10, train_steps: 2, num_deletion_threads: 4}")),
+        "mesh=data=2 operation=save|delete save_interval_steps=1 max_to_keep=10 train_steps=2 num_deletion_threads=4"
+    );
+    let swept = planned("DeleterBenchmark", "{max_to_keep: 10, num_deletion_threads: [1, 2, 4, 0]}");
+    assert_eq!(swept.points, 3);
+    let none = "refused 1: there is not yet, or not here: a value of `num_deletion_threads` that is no whole number above 0";
+    assert!(swept.to_string().contains(none), "{swept}");
+    let traced = planned("CheckpointManagerBenchmark", "{enable_trace: [true, false]}");
+    assert_eq!(traced.points, 2, "{traced}");
+    assert!(
+        traced.to_string().contains("left out of 1: a trace of a profiler, for `enable_trace`"),
+        "{traced}"
+    );
+    let cancelled = planned(
+        "V0CheckpointerCancelBenchmark",
+        "{cancel_delay_secs: 0.5, perform_cancellation: [true, false]}",
+    );
+    let benchmarks = cancelled.suite.expect("it runs").benchmarks;
+    let of = |at: usize| {
+        let benchmark: &weighbridge::suite::SuiteBenchmark = &benchmarks[at];
+        let (key, values) = benchmark.options.last().expect("options");
+        format!("{} {}={}", benchmark.scenario.text, key.name, values[0].text)
+    };
+    assert_eq!([of(0), of(1)], ["CKPT-6 cancel_delay_secs=0.5", "CKPT-1 saving=background"]);
+    let late = planned("V1CheckpointerCancelBenchmark", "{cancel_delay_secs: 600}");
+    assert!(late.to_string().contains("refused 1"), "{late}");
+}
+
+#[test]
+fn a_load_of_a_checkpoint_of_orbax_is_planned_with_a_state_that_stands_in_and_digests_elsewhere_are_refused()
+{
+    let load = |options: &str| {
+        let over = Overrides { input: Some("tiny".parse().expect("a variant")), ..Overrides::default() };
+        let text = format!(
+            "suite_name: x\nmesh_config: {{mesh_axes: [fsdp], ici_parallelism: {{fsdp: 4}}}}\nbenchmarks:\n  \
+             - {{generator: a.OrbaxLoadBenchmark, options: {options}}}\n"
+        );
+        planned(&text, false, &over).expect("a suite")
+    };
+    let loaded = load("{checkpoint_path: 'gs://b/c', restore_concurrent_gb: 3, enable_trace: true}");
+    assert!(loaded.to_string().contains("left out of 1: a trace of a profiler"), "{loaded}");
+    let suite = loaded.suite.expect("it runs");
+    assert_eq!(suite.benchmarks[0].scenario.text, "CKPT-2");
+    let digests = load("{checkpoint_path: 'gs://b/c', reference_digests_path: 'gs://b/d'}").to_string();
+    assert!(digests.contains("digests that lie somewhere, for `reference_digests_path`"), "{digests}");
+    assert_eq!(load("{}").dropped, 1, "there is nothing to load");
+}
+
+#[test]
 fn what_is_wrong_in_a_suite_of_orbax_is_told_with_its_place() {
     let load = |options: &str| {
         format!("suite_name: x\nbenchmarks:\n  - generator: a.OrbaxLoadBenchmark\n    options: {options}\n")
@@ -215,7 +296,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
 fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing() {
     let Some(files) = shipped() else { return };
     let mut wrong = Vec::new();
-    for input in [None, Some("default")] {
+    for (input, at_least) in [(None, 4), (Some("default"), 30)] {
         let how = How { input: input.map(str::to_owned), ..How::default() };
         let (mut planned, mut refused, mut lenient, mut no_suite) = (0, 0, 0, 0);
         for file in &files {
@@ -246,6 +327,7 @@ fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing(
             wrong.len()
         );
         assert_eq!(planned + refused + no_suite, files.len(), "{wrong:#?}");
+        assert!(planned >= at_least, "fewer suites are planned than before: {planned}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,11 +1,21 @@
 """A checkpointer in plain numpy, for the conversation's sake."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 from weighbridge_worker.adapter import Place
-from weighbridge_worker.checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
+from weighbridge_worker.checkpointer import (
+    TRAINED,
+    Checkpoints,
+    Manager,
+    Retention,
+    SaveOptions,
+    Saver,
+    State,
+    blocking_only,
+)
 
 
 class Odd(BaseException):
@@ -32,6 +42,50 @@ class Plain(Checkpoints):
 
     def release(self) -> None:
         self.held = {}
+
+    def manager(self, retention: Retention) -> "Training":
+        return Training(self, retention)
+
+
+class Training(Manager):
+    def __init__(self, checkpoints: Plain, retention: Retention) -> None:
+        self.checkpoints, self.retention, self.first = checkpoints, retention, checkpoints.state
+
+    def begin(self, directory: Path) -> None:
+        self.directory = directory
+        self.checkpoints.state = {name: array.copy() for name, array in self.first.items()}
+
+    def train(self) -> None:
+        for array in self.checkpoints.state.values():
+            np.multiply(array, TRAINED, out=array)
+
+    def offer(self, step: int) -> None:
+        if step % self.retention.save_interval_steps == 0:
+            self.checkpoints.save(self.directory / str(step), False)
+            for old in self.kept()[: -self.retention.max_to_keep]:
+                self.delete(old)
+
+    def settle(self) -> None:
+        pass
+
+    def delete(self, step: int) -> None:
+        shutil.rmtree(self.directory / str(step))
+
+    def kept(self) -> list[int]:
+        return sorted(int(path.name) for path in self.directory.iterdir())
+
+    def restore(self, step: int | None) -> None:
+        self.step = self.kept()[-1] if step is None else step
+        self.checkpoints.load(self.directory / str(self.step))
+
+    def position(self) -> int:
+        return self.step
+
+    def loaded(self, name: str) -> np.ndarray:
+        return self.checkpoints.loaded(name)
+
+    def release(self) -> None:
+        self.checkpoints.release()
 
 
 def open(state: State, options: SaveOptions, place: Place) -> Plain:

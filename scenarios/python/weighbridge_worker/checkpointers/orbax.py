@@ -5,6 +5,10 @@ Blocking, a `Checkpointer` of the handler is used, which its documentation has f
 asynchronous one: `save` copies, and `wait_until_finished` is what `wait` waits for. `restore` gets the abstract state,
 as the documentation asks for: shapes, types and shardings.
 
+A manager is Orbax's `CheckpointManager`, with its own defaults but for what is asked for. As in the training loop of
+Orbax's documentation a checkpoint has several items: the state, JSON with the number of the step, and the state of
+numpy's generator.
+
 On a mesh the arrays lie on simulated devices of this process: as many as the larger mesh has, where a state is loaded
 onto another mesh than it is saved from.
 """
@@ -12,17 +16,20 @@ onto another mesh than it is saved from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
 from jax.extend.backend import clear_backends
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
-from ..adapter import Place
-from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State
+from ..adapter import Declined, Place
+from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
 from ..pipeline import Array
 
 
@@ -87,6 +94,11 @@ class Orbax(Checkpoints):
         if self.in_background:
             self.checkpointer.wait_until_finished()
 
+    def cancel(self) -> None:
+        if not self.in_background:
+            raise Declined("cancelling a save: it returns when the save is complete")
+        self.checkpointer.cancel()
+
     def load(self, directory: Path) -> None:
         self.held = jax.block_until_ready(self.checkpointer.restore(directory, args=self.restore_args))
 
@@ -104,10 +116,88 @@ class Orbax(Checkpoints):
             array.delete()
         self.held = {}
 
+    def manager(self, retention: Retention) -> Training:
+        return Training(self, retention)
+
     def close(self) -> None:
         self.checkpointer.close()
         for array in self.state.values():
             array.delete()  # the next case may be of other devices
+
+
+@partial(jax.jit, donate_argnums=0)
+def train(state: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """A training step, which changes the state where it lies."""
+    return {name: array * TRAINED for name, array in state.items()}
+
+
+class Training(Manager):
+    """A `CheckpointManager` of Orbax for each training."""
+
+    def __init__(self, checkpoints: Orbax, retention: Retention) -> None:
+        self.checkpoints, self.retention = checkpoints, retention
+        self.state: dict[str, jax.Array] = {}
+        self.manager: Any = None
+        self.held: Any = None
+
+    def begin(self, directory: Path) -> None:
+        self.close()
+        options = ocp.CheckpointManagerOptions(
+            **asdict(self.retention), enable_async_checkpointing=self.checkpoints.in_background
+        )
+        self.manager = ocp.CheckpointManager(directory, options=options)
+        self.state = {name: jnp.copy(array) for name, array in self.checkpoints.state.items()}
+        jax.block_until_ready(self.state)
+
+    def train(self) -> None:
+        self.state = jax.block_until_ready(train(self.state))
+
+    def offer(self, step: int) -> None:
+        args = ocp.args.Composite(
+            pytree=ocp.args.StandardSave(self.state),
+            json_item=ocp.args.JsonSave({"step": step}),
+            np_random_key=ocp.args.NumpyRandomKeySave(np.random.get_state()),
+        )
+        self.manager.save(step, args=args)
+
+    def settle(self) -> None:
+        self.manager.wait_until_finished()
+
+    def delete(self, step: int) -> None:
+        self.manager.delete(step)
+
+    def kept(self) -> list[int]:
+        return sorted(self.manager.all_steps())
+
+    def restore(self, step: int | None) -> None:
+        args = ocp.args.Composite(
+            pytree=ocp.args.StandardRestore(self.checkpoints.abstract),
+            json_item=ocp.args.JsonRestore(),
+            np_random_key=ocp.args.NumpyRandomKeyRestore(),
+        )
+        held = self.manager.restore(self.manager.latest_step() if step is None else step, args=args)
+        jax.block_until_ready(held["pytree"])
+        self.held = held
+
+    def position(self) -> int:
+        return int(self.held["json_item"]["step"])
+
+    def loaded(self, name: str) -> Array:
+        return np.asarray(self.held["pytree"][name])
+
+    def release(self) -> None:
+        if self.held is not None:
+            for array in self.held["pytree"].values():
+                array.delete()
+        self.held = None
+
+    def close(self) -> None:
+        self.release()
+        if self.manager is not None:
+            self.manager.close()
+        for array in self.state.values():
+            array.delete()
+        self.state = {}
 
 
 def open(state: State, options: SaveOptions, place: Place) -> Orbax:

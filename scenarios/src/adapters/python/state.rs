@@ -9,7 +9,7 @@ use weighbridge::worker::{Collected, Worker};
 use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 
 use super::open::{entry_point, executed};
-use crate::contract::{Checkpoints, Executed, SaveOptions, StepTimes};
+use crate::contract::{Checkpoints, Executed, Manager, Retention, SaveOptions, StepTimes};
 use crate::data::DataSet;
 use crate::workload::{OrbaxOptions, Placement, StepKind};
 
@@ -153,6 +153,10 @@ impl Checkpoints for OpenState<'_> {
         self.call("wait", &json!({}))
     }
 
+    fn cancel(&mut self) -> Result<()> {
+        self.call("cancel", &json!({}))
+    }
+
     fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
         let begun = Instant::now();
         let parts = json!({ "kind": kind.to_string(), "steps": steps, "directory": text(directory)? });
@@ -202,6 +206,17 @@ impl Checkpoints for OpenState<'_> {
         self.worker.collected()
     }
 
+    fn manager(&mut self, retention: &Retention) -> Result<Box<dyn Manager + '_>> {
+        let Retention { save_interval_steps, max_to_keep, num_deletion_threads } = retention;
+        let retention = json!({
+            "save_interval_steps": save_interval_steps,
+            "max_to_keep": max_to_keep,
+            "num_deletion_threads": num_deletion_threads,
+        });
+        self.call("manage", &json!({ "retention": retention }))?;
+        Ok(Box::new(RemoteManager(self.worker)))
+    }
+
     fn processes(&self) -> Vec<u32> {
         self.worker.processes()
     }
@@ -224,6 +239,57 @@ impl Drop for OpenState<'_> {
 
 /// What a worker collects where it can, in the order in which it starts.
 const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
+
+/// A manager of checkpoints in a worker.
+struct RemoteManager<'a>(&'a mut Worker);
+
+impl RemoteManager<'_> {
+    fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<()> {
+        self.0.call(name, parts).map(drop)
+    }
+}
+
+impl Manager for RemoteManager<'_> {
+    fn begin(&mut self, directory: &Path) -> Result<()> {
+        self.call("begin", &json!({ "directory": text(directory)? }))
+    }
+
+    fn train(&mut self) -> Result<()> {
+        self.call("train", &json!({}))
+    }
+
+    fn offer(&mut self, step: u64) -> Result<()> {
+        self.call("offer", &json!({ "step": step }))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.call("settle", &json!({}))
+    }
+
+    fn delete(&mut self, step: u64) -> Result<()> {
+        self.call("delete", &json!({ "step": step }))
+    }
+
+    fn kept(&mut self) -> Result<Kept> {
+        self.0.call_for_batch("kept", &json!({}))
+    }
+
+    fn restore(&mut self, step: Option<u64>) -> Result<()> {
+        self.call("restore", &json!({ "step": step }))
+    }
+
+    fn position(&mut self) -> Result<Kept> {
+        self.0.call_for_batch("position", &json!({}))
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.0.call_for_batch("restored", &json!({ "field": field }))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.call("let_go", &json!({}))
+    }
+}
 
 /// A path as JSON can say it.
 fn text(path: &Path) -> Result<&str> {

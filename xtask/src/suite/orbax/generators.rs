@@ -24,6 +24,17 @@ pub(super) enum Does {
     },
     /// CKPT-2: a state that is loaded onto the suite's mesh from another.
     Reshard,
+    /// The same of a checkpoint that another option names, and whose digests may be captured or checked.
+    Load,
+    /// CKPT-6: a save that is cancelled; CKPT-1 where it is not.
+    Cancel,
+    /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where they are not said.
+    Manage {
+        /// What is timed beside the saves: `restore` or `delete`.
+        beside: &'static str,
+        /// `train_steps` where it is not said.
+        train_steps: &'static str,
+    },
     /// No scenario yet: what is missing.
     Missing(&'static str),
 }
@@ -76,9 +87,7 @@ const fn generator_of(class: &'static str, own: &'static [&'static str], does: D
     Generator { class, own, does }
 }
 
-const MANAGER: Does = Does::Missing("a loop of a checkpoint manager (CKPT-5)");
-const CANCEL: Does = Does::Missing("a save that is cancelled (CKPT-6)");
-const LOADING: Does = Does::Missing("a load of a checkpoint that lies somewhere (CKPT-7)");
+const SAFETENSORS: Does = Does::Missing("a load of safetensors that lie somewhere, onto devices (CKPT-7)");
 const BROADCAST: Does = Does::Missing("a restore that is broadcast to replicas (CKPT-3)");
 const SEVERAL_HOSTS: Does = Does::Missing("local checkpoints of several hosts");
 
@@ -137,14 +146,23 @@ pub(super) const GENERATORS: &[Generator] = &[
     generator_of(
         "CheckpointManagerBenchmark",
         &["save_interval_steps", "max_to_keep", "train_steps"],
-        MANAGER,
+        Does::Manage { beside: "restore", train_steps: "1" },
     ),
-    generator_of("CheckpointManagerPerfBenchmark", &["use_ocdbt", "use_zarr3", "train_steps"], MANAGER),
-    generator_of("CheckpointPolicyBenchmark", &["num_checkpoints", "checkpoint_policies_options"], MANAGER),
+    // It keeps one checkpoint and saves each step, and takes no notice of its first two options.
+    generator_of(
+        "CheckpointManagerPerfBenchmark",
+        &["use_ocdbt", "use_zarr3", "train_steps"],
+        Does::Manage { beside: "restore", train_steps: "20" },
+    ),
+    generator_of(
+        "CheckpointPolicyBenchmark",
+        &["num_checkpoints", "checkpoint_policies_options"],
+        Does::Missing("policies of what is saved and of what is kept"),
+    ),
     generator_of(
         "DeleterBenchmark",
         &["save_interval_steps", "max_to_keep", "train_steps", "num_deletion_threads"],
-        MANAGER,
+        Does::Manage { beside: "delete", train_steps: "5" },
     ),
     generator_of(
         "EmergencyCheckpointManagerBenchmark",
@@ -192,8 +210,16 @@ pub(super) const GENERATORS: &[Generator] = &[
         &["use_colocated", "device_count"],
         Does::Missing("work that is dispatched to several hosts"),
     ),
-    generator_of("V0CheckpointerCancelBenchmark", &["cancel_delay_secs", "perform_cancellation"], CANCEL),
-    generator_of("V1CheckpointerCancelBenchmark", &["cancel_delay_secs", "perform_cancellation"], CANCEL),
+    generator_of(
+        "V0CheckpointerCancelBenchmark",
+        &["cancel_delay_secs", "perform_cancellation"],
+        Does::Cancel,
+    ),
+    generator_of(
+        "V1CheckpointerCancelBenchmark",
+        &["cancel_delay_secs", "perform_cancellation"],
+        Does::Cancel,
+    ),
     generator_of(
         "OrbaxLoadBenchmark",
         &[
@@ -206,7 +232,7 @@ pub(super) const GENERATORS: &[Generator] = &[
             "restore_concurrent_gb",
             "metric_tracemalloc_enabled",
         ],
-        LOADING,
+        Does::Load,
     ),
     generator_of(
         "SafetensorLoadBenchmark",
@@ -222,7 +248,7 @@ pub(super) const GENERATORS: &[Generator] = &[
             "metric_tracemalloc_enabled",
             "enable_xprof",
         ],
-        LOADING,
+        SAFETENSORS,
     ),
     generator_of(
         "PyTorchCheckpointBenchmark",

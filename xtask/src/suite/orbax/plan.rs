@@ -60,6 +60,8 @@ pub(in crate::suite) struct OrbaxPlan {
     pub(in crate::suite) skipped: BTreeMap<String, usize>,
     /// Points that make no sense by the generator's own rule.
     pub(in crate::suite) dropped: usize,
+    /// Planned points of which something is left out that is no part of the work: what, and how many.
+    pub(in crate::suite) left_out: BTreeMap<String, usize>,
     /// Keys that nobody knows.
     pub(in crate::suite) ignored: Vec<Mistake>,
 }
@@ -78,6 +80,7 @@ pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Re
         refused: BTreeMap::new(),
         skipped: BTreeMap::new(),
         dropped: 0,
+        left_out: BTreeMap::new(),
         ignored,
     };
     let mut benchmarks = Vec::new();
@@ -87,7 +90,14 @@ pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Re
             match options.judged(benchmark) {
                 Judged::Dropped => plan.dropped += 1,
                 Judged::Refused(why) => *plan.refused.entry(why).or_default() += places(&suite, over),
-                Judged::Runs(case) => benchmarks.extend(plan.with_inputs(&suite, benchmark, &case, over)),
+                Judged::Runs(case) => {
+                    let before = plan.points;
+                    benchmarks.extend(plan.with_inputs(&suite, benchmark, &case, over));
+                    if let Some(option) = options.trace().filter(|_| plan.points > before) {
+                        let what = format!("a trace of a profiler, for `{option}`");
+                        *plan.left_out.entry(what).or_default() += plan.points - before;
+                    }
+                }
             }
         }
     }
@@ -146,10 +156,15 @@ impl OrbaxPlan {
                 };
                 let place = benchmark.place;
                 let text = mesh.to_string();
-                let (scenario, saved_from, lies) = match case.scenario {
+                let (scenario, saved_from, lies) = match &case.scenario {
                     OrbaxScenario::RoundTrip => {
                         let operations = option("operation", &["save", "load"], place);
                         ("CKPT-1", mesh, vec![option("mesh", &[&text], place), operations])
+                    }
+                    OrbaxScenario::Cancel => ("CKPT-6", mesh, vec![option("mesh", &[&text], place)]),
+                    OrbaxScenario::Manage(operations) => {
+                        let operations = option("operation", operations, place);
+                        ("CKPT-5", mesh, vec![option("mesh", &[&text], place), operations])
                     }
                     OrbaxScenario::Reshard => {
                         let from_mesh = option("mesh", &[&from.to_string()], place);
@@ -229,10 +244,12 @@ struct OrbaxCase {
 }
 
 /// A scenario that does the work of a generator.
-#[derive(Clone, Copy)]
 enum OrbaxScenario {
     RoundTrip,
     Reshard,
+    Cancel,
+    /// With what is timed.
+    Manage(Vec<&'static str>),
 }
 
 /// One combination of options.
@@ -285,18 +302,21 @@ impl Options<'_> {
                 checkpoint = Some(path.to_owned());
                 (OrbaxScenario::Reshard, true)
             }
-        };
-        for (option, what) in [
-            ("use_colocated_python", "a backend of Pathways"),
-            ("use_load_and_broadcast", "a restore that is broadcast to replicas (CKPT-3)"),
-            ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
-            ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
-            ("enable_trace", "a trace of a profiler"),
-            ("trace_every_repeat", "a trace of a profiler"),
-        ] {
-            if self.is_on(option) {
-                return Judged::Refused(format!("{what}, for `{option}`"));
+            Does::Load => {
+                let Some(path) = self.text("checkpoint_path") else { return Judged::Dropped };
+                for option in ["capture_digests_path", "reference_digests_path"] {
+                    if self.text(option).is_some() {
+                        return Judged::Refused(format!("digests that lie somewhere, for `{option}`"));
+                    }
+                }
+                checkpoint = Some(path.to_owned());
+                (OrbaxScenario::Reshard, true)
             }
+            Does::Manage { beside, train_steps } => return self.managed(beside, train_steps),
+            Does::Cancel => return self.cancelled(),
+        };
+        if let Some(why) = self.missing() {
+            return Judged::Refused(why);
         }
         if !matches!(self.get("save_device_host_concurrent_gb"), None | Some(Value::Nothing)) {
             let what = "a limit of what is copied from devices, for `save_device_host_concurrent_gb`";
@@ -304,12 +324,11 @@ impl Options<'_> {
         }
         let mut axes = Vec::new();
         match self.switch("async_enabled", true) {
-            Some(is_async) => match scenario {
-                OrbaxScenario::RoundTrip => {
-                    axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
-                }
-                OrbaxScenario::Reshard => {} // nothing that is measured is saved
-            },
+            // Where nothing is saved that is measured, it does not matter.
+            Some(is_async) if matches!(scenario, OrbaxScenario::RoundTrip) => {
+                axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
+            }
+            Some(_) => {}
             None => {
                 return Judged::Refused("a value of `async_enabled` that is neither on nor off".to_owned());
             }
@@ -321,15 +340,86 @@ impl Options<'_> {
             }
         }
         for option in ["save_concurrent_gb", "restore_concurrent_gb", "chunk_byte_size"] {
-            match self.get(option) {
-                None | Some(Value::Nothing) => {}
-                Some(Value::Whole(number)) if *number > 0 => axes.push((option, number.to_string())),
-                Some(_) => {
-                    return Judged::Refused(format!("a value of `{option}` that is no whole number above 0"));
-                }
+            match self.count(option) {
+                Ok(number) => axes.extend(number.map(|number| (option, number))),
+                Err(why) => return Judged::Refused(why),
             }
         }
         Judged::Runs(OrbaxCase { scenario, axes, checkpoint })
+    }
+
+    /// What an option asks for that is not here.
+    fn missing(&self) -> Option<String> {
+        let missing = [
+            ("use_colocated_python", "a backend of Pathways"),
+            ("use_load_and_broadcast", "a restore that is broadcast to replicas (CKPT-3)"),
+            ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
+            ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
+        ];
+        let (option, what) = missing.into_iter().find(|(option, _)| self.is_on(option))?;
+        Some(format!("{what}, for `{option}`"))
+    }
+
+    /// The option that asks for a trace.
+    fn trace(&self) -> Option<&'static str> {
+        ["enable_trace", "trace_every_repeat"].into_iter().find(|option| self.is_on(option))
+    }
+
+    /// A whole number above 0; `None` where there is none.
+    fn count(&self, option: &str) -> Result<Option<String>, String> {
+        match self.get(option) {
+            None | Some(Value::Nothing) => Ok(None),
+            Some(Value::Whole(number)) if *number > 0 => Ok(Some(number.to_string())),
+            Some(_) => Err(format!("a value of `{option}` that is no whole number above 0")),
+        }
+    }
+
+    /// A save that is cancelled, or not.
+    fn cancelled(&self) -> Judged {
+        let delay = match self.get("cancel_delay_secs") {
+            None => "2".to_owned(),
+            Some(Value::Whole(seconds)) if (0..=60).contains(seconds) => seconds.to_string(),
+            Some(Value::Number(seconds)) if (0.0..=60.0).contains(seconds) => seconds.to_string(),
+            Some(_) => {
+                let what = "a value of `cancel_delay_secs` that is no number of seconds from 0 to 60";
+                return Judged::Refused(what.to_owned());
+            }
+        };
+        match self.switch("perform_cancellation", true) {
+            Some(true) => {
+                let axes = vec![("cancel_delay_secs", delay)];
+                Judged::Runs(OrbaxCase { scenario: OrbaxScenario::Cancel, axes, checkpoint: None })
+            }
+            Some(false) => {
+                let axes = vec![("saving", "background".to_owned())];
+                Judged::Runs(OrbaxCase { scenario: OrbaxScenario::RoundTrip, axes, checkpoint: None })
+            }
+            None => {
+                Judged::Refused("a value of `perform_cancellation` that is neither on nor off".to_owned())
+            }
+        }
+    }
+
+    /// A training whose checkpoints a manager keeps.
+    fn managed(&self, beside: &'static str, train_steps: &'static str) -> Judged {
+        if let Some(why) = self.missing() {
+            return Judged::Refused(why);
+        }
+        let own = [
+            ("save_interval_steps", "1"),
+            ("max_to_keep", "1"),
+            ("train_steps", train_steps),
+            ("num_deletion_threads", "1"),
+        ];
+        let mut axes = Vec::new();
+        for (option, default) in own {
+            match self.count(option) {
+                Ok(number) => axes.push((option, number.unwrap_or_else(|| default.to_owned()))),
+                Err(why) => return Judged::Refused(why),
+            }
+        }
+        let scenario = OrbaxScenario::Manage(vec!["save", beside]);
+        Judged::Runs(OrbaxCase { scenario, axes, checkpoint: None })
     }
 }
 
@@ -350,6 +440,9 @@ impl fmt::Display for OrbaxPlan {
         }
         if self.dropped > 0 {
             writeln!(f, "  dropped {}: the generator takes no such combination of options", self.dropped)?;
+        }
+        for (what, count) in &self.left_out {
+            writeln!(f, "  left out of {count}: {what}")?;
         }
         for key in &self.ignored {
             writeln!(f, "  ignored: {key}")?;

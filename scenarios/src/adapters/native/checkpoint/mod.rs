@@ -1,6 +1,7 @@
 //! Checkpointers written in Rust, in this process.
 
 mod layout;
+mod manager;
 mod owned;
 mod parts;
 mod pieces;

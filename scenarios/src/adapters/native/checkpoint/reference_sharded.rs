@@ -12,18 +12,19 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Error, Kept, Result, adapter};
+use weighbridge::{Error, Kept, Result, adapter, skip};
 
 use super::layout::TensorLayout;
+use super::manager::ShardedManager;
 use super::owned::Owned;
 use super::parts::Parts;
 use super::pieces::TensorPiece;
 use super::shards;
-use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Executed, Manager, Retention, SaveOptions, Saving};
 use crate::data::DataSet;
 use crate::workload::Placement;
 
@@ -42,19 +43,23 @@ impl Checkpointer for ReferenceSharded {
             threads,
             onto: options.onto.clone(),
             under_way: None,
+            cancelled: Arc::default(),
             held: None,
         }))
     }
 }
 
-struct Sharded {
-    state: Arc<Owned>,
-    saving: Saving,
-    threads: usize,
+/// A state and its checkpoints.
+pub(super) struct Sharded {
+    pub(super) state: Arc<Owned>,
+    pub(super) saving: Saving,
+    pub(super) threads: usize,
     /// The devices that it is loaded onto.
     onto: Option<Placement>,
     /// A save in the background.
-    under_way: Option<JoinHandle<Result<()>>>,
+    pub(super) under_way: Option<JoinHandle<Result<()>>>,
+    /// Whether that is to end before it is complete.
+    cancelled: Arc<AtomicBool>,
     held: Option<Held>,
 }
 
@@ -71,6 +76,9 @@ enum Held {
 #[serde(deny_unknown_fields)]
 struct ShardManifest {
     format: u32,
+    /// The step of the training that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
     layout: TensorLayout,
     pieces: Vec<TensorPiece>,
 }
@@ -81,31 +89,9 @@ const FORMAT: u32 = 1;
 /// The manifest's file name.
 const MANIFEST: &str = "manifest.json";
 
-impl Checkpoints for Sharded {
-    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
-        self.wait()?;
-        if self.saving == Saving::Blocking {
-            return save(&self.state, self.threads, directory, durable);
-        }
-        // What is written is a copy: the caller may change the state.
-        let (copy, threads) = (self.state.again()?, self.threads);
-        let directory = directory.to_owned();
-        self.under_way = Some(thread::spawn(move || save(&copy, threads, &directory, durable)));
-        Ok(())
-    }
-
-    fn is_complete(&mut self) -> Result<bool> {
-        Ok(self.under_way.as_ref().is_none_or(JoinHandle::is_finished))
-    }
-
-    fn wait(&mut self) -> Result<()> {
-        let Some(under_way) = self.under_way.take() else { return Ok(()) };
-        under_way
-            .join()
-            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")))
-    }
-
-    fn load(&mut self, directory: &Path) -> Result<()> {
+impl Sharded {
+    /// Loads a checkpoint, and says which step it is of, where it is of one.
+    pub(super) fn load_step(&mut self, directory: &Path) -> Result<Option<u64>> {
         self.held = None;
         let broken = |what: String| Error::new(format!("the checkpoint {} {what}", directory.display()));
         let manifest = directory.join(MANIFEST);
@@ -125,7 +111,49 @@ impl Checkpoints for Sharded {
             None => Held::Whole(room),
             Some(onto) => Held::Parts(Parts::of(&room, onto, self.threads)?),
         });
+        Ok(manifest.step)
+    }
+}
+
+impl Checkpoints for Sharded {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        self.wait()?;
+        if self.saving == Saving::Blocking {
+            return save(&self.state, None, self.threads, directory, durable, &NEVER);
+        }
+        // What is written is a copy: the caller may change the state.
+        let (copy, threads) = (self.state.again()?, self.threads);
+        let directory = directory.to_owned();
+        self.cancelled.store(false, Ordering::Relaxed);
+        let cancelled = self.cancelled.clone();
+        self.under_way =
+            Some(thread::spawn(move || save(&copy, None, threads, &directory, durable, &cancelled)));
         Ok(())
+    }
+
+    fn is_complete(&mut self) -> Result<bool> {
+        Ok(self.under_way.as_ref().is_none_or(JoinHandle::is_finished))
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let Some(under_way) = self.under_way.take() else { return Ok(()) };
+        let ended = under_way
+            .join()
+            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")));
+        // What was cancelled has failed because of that.
+        if self.cancelled.swap(false, Ordering::Relaxed) { Ok(()) } else { ended }
+    }
+
+    fn cancel(&mut self) -> Result<()> {
+        if self.saving == Saving::Blocking {
+            return Err(skip("cancelling a save: it returns when the save is complete"));
+        }
+        self.cancelled.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.load_step(directory).map(drop)
     }
 
     fn loaded(&mut self, field: usize) -> Result<Kept> {
@@ -147,15 +175,30 @@ impl Checkpoints for Sharded {
         Ok(())
     }
 
+    fn manager(&mut self, retention: &Retention) -> Result<Box<dyn Manager + '_>> {
+        Ok(Box::new(ShardedManager::new(self, *retention)?))
+    }
+
     fn executed(&self) -> Executed {
         Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
     }
 }
 
-/// Saves a state: all of it under its name, or nothing.
-fn save(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+/// A save that nobody cancels.
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Saves a state, of a step where a training has one: all of it under its name, or nothing, as where it is cancelled.
+pub(super) fn save(
+    state: &Owned,
+    step: Option<u64>,
+    threads: usize,
+    directory: &Path,
+    durable: bool,
+    cancelled: &AtomicBool,
+) -> Result<()> {
     let partial = partial(directory)?;
-    let saved = write(state, threads, &partial, durable).and_then(|()| put(&partial, directory, durable));
+    let saved = write(state, step, threads, &partial, durable, cancelled)
+        .and_then(|()| put(&partial, directory, durable));
     if saved.is_err() {
         let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
     }
@@ -163,12 +206,20 @@ fn save(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Resul
 }
 
 /// Writes all files into a directory that is made for them.
-fn write(state: &Owned, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+fn write(
+    state: &Owned,
+    step: Option<u64>,
+    threads: usize,
+    directory: &Path,
+    durable: bool,
+    cancelled: &AtomicBool,
+) -> Result<()> {
     let failed = |what: &str, error: io::Error| failed(directory, what, &error);
     fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-    let pieces = shards::write(directory, state.bytes(), threads, durable)
+    let pieces = shards::write(directory, state.bytes(), threads, durable, cancelled)
         .map_err(|error| failed("be written", error))?;
-    let manifest = ShardManifest { format: FORMAT, layout: TensorLayout::clone(state.layout()), pieces };
+    let manifest =
+        ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(state.layout()), pieces };
     let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
     let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
     file.write_all(&text).map_err(|error| failed("be written", error))?;
@@ -223,7 +274,15 @@ mod tests {
 
     fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
         let state = Arc::new(Owned::copy(data).unwrap());
-        Sharded { state, saving: Saving::Blocking, threads, onto: None, under_way: None, held: None }
+        Sharded {
+            state,
+            saving: Saving::Blocking,
+            threads,
+            onto: None,
+            under_way: None,
+            cancelled: Arc::default(),
+            held: None,
+        }
     }
 
     #[test]

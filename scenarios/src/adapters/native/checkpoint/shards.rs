@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
 use nix::errno::Errno;
@@ -18,15 +19,19 @@ fn shard_file(shard: usize) -> String {
     format!("shard-{shard}.bin")
 }
 
-/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order.
+/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order. Fails before the next piece where it
+/// is cancelled.
 pub(super) fn write(
     directory: &Path,
     bytes: &[u8],
     threads: usize,
     durable: bool,
+    cancelled: &AtomicBool,
 ) -> io::Result<Vec<TensorPiece>> {
     let written: Vec<io::Result<Vec<TensorPiece>>> = thread::scope(|scope| {
-        let write = |pieces: Vec<TensorPiece>| scope.spawn(|| write_shard(directory, pieces, bytes, durable));
+        let write = |pieces: Vec<TensorPiece>| {
+            scope.spawn(|| write_shard(directory, pieces, bytes, durable, cancelled))
+        };
         let threads: Vec<_> = cut(bytes.len(), threads).into_iter().map(write).collect();
         let end = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
@@ -46,6 +51,7 @@ fn write_shard(
     mut pieces: Vec<TensorPiece>,
     bytes: &[u8],
     durable: bool,
+    cancelled: &AtomicBool,
 ) -> io::Result<Vec<TensorPiece>> {
     let Some(first) = pieces.first() else { return Ok(pieces) };
     let path = directory.join(shard_file(first.shard));
@@ -56,6 +62,9 @@ fn write_shard(
         return Err(Errno::ENOSPC.into());
     }
     for piece in &mut pieces {
+        if cancelled.load(Ordering::Relaxed) {
+            return Err(io::Error::other("it was cancelled"));
+        }
         let run = &bytes[piece.offset..][..piece.bytes];
         piece.digest = digest(run);
         file.write_all_at(run, piece.at)?;

@@ -1,0 +1,148 @@
+//! The manager of `Reference (sharded)`: a directory for each step that is kept, called as its number. What is there is what is kept:
+//! a training that begins again needs no list. A checkpoint that is deleted loses its name first, so that no half of one has it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use weighbridge::{Dtype, Error, Kept, KeptField, Result};
+
+use super::owned::Owned;
+use super::reference_sharded::{NEVER, Sharded, save};
+use crate::contract::{Checkpoints, Manager, Retention, Saving, TRAINED};
+
+/// Checkpoints of trainings of one state.
+pub(super) struct ShardedManager<'a> {
+    sharded: &'a mut Sharded,
+    /// The state as it was opened.
+    first: Owned,
+    retention: Retention,
+    directory: PathBuf,
+    /// The step of what was loaded last.
+    position: Option<u64>,
+}
+
+impl<'a> ShardedManager<'a> {
+    pub(super) fn new(sharded: &'a mut Sharded, retention: Retention) -> Result<Self> {
+        let first = sharded.state.again()?;
+        Ok(Self { sharded, first, retention, directory: PathBuf::new(), position: None })
+    }
+
+    /// The state, which no save in the background has any more: that has a copy.
+    fn state(&mut self) -> Result<&mut Owned> {
+        Arc::get_mut(&mut self.sharded.state).ok_or_else(|| Error::new("the state is being saved"))
+    }
+}
+
+impl Manager for ShardedManager<'_> {
+    fn begin(&mut self, directory: &Path) -> Result<()> {
+        self.settle()?;
+        self.release()?;
+        directory.clone_into(&mut self.directory);
+        let state =
+            Arc::get_mut(&mut self.sharded.state).ok_or_else(|| Error::new("the state is being saved"))?;
+        state.bytes_mut().copy_from_slice(self.first.bytes());
+        Ok(())
+    }
+
+    fn train(&mut self) -> Result<()> {
+        for number in self.state()?.bytes_mut().as_chunks_mut::<4>().0 {
+            *number = (f32::from_le_bytes(*number) * TRAINED).to_le_bytes();
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, step: u64) -> Result<()> {
+        if !self.retention.is_due(step) {
+            return Ok(());
+        }
+        self.settle()?;
+        let (threads, directory, retention) = (self.sharded.threads, self.directory.clone(), self.retention);
+        let save_and_delete = move |state: &Owned| {
+            save(state, Some(step), threads, &directory.join(step.to_string()), false, &NEVER)?;
+            let kept = steps(&directory)?;
+            let old = kept.len().saturating_sub(retention.max_to_keep as usize);
+            kept[..old].iter().try_for_each(|step| remove(&directory, *step, retention.num_deletion_threads))
+        };
+        match self.sharded.saving {
+            Saving::Blocking => save_and_delete(&self.sharded.state),
+            Saving::Background => {
+                let copy = self.sharded.state.again()?;
+                self.sharded.under_way = Some(thread::spawn(move || save_and_delete(&copy)));
+                Ok(())
+            }
+        }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.sharded.wait()
+    }
+
+    fn delete(&mut self, step: u64) -> Result<()> {
+        self.settle()?;
+        remove(&self.directory, step, self.retention.num_deletion_threads)
+    }
+
+    fn kept(&mut self) -> Result<Kept> {
+        Ok(numbers("steps", &steps(&self.directory)?))
+    }
+
+    fn restore(&mut self, step: Option<u64>) -> Result<()> {
+        self.settle()?;
+        let newest = || steps(&self.directory).map(|steps| steps.last().copied());
+        let step = step.map_or_else(newest, |step| Ok(Some(step)))?;
+        let step = step.ok_or_else(|| Error::new("there is no checkpoint to go on from"))?;
+        self.position = self.sharded.load_step(&self.directory.join(step.to_string()))?;
+        Ok(())
+    }
+
+    fn position(&mut self) -> Result<Kept> {
+        let position = self.position.ok_or_else(|| Error::new("nothing was loaded that has a step"))?;
+        Ok(numbers("step", &[position]))
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.sharded.loaded(field)
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.position = None;
+        self.sharded.release()
+    }
+}
+
+/// The steps whose checkpoints are in a directory, oldest first.
+fn steps(directory: &Path) -> Result<Vec<u64>> {
+    let mut steps = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        steps.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
+    }
+    steps.sort_unstable();
+    Ok(steps)
+}
+
+/// Removes the checkpoint of a step: its name first, then its files, on so many threads.
+fn remove(directory: &Path, step: u64, threads: u64) -> Result<()> {
+    let failed = |error| Error::new(format!("the checkpoint of step {step} could not be removed: {error}"));
+    let nameless = directory.join(format!(".{step}.removed"));
+    fs::rename(directory.join(step.to_string()), &nameless).map_err(failed)?;
+    let entries = fs::read_dir(&nameless).map_err(failed)?;
+    let files: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().map_err(failed)?;
+    let each = files.len().div_ceil(threads.max(1) as usize).max(1);
+    thread::scope(|scope| {
+        for files in files.chunks(each) {
+            // What cannot be removed here fails below, with its reason.
+            scope.spawn(|| files.iter().for_each(|file| drop(fs::remove_file(file))));
+        }
+    });
+    fs::remove_dir_all(&nameless).map_err(failed)
+}
+
+/// Numbers as content that is handed over.
+fn numbers(name: &str, numbers: &[u64]) -> Kept {
+    let bytes = numbers.iter().flat_map(|number| number.cast_signed().to_le_bytes()).collect();
+    let field = KeptField { name: name.to_owned(), dtype: Dtype::I64, shape: vec![numbers.len()], bytes };
+    Kept { elements: 1, fields: vec![field] }
+}

@@ -1,0 +1,92 @@
+//! The manager of a training's checkpoints: which steps are saved, which of those are kept, and which is gone on with.
+
+use std::path::Path;
+
+use weighbridge::{Kept, Result};
+
+/// Which steps of a training are saved, and how many checkpoints are kept. The names are those that Orbax has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// A step is saved if this divides its number. Steps are counted from 0.
+    pub save_interval_steps: u64,
+    /// So many checkpoints are kept, the newest ones; older ones are deleted.
+    pub max_to_keep: u64,
+    /// How many threads delete a checkpoint.
+    pub num_deletion_threads: u64,
+}
+
+impl Retention {
+    /// Whether a step is saved.
+    pub fn is_due(&self, step: u64) -> bool {
+        step.is_multiple_of(self.save_interval_steps)
+    }
+}
+
+/// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step has one rounding, and
+/// all systems have the same numbers after it. A step changes every number that is not zero.
+pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;
+
+/// Checkpoints of trainings, each in a directory of its own. The checkpoint of a step is called as the number of the step is, and
+/// has the state and the number.
+pub trait Manager {
+    /// Begins a training: the state is as it was opened, and its checkpoints come into a directory that is there and empty. A
+    /// training that was begun before has ended.
+    ///
+    /// # Errors
+    /// What the system says; the repeat fails with it.
+    fn begin(&mut self, directory: &Path) -> Result<()>;
+
+    /// A training step: the state is multiplied by [`TRAINED`] where it lies.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn train(&mut self) -> Result<()>;
+
+    /// Offers the state after a step, which the manager saves if it is due. Returns when the caller may go on and change the state.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn offer(&mut self, step: u64) -> Result<()>;
+
+    /// Returns when what was offered is complete, and what is kept no longer is gone.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn settle(&mut self) -> Result<()>;
+
+    /// Deletes the checkpoint of a step, and returns when it is gone.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn delete(&mut self, step: u64) -> Result<()>;
+
+    /// The steps that the manager says it has, oldest first: `i64`, one field.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn kept(&mut self) -> Result<Kept>;
+
+    /// Loads the checkpoint of a step, or the newest one, into memory that is owned and was touched, and keeps it.
+    ///
+    /// # Errors
+    /// What the system says of a checkpoint that is damaged or is not there.
+    fn restore(&mut self, step: Option<u64>) -> Result<()>;
+
+    /// The number of the step, as the checkpoint has it that was loaded last: `i64`, one field with one number.
+    ///
+    /// # Errors
+    /// When nothing was loaded. As [`Manager::begin`].
+    fn position(&mut self) -> Result<Kept>;
+
+    /// A tensor of what was loaded last, by its position: one element of one field.
+    ///
+    /// # Errors
+    /// When nothing was loaded. As [`Manager::begin`].
+    fn loaded(&mut self, field: usize) -> Result<Kept>;
+
+    /// Lets go what was loaded.
+    ///
+    /// # Errors
+    /// As [`Manager::begin`].
+    fn release(&mut self) -> Result<()>;
+}
