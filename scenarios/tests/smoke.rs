@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-use weighbridge::__private::{Point, Registry, ScenarioEntry};
+use weighbridge::__private::{Keep, Point, Registry, ScenarioEntry};
 use weighbridge::{Bencher, Budget, Content, Equivalence, Error, Moments, Purpose, Settings, Work};
 use weighbridge_scenarios::prelude::*;
 
@@ -41,9 +41,23 @@ fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
         let others = axes.iter().filter(|axis| {
             axis.implied && point.get(axis.name).is_some_and(|value| value.text != axis.values[0].text)
         });
-        point.iter().any(|value| value.text == "tiny") && others.count() < 2
+        let is_tiny = point.iter().any(|value| value.text == "tiny") && !has_many_ranks(point);
+        is_tiny
+            && others.count() < 2
+            && is_of_this_build(point)
+            && matches!((scenario.keep)(point), Keep::Yes)
     });
     points
+}
+
+/// Whether there are more ranks than two, which do what two do.
+fn has_many_ranks(point: &Point) -> bool {
+    point.get("ranks").is_some_and(|ranks| ranks.text.parse().is_ok_and(|ranks: usize| ranks > 2))
+}
+
+/// Whether no axis of the point names a framework of Python, which a user may have installed or not: see [`is_own`].
+fn is_of_this_build(point: &Point) -> bool {
+    point.get("trainer").is_none_or(|trainer| ["ndarray", "reference"].contains(&&*trainer.text))
 }
 
 /// All points of a scenario, but for those that take long without optimisation and would show nothing new: `large`, and
