@@ -73,7 +73,8 @@ fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let ran = faults.run(&failing);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
 
-    let text = page("docs/record-format.md").text + &page("docs/record-repeat.md").text;
+    let pages = ["docs/record-format.md", "docs/record-case.md", "docs/record-repeat.md"];
+    let text: String = pages.map(|path| page(path).text).concat();
     for entry in fs::read_dir(sorting.only_run()).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         assert!(text.contains(&format!("\nruns/<run>/{name}")), "the page has no {name}");
