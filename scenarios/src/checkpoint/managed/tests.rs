@@ -58,7 +58,8 @@ fn an_honest_manager_is_proven_and_the_newest_state_is_the_same_whatever_is_time
     for saving in [Saving::Blocking, Saving::Background] {
         for operation in OPERATIONS {
             let done = run(Lie::None, saving, keep(2, 2), operation).unwrap();
-            assert_eq!(done.seen.custom.len(), 4, "what is in the newest checkpoint");
+            let files = done.seen.custom.iter().find(|metric| metric.name == "checkpoint files");
+            assert!(files.expect("what is in the newest checkpoint is told").value >= 2.0);
             contents.push(done.work.unwrap().content);
         }
     }
