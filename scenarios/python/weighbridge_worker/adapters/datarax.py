@@ -4,7 +4,8 @@ Idiomatic: `Pipeline(source=MemorySource(...), stages=[...], batch_size=B, rngs=
 `nnx.Module` with `__call__(batch)`, and `for batch in pipeline`. Steps that JAX does bit for bit as the page has them
 are JAX; a list with any other is one stage that calls back to numpy (`jax.pure_callback`). XLA makes a division by one
 number a multiplication and fuses a product with a sum, which are other numbers: so the divisor is an array of the
-batch's shape behind a barrier, and a barrier stands between the steps. The element's index is a field of the source; the epoch is a variable.
+batch's shape behind a barrier, and a barrier stands between the steps. The element's index is a field of the source;
+the epoch is a variable.
 
 By operators of its own: a stage of JAX's operations, mapped over the elements of a batch with a key each
 (`own/on_jax.py`).
