@@ -10,6 +10,7 @@ mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
 mod collected;
 mod crash;
+mod first_failure;
 mod inventory;
 mod managed;
 mod medium;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Bencher, Error, Result};
 
+use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
 use super::spoil::spoil;
 use crate::contract::Checkpoints;
@@ -17,7 +18,7 @@ pub(super) struct SaveRounds<'a> {
     checkpoints: RefCell<&'a mut dyn Checkpoints>,
     place: &'a Path,
     /// What went wrong first. A body cannot return it.
-    failed: RefCell<Option<Error>>,
+    failed: FirstFailure,
     number: Cell<u64>,
     /// The least that a measured checkpoint had, in bytes.
     least: Cell<u64>,
@@ -31,7 +32,7 @@ impl<'a> SaveRounds<'a> {
             bencher,
             checkpoints: RefCell::new(checkpoints),
             place,
-            failed: RefCell::default(),
+            failed: FirstFailure::default(),
             number: Cell::default(),
             least: Cell::new(u64::MAX),
             last: RefCell::default(),
@@ -104,16 +105,7 @@ impl<'a> SaveRounds<'a> {
 
     /// Runs something unless something before it failed.
     fn try_to<T>(&self, run: impl FnOnce(&mut dyn Checkpoints) -> Result<T>) -> Option<T> {
-        if self.failed.borrow().is_some() {
-            return None;
-        }
-        match run(&mut **self.checkpoints.borrow_mut()) {
-            Ok(done) => Some(done),
-            Err(error) => {
-                self.failed.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
+        self.failed.try_to(|| run(&mut **self.checkpoints.borrow_mut()))
     }
 
     /// A directory that is not there.
@@ -135,9 +127,7 @@ impl<'a> SaveRounds<'a> {
 
     /// The last checkpoint, on its own: the files of the one before it are overwritten, so that none of them is in both.
     fn end(self) -> Result<SavedRound> {
-        if let Some(error) = self.failed.into_inner() {
-            return Err(error);
-        }
+        self.failed.result()?;
         let [before, last] = self.last.into_inner();
         let last = last.ok_or_else(|| Error::new("no checkpoint was saved"))?;
         if let Some(before) = before {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
+use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
 use super::proof::{Proof, prove, state};
 use crate::contract::Checkpoints;
@@ -27,7 +28,7 @@ pub(super) struct CancelledRounds<'a> {
     place: &'a Path,
     delay: Duration,
     /// What went wrong first. A body cannot return it.
-    failed: RefCell<Option<Error>>,
+    failed: FirstFailure,
     /// How many saves were cancelled.
     number: Cell<u32>,
     /// How many of them were whole.
@@ -52,7 +53,7 @@ impl<'a> CancelledRounds<'a> {
             data,
             place,
             delay,
-            failed: RefCell::default(),
+            failed: FirstFailure::default(),
             number: Cell::default(),
             whole: Cell::default(),
             left: Cell::default(),
@@ -70,7 +71,7 @@ impl<'a> CancelledRounds<'a> {
         self.checkpoints().wait()?;
         let inventory = Inventory::of(&before)?;
         let begin = || {
-            self.try_to(|| {
+            self.failed.try_to(|| {
                 self.number.set(self.number.get() + 1);
                 self.checkpoints().save(&self.directory(self.number.get()), false)?;
                 thread::sleep(self.delay);
@@ -78,16 +79,14 @@ impl<'a> CancelledRounds<'a> {
             });
         };
         let body = |()| {
-            self.try_to(|| {
+            self.failed.try_to(|| {
                 self.bencher.measure("cancel", || self.checkpoints().cancel())?;
                 self.bencher.measure("waiting", || self.checkpoints().wait())
             });
             Cancelled(&self, &inventory)
         };
         self.bencher.batched(begin).at_once(1).iter(body);
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
+        self.failed.result()?;
         let share = |count: &Cell<u32>| f64::from(count.get()) / f64::from(self.number.get().max(1));
         let tell = |name, value, unit| self.bencher.metric(name, value, unit, Direction::Information);
         tell("cancelled saves that were whole", share(&self.whole), Unit::RATIO);
@@ -126,20 +125,6 @@ impl<'a> CancelledRounds<'a> {
 
     fn checkpoints(&self) -> RefMut<'_, &'a mut dyn Checkpoints> {
         self.checkpoints.borrow_mut()
-    }
-
-    /// Runs something unless something before it failed.
-    fn try_to<T>(&self, run: impl FnOnce() -> Result<T>) -> Option<T> {
-        if self.failed.borrow().is_some() {
-            return None;
-        }
-        match run() {
-            Ok(done) => Some(done),
-            Err(error) => {
-                self.failed.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
     }
 
     fn directory(&self, number: u32) -> PathBuf {
@@ -213,6 +198,6 @@ struct Cancelled<'r, 'a>(&'r CancelledRounds<'a>, &'r Inventory);
 
 impl Drop for Cancelled<'_, '_> {
     fn drop(&mut self) {
-        self.0.try_to(|| self.0.look(self.1));
+        self.0.failed.try_to(|| self.0.look(self.1));
     }
 }

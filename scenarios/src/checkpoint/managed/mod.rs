@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use weighbridge::{Bencher, Error, FieldKind, Kept, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
 use super::proof::{content, deliver};
 use super::spoil::spoil;
@@ -29,7 +30,7 @@ pub(super) struct ManagedRounds<'a> {
     /// How often a tensor of what was loaded was looked at.
     looks: Cell<usize>,
     /// What went wrong first. A body cannot return it.
-    failed: RefCell<Option<Error>>,
+    failed: FirstFailure,
 }
 
 /// A training that was begun.
@@ -60,7 +61,7 @@ impl<'a> ManagedRounds<'a> {
             training: RefCell::default(),
             trainings: Cell::default(),
             looks: Cell::default(),
-            failed: RefCell::default(),
+            failed: FirstFailure::default(),
         }
     }
 
@@ -72,14 +73,14 @@ impl<'a> ManagedRounds<'a> {
     pub(super) fn save(self) -> Result<()> {
         let body = |step: Option<u64>| {
             if let Some(step) = step {
-                self.try_to(|| {
+                self.failed.try_to(|| {
                     self.bencher.measure("blocking", || self.manager().offer(step))?;
                     self.bencher.measure("waiting", || self.manager().settle())
                 });
             }
             self.after(move |rounds| step.map_or(Ok(()), |step| rounds.saved(step)))
         };
-        self.bencher.batched(|| self.try_to(|| self.next_due())).at_once(1).iter(body);
+        self.bencher.batched(|| self.failed.try_to(|| self.next_due())).at_once(1).iter(body);
         self.end()
     }
 
@@ -99,7 +100,7 @@ impl<'a> ManagedRounds<'a> {
         };
         let body = |before: Option<u64>| {
             if let Some(before) = before {
-                self.try_to(|| self.manager().delete(before));
+                self.failed.try_to(|| self.manager().delete(before));
             }
             self.after(move |rounds| {
                 rounds.with(|training| {
@@ -109,7 +110,7 @@ impl<'a> ManagedRounds<'a> {
                 rounds.look()
             })
         };
-        self.bencher.batched(|| self.try_to(next)).at_once(1).iter(body);
+        self.bencher.batched(|| self.failed.try_to(next)).at_once(1).iter(body);
         self.end()
     }
 
@@ -118,28 +119,23 @@ impl<'a> ManagedRounds<'a> {
     /// # Errors
     /// As [`ManagedRounds::save`].
     pub(super) fn restore(self) -> Result<()> {
-        self.try_to(|| {
+        self.failed.try_to(|| {
             self.begin()?;
             self.run_to_the_end()
         });
         let body = |()| {
-            self.try_to(|| self.manager().restore(None));
+            self.failed.try_to(|| self.manager().restore(None));
             self.after(Self::newest_is_loaded)
         };
-        self.bencher.batched(|| self.try_to(|| self.manager().release()).unwrap_or(())).at_once(1).iter(body);
+        self.bencher
+            .batched(|| self.failed.try_to(|| self.manager().release()).unwrap_or(()))
+            .at_once(1)
+            .iter(body);
         self.end()
     }
 
     fn manager(&self) -> std::cell::RefMut<'_, &'a mut dyn Manager> {
         self.manager.borrow_mut()
-    }
-
-    /// Runs something unless something before it failed.
-    fn try_to<T>(&self, run: impl FnOnce() -> Result<T>) -> Option<T> {
-        if self.failed.borrow().is_some() {
-            return None;
-        }
-        run().map_err(|error| self.failed.borrow_mut().get_or_insert(error).to_string()).ok()
     }
 
     /// Runs something when what is returned is dropped, outside the clock.
@@ -291,10 +287,8 @@ impl<'a> ManagedRounds<'a> {
     /// 2. The oldest and the newest checkpoint have the states after their steps.
     /// 3. The newest is then overwritten. What was loaded stays, and what is loaded then is not that state.
     fn end(self) -> Result<()> {
-        self.try_to(|| self.run_to_the_end());
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
+        self.failed.try_to(|| self.run_to_the_end());
+        self.failed.result()?;
         self.look()?;
         let (directory, there) =
             self.with(|training| Ok((training.directory.clone(), training.there.clone())))?;
@@ -337,7 +331,7 @@ struct After<'r, 'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> {
 impl<'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> Drop for After<'_, 'a, F> {
     fn drop(&mut self) {
         if let Some(look) = self.look.take() {
-            self.rounds.try_to(|| look(self.rounds));
+            self.rounds.failed.try_to(|| look(self.rounds));
         }
     }
 }

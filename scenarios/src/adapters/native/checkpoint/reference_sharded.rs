@@ -137,11 +137,9 @@ impl Checkpoints for Sharded {
 
     fn wait(&mut self) -> Result<()> {
         let Some(under_way) = self.under_way.take() else { return Ok(()) };
-        let ended = under_way
+        under_way
             .join()
-            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")));
-        // What was cancelled has failed because of that.
-        if self.cancelled.swap(false, Ordering::Relaxed) { Ok(()) } else { ended }
+            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")))
     }
 
     fn cancel(&mut self) -> Result<()> {
@@ -187,7 +185,8 @@ impl Checkpoints for Sharded {
 /// A save that nobody cancels.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Saves a state, of a step where a training has one: all of it under its name, or nothing, as where it is cancelled.
+/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Where it is cancelled before it is
+/// complete, nothing is what was asked for.
 pub(super) fn save(
     state: &Owned,
     step: Option<u64>,
@@ -197,15 +196,16 @@ pub(super) fn save(
     cancelled: &AtomicBool,
 ) -> Result<()> {
     let partial = partial(directory)?;
-    let saved = write(state, step, threads, &partial, durable, cancelled)
-        .and_then(|()| put(&partial, directory, durable));
-    if saved.is_err() {
+    let whole = write(state, step, threads, &partial, durable, cancelled);
+    let saved = whole
+        .and_then(|whole| if whole { put(&partial, directory, durable).map(|()| true) } else { Ok(false) });
+    if !matches!(saved, Ok(true)) {
         let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
     }
-    saved
+    saved.map(drop)
 }
 
-/// Writes all files into a directory that is made for them.
+/// Writes all files into a directory that is made for them; `false` where it was cancelled before.
 fn write(
     state: &Owned,
     step: Option<u64>,
@@ -213,11 +213,13 @@ fn write(
     directory: &Path,
     durable: bool,
     cancelled: &AtomicBool,
-) -> Result<()> {
+) -> Result<bool> {
     let failed = |what: &str, error: io::Error| failed(directory, what, &error);
     fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-    let pieces = shards::write(directory, state.bytes(), threads, durable, cancelled)
-        .map_err(|error| failed("be written", error))?;
+    let pieces = match shards::write(directory, state.bytes(), threads, durable, cancelled) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+        pieces => pieces.map_err(|error| failed("be written", error))?,
+    };
     let manifest =
         ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(state.layout()), pieces };
     let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
@@ -227,7 +229,7 @@ fn write(
         file.sync_all().map_err(|error| failed("be synced", error))?;
         sync(directory).map_err(|error| failed("be synced", error))?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// A name beside the checkpoint's that no other saver takes.
@@ -283,6 +285,20 @@ mod tests {
             cancelled: Arc::default(),
             held: None,
         }
+    }
+
+    #[test]
+    fn a_cancelled_save_leaves_nothing_and_one_that_failed_says_so_all_the_same() {
+        let (place, data, _) = opened(2);
+        let state = Owned::copy(&data).unwrap();
+        let cancelled = AtomicBool::new(true);
+        let directory = place.path().join("saved");
+        save(&state, None, 2, &directory, false, &cancelled).unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
+        let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
+        sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();
+        sharded.cancel().unwrap();
+        assert!(sharded.wait().unwrap_err().to_string().contains("could not be made"));
     }
 
     #[test]

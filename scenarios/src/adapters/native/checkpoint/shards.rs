@@ -19,8 +19,8 @@ fn shard_file(shard: usize) -> String {
     format!("shard-{shard}.bin")
 }
 
-/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order. Fails before the next piece where it
-/// is cancelled.
+/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order. Where it is cancelled, it ends before
+/// the next piece as [`io::ErrorKind::Interrupted`], which no write does: it is begun again then.
 pub(super) fn write(
     directory: &Path,
     bytes: &[u8],
@@ -63,7 +63,7 @@ fn write_shard(
     }
     for piece in &mut pieces {
         if cancelled.load(Ordering::Relaxed) {
-            return Err(io::Error::other("it was cancelled"));
+            return Err(io::ErrorKind::Interrupted.into());
         }
         let run = &bytes[piece.offset..][..piece.bytes];
         piece.digest = digest(run);
