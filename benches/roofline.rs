@@ -35,7 +35,7 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// What the obvious loop does.
 #[derive(Clone, Copy)]
-enum ByHand {
+enum ObviousLoop {
     Divide,
     Standardise,
     Copy,
@@ -47,15 +47,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let images = |count, side, batch| PipelineSpec::images(&Images::new(count, side, batch)).map(Normalize);
     let workloads = [
-        ("CV-1 small", images(10_000, 32, 64).map(CastToFloat32), ByHand::Divide),
-        ("CV-1 medium", images(5_000, 128, 128).map(CastToFloat32), ByHand::Divide),
+        ("CV-1 small", images(10_000, 32, 64).map(CastToFloat32), ObviousLoop::Divide),
+        ("CV-1 medium", images(5_000, 128, 128).map(CastToFloat32), ObviousLoop::Divide),
         (
             "TAB-1 small",
             PipelineSpec::table(&Table::new(10_000, 100, 256)).map(Normalize),
-            ByHand::Standardise,
+            ObviousLoop::Standardise,
         ),
-        ("NLP-1 small", PipelineSpec::tokens(&Tokens::new(10_000, 128, 32)), ByHand::Copy),
-        ("IO-1 memory", images(5_000, 64, 64), ByHand::Divide),
+        ("NLP-1 small", PipelineSpec::tokens(&Tokens::new(10_000, 128, 32)), ObviousLoop::Copy),
+        ("IO-1 memory", images(5_000, 64, 64), ObviousLoop::Divide),
     ];
     println!(
         "{:12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>10} {:>10} {:>10} {:>12}",
@@ -148,7 +148,7 @@ fn hidden<'a>(item: &Item<'_>, fetch: &'a dyn Fn() -> weighbridge::Result<Kept>)
 }
 
 /// The least microseconds per batch of each contestant.
-fn least(spec: &PipelineSpec, data: &Arc<DataSet>, by_hand: ByHand) -> Result<[f64; 6], Box<dyn Error>> {
+fn least(spec: &PipelineSpec, data: &Arc<DataSet>, by_hand: ObviousLoop) -> Result<[f64; 6], Box<dyn Error>> {
     let out = spec.output().map_err(|error| error.to_string())?;
     let row_out: usize = out[0].shape.iter().product::<usize>() * out[0].dtype.size();
     let bytes = spec.batch_size * row_out;
@@ -195,10 +195,10 @@ fn least(spec: &PipelineSpec, data: &Arc<DataSet>, by_hand: ByHand) -> Result<[f
 }
 
 /// The obvious pass.
-fn pass(what: ByHand, rows: &[u8], data: &DataSet, to: &mut [f32]) {
+fn pass(what: ObviousLoop, rows: &[u8], data: &DataSet, to: &mut [f32]) {
     let arch = Arch::new();
     match what {
-        ByHand::Divide => arch.dispatch(
+        ObviousLoop::Divide => arch.dispatch(
             #[inline(always)]
             || {
                 for (x, y) in rows.iter().zip(to) {
@@ -206,7 +206,7 @@ fn pass(what: ByHand, rows: &[u8], data: &DataSet, to: &mut [f32]) {
                 }
             },
         ),
-        ByHand::Standardise => {
+        ObviousLoop::Standardise => {
             let constants = data.normalisation(0).expect("the table has constants");
             let numbers: &[f32] = bytemuck::cast_slice(rows);
             let width = constants.mean.len();
@@ -222,7 +222,7 @@ fn pass(what: ByHand, rows: &[u8], data: &DataSet, to: &mut [f32]) {
                 },
             );
         }
-        ByHand::Copy => bytemuck::cast_slice_mut(to).copy_from_slice(rows),
+        ObviousLoop::Copy => bytemuck::cast_slice_mut(to).copy_from_slice(rows),
     }
 }
 

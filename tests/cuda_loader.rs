@@ -174,7 +174,7 @@ fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_referen
     let spec = turned();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 2);
-    for mode in [Mode::Compiled, Mode::Vectorised] {
+    for mode in [ExecutionMode::Compiled, ExecutionMode::Vectorised] {
         for destination in DESTINATIONS {
             let mut loader = ReferenceCuda;
             let mut epochs = loader.open_in(mode, &spec.clone().deliver(destination), &data).unwrap();
@@ -184,7 +184,7 @@ fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_referen
             assert!(epochs.executed().transforms.contains(&format!("mode {mode}")));
         }
     }
-    for (mode, name) in [(Mode::Eager, "eager"), (Mode::Fused, "fused")] {
+    for (mode, name) in [(ExecutionMode::Eager, "eager"), (ExecutionMode::Fused, "fused")] {
         let error = ReferenceCuda.open_in(mode, &spec, &data).map(drop).unwrap_err();
         assert!(error.is_skip() && error.to_string().contains(name), "{error}");
     }
@@ -203,8 +203,8 @@ fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
         fake.launches() - before
     };
     let batches = 23_u64.div_ceil(5);
-    assert_eq!(kernels(Mode::Compiled), batches);
-    assert_eq!(kernels(Mode::Vectorised), 3 * batches);
+    assert_eq!(kernels(ExecutionMode::Compiled), batches);
+    assert_eq!(kernels(ExecutionMode::Vectorised), 3 * batches);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The rules of the house, held by a test: the direction of imports, who may print, what every target must say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -363,4 +363,78 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
         }
     }
     assert!(looked > 300, "only {looked} files were looked at");
+}
+
+/// Names of types that stand in several places, and why that is one meaning.
+const SAME_TYPE: &[(&str, &str)] = &[
+    ("Bencher", "the compatibility modules have the names of criterion and of divan"),
+    ("BurnData", "with and without the feature `burn`"),
+    ("BurnLearner", "with and without the feature `burn`"),
+    ("ReferenceCuda", "with and without the feature `cuda`"),
+    ("Result", "an alias of the standard library's"),
+];
+
+/// The types that a file defines, its tests left out.
+#[derive(Default)]
+struct Types(Vec<String>);
+
+impl<'ast> Visit<'ast> for Types {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let for_tests = |attribute: &syn::Attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute.parse_args::<syn::Path>().is_ok_and(|of| of.is_ident("test"))
+        };
+        if !item.attrs.iter().any(for_tests) {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.0.push(item.ident.to_string());
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.0.push(item.ident.to_string());
+    }
+
+    fn visit_item_union(&mut self, item: &'ast syn::ItemUnion) {
+        self.0.push(item.ident.to_string());
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.0.push(item.ident.to_string());
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.0.push(item.ident.to_string());
+    }
+}
+
+#[test]
+fn a_type_name_means_one_thing_in_the_workspace() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for folder in ["macros/src", "runtime/src", "scenarios/src", "xtask/src", "benches"] {
+        for file in files(&root().join(folder), "rs") {
+            let at = file.strip_prefix(root()).unwrap().display().to_string();
+            if at.ends_with("/tests.rs") || at.contains("/tests/") {
+                continue;
+            }
+            let mut types = Types::default();
+            types.visit_file(&syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap());
+            for name in types.0 {
+                places.entry(name).or_default().push(at.clone());
+            }
+        }
+    }
+    assert!(places.len() > 1000, "only {} types were found", places.len());
+    let mean_several = places.iter().filter(|(_, places)| places.len() > 1);
+    let unexpected: Vec<_> =
+        mean_several.clone().filter(|(name, _)| SAME_TYPE.iter().all(|(same, _)| same != name)).collect();
+    assert!(unexpected.is_empty(), "give each of these a name of its own: {unexpected:#?}");
+    for (name, _) in SAME_TYPE {
+        assert!(
+            mean_several.clone().any(|(several, _)| several == name),
+            "`{name}` stands in one place by now"
+        );
+    }
 }

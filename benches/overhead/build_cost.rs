@@ -82,13 +82,13 @@ pub fn print() -> Result<()> {
 
 /// Seconds of CPU.
 #[derive(Clone, Copy)]
-struct Cost {
+struct BuildCost {
     clean: f64,
     edited: f64,
 }
 
 impl Subject {
-    fn cost(&self) -> Result<Cost> {
+    fn cost(&self) -> Result<BuildCost> {
         let directory = tempfile::tempdir()?;
         let root = directory.path();
         let manifest = format!(
@@ -114,7 +114,7 @@ impl Subject {
             fs::write(&bench, format!("{}\n// edit {edit}\n", self.bench))?;
             edits.push(self.build(root)?);
         }
-        Ok(Cost { clean, edited: median(&edits) })
+        Ok(BuildCost { clean, edited: median(&edits) })
     }
 
     /// Builds, and gives the CPU seconds of it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::table::{median, print as print_table, time};
-use crate::task::{Pass, Said, Task};
+use crate::task::{ComparedTask, HarnessFigure, Pass};
 use crate::{Result, cases, criterion_side, divan_side, tango_side, weighbridge_side};
 
 /// A harness with the settings that it compares under.
@@ -12,7 +12,7 @@ struct Rival {
     name: &'static str,
     /// How its bench target is called; `$B` is the program.
     command: &'static str,
-    pass: fn(&Task) -> Result<Pass>,
+    pass: fn(&ComparedTask) -> Result<Pass>,
 }
 
 const RIVALS: [Rival; 5] = [
@@ -45,7 +45,7 @@ struct Score {
 /// When a harness cannot be run, or what it prints cannot be read.
 pub fn contest(passes: usize, plant: Option<f64>, only: &str) -> Result<()> {
     let cases: &'static [&str] = if plant.is_some() { &cases::PLANTABLE } else { &cases::NAMES };
-    let task = Task { cases, plant };
+    let task = ComparedTask { cases, plant };
     let rivals: Vec<&Rival> = RIVALS.iter().filter(|rival| rival.name.starts_with(only)).collect();
     let mut scores: Vec<Score> = rivals.iter().map(|_| Score::default()).collect();
     for pass in 1..=passes {
@@ -67,20 +67,20 @@ pub fn contest(passes: usize, plant: Option<f64>, only: &str) -> Result<()> {
 }
 
 impl Score {
-    fn add(&mut self, pass: &Pass, nanoseconds: f64, task: &Task) -> Result<()> {
+    fn add(&mut self, pass: &Pass, nanoseconds: f64, task: &ComparedTask) -> Result<()> {
         let named: Vec<&str> = pass.iter().map(|(case, _)| case.as_str()).collect();
         if named != task.cases {
             return Err(format!("{named:?} were judged instead of {:?}", task.cases).into());
         }
         for (case, said) in pass {
             let counted = match said {
-                Said::Slower => &mut self.slower,
-                Said::Faster => &mut self.faster,
-                Said::Inconclusive => &mut self.inconclusive,
-                Said::Same => continue,
+                HarnessFigure::Slower => &mut self.slower,
+                HarnessFigure::Faster => &mut self.faster,
+                HarnessFigure::Inconclusive => &mut self.inconclusive,
+                HarnessFigure::Same => continue,
             };
             *counted += 1;
-            if *said != Said::Inconclusive {
+            if *said != HarnessFigure::Inconclusive {
                 *self.changed.entry(case.clone()).or_default() += 1;
             }
         }
@@ -90,7 +90,7 @@ impl Score {
     }
 }
 
-fn print(task: &Task, rivals: &[&Rival], scores: &[Score]) {
+fn print(task: &ComparedTask, rivals: &[&Rival], scores: &[Score]) {
     match task.plant {
         None => println!("a program compared with itself: whatever is called changed was imagined"),
         Some(percent) => println!("a program compared with itself, the new side {percent} % slower"),

@@ -5,7 +5,7 @@ use criterion::Criterion;
 use crate::Result;
 use crate::cases::{PLANT, each_case};
 use crate::role::{Role, output};
-use crate::task::{Pass, Said, Task};
+use crate::task::{ComparedTask, HarnessFigure, Pass};
 
 /// How it is called.
 pub const COMMAND: &str = "$B --bench --noplot --warm-up-time 0.3 --measurement-time 1 --save-baseline before; \
@@ -25,7 +25,7 @@ pub fn main() {
 }
 
 /// Two runs, and its verdict on each case of the second.
-pub fn pass(task: &Task) -> Result<Pass> {
+pub fn pass(task: &ComparedTask) -> Result<Pass> {
     let home = tempfile::tempdir()?;
     let run = |baseline: &str, plant: &str| -> Result<String> {
         let mut command = Role::Criterion.command()?;
@@ -45,9 +45,9 @@ fn verdicts(printed: &str) -> Pass {
             case = name.trim();
         }
         let said = match line.trim() {
-            "Performance has regressed." => Said::Slower,
-            "Performance has improved." => Said::Faster,
-            "Change within noise threshold." | "No change in performance detected." => Said::Same,
+            "Performance has regressed." => HarnessFigure::Slower,
+            "Performance has improved." => HarnessFigure::Faster,
+            "Change within noise threshold." | "No change in performance detected." => HarnessFigure::Same,
             _ => continue,
         };
         pass.push((case.to_owned(), said));

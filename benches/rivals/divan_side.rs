@@ -5,7 +5,7 @@ use divan::{Bencher, Divan};
 use crate::Result;
 use crate::cases::{PLANT, each_case};
 use crate::role::{Role, output};
-use crate::task::{Pass, Said, Task};
+use crate::task::{ComparedTask, HarnessFigure, Pass};
 
 /// How it is called.
 pub const COMMAND: &str = "$B --bench, twice; changed where the medians differ by more than 5 %";
@@ -30,18 +30,18 @@ pub fn main() {
 }
 
 /// Two runs, and what their medians say.
-pub fn pass(task: &Task) -> Result<Pass> {
+pub fn pass(task: &ComparedTask) -> Result<Pass> {
     let run = |plant: &str| {
         let mut command = Role::Divan.command()?;
         output(command.arg("--bench").args(task.cases).env(PLANT, plant))
     };
     let (before, after) = (run("0")?, run(&task.planted())?);
-    let said = |case: &&str| -> Result<(String, Said)> {
+    let said = |case: &&str| -> Result<(String, HarnessFigure)> {
         let (old, new) = (median(&before, case)?, median(&after, case)?);
         let said = match () {
-            () if new > old * (1.0 + APART) => Said::Slower,
-            () if new < old * (1.0 - APART) => Said::Faster,
-            () => Said::Same,
+            () if new > old * (1.0 + APART) => HarnessFigure::Slower,
+            () if new < old * (1.0 - APART) => HarnessFigure::Faster,
+            () => HarnessFigure::Same,
         };
         Ok(((*case).to_owned(), said))
     };

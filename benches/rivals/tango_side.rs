@@ -7,7 +7,7 @@ use tango_bench::benchmark_fn;
 use crate::Result;
 use crate::cases::{PLANT, each_case};
 use crate::role::Role;
-use crate::task::{Pass, Said, Task};
+use crate::task::{ComparedTask, HarnessFigure, Pass};
 
 /// How it is called.
 pub const COMMAND: &str = "$B compare <copy of $B>";
@@ -31,7 +31,7 @@ pub fn main() -> ExitCode {
 }
 
 /// One comparison, and its verdict on each case.
-pub fn pass(task: &Task, seconds: Option<&str>) -> Result<Pass> {
+pub fn pass(task: &ComparedTask, seconds: Option<&str>) -> Result<Pass> {
     let directory = tempfile::tempdir()?;
     let copy = directory.path().join("copy");
     std::fs::copy(std::env::current_exe()?, &copy)?;
@@ -54,9 +54,9 @@ fn verdicts(printed: &str) -> Result<Pass> {
         let (percent, star) = change.split_once('%')?;
         let percent: f64 = percent.parse().ok()?;
         let said = match star {
-            "*" if percent > 0.0 => Said::Slower,
-            "*" => Said::Faster,
-            _ => Said::Same,
+            "*" if percent > 0.0 => HarnessFigure::Slower,
+            "*" => HarnessFigure::Faster,
+            _ => HarnessFigure::Same,
         };
         Some((case.to_owned(), said))
     };

@@ -6,7 +6,7 @@ use weighbridge::data::{Comparison, Verdict};
 
 use crate::Result;
 use crate::role::Role;
-use crate::task::{Pass, Said, Task};
+use crate::task::{ComparedTask, HarnessFigure, Pass};
 
 /// How it is called.
 pub const COMMAND: &str =
@@ -27,7 +27,7 @@ pub fn main() -> ExitCode {
 }
 
 /// One comparison, and its verdict on each case.
-pub fn pass(task: &Task) -> Result<Pass> {
+pub fn pass(task: &ComparedTask) -> Result<Pass> {
     let directory = tempfile::tempdir()?;
     let (copy, file) = (directory.path().join("copy"), directory.path().join("comparison.json"));
     std::fs::copy(std::env::current_exe()?, &copy)?;
@@ -48,10 +48,10 @@ pub fn pass(task: &Task) -> Result<Pass> {
     })?;
     let comparison: Comparison = serde_json::from_slice(&text)?;
     let said = |verdict: &Verdict| match verdict {
-        Verdict::Regressed => Said::Slower,
-        Verdict::Improved => Said::Faster,
-        Verdict::Unchanged => Said::Same,
-        _ => Said::Inconclusive,
+        Verdict::Regressed => HarnessFigure::Slower,
+        Verdict::Improved => HarnessFigure::Faster,
+        Verdict::Unchanged => HarnessFigure::Same,
+        _ => HarnessFigure::Inconclusive,
     };
     Ok(comparison.rows.iter().map(|row| (row.case.scenario.clone(), said(&row.verdict))).collect())
 }

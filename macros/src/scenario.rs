@@ -245,7 +245,7 @@ impl ScenarioModel {
                 (true, Some(threads)) => quote!(__wb::block_on(__wb::Option::Some(#threads), #call)?),
             }
         });
-        let ending = quote_spanned!(self.output=> __wb::Ending::ending(__result));
+        let ending = quote_spanned!(self.output=> __wb::ScenarioOutput::ending(__result));
         quote! {
             fn __run(
                 __bencher: &mut __wb::Bencher,
@@ -268,7 +268,7 @@ impl ScenarioModel {
             let taken = swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index));
             let values: Vec<_> = (0..swept().count()).map(|index| format_ident!("__value_{index}")).collect();
             // On the author's path, so that a filter over other axes is told there.
-            let call = quote_spanned!(filter.span()=> __wb::Kept::kept(#filter(#(&#values),*)));
+            let call = quote_spanned!(filter.span()=> __wb::KeepOutput::kept(#filter(#(&#values),*)));
             quote! {
                 {
                     fn __kept(__point: &__wb::Point) -> __wb::Result<__wb::Keep, __wb::Error> {

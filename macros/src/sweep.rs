@@ -389,8 +389,8 @@ impl SweepModel {
             None => quote!(__wb::Keep::always(__point)),
             Some(filter) => quote! {
                 match <Self as __wb::Sweep>::take(__point) {
-                    __wb::Result::Ok(__options) => __wb::Kept::kept(#filter(&__options)),
-                    __wb::Result::Err(__why) => __wb::Kept::kept(__wb::Result::<(), _>::Err(__why)),
+                    __wb::Result::Ok(__options) => __wb::KeepOutput::kept(#filter(&__options)),
+                    __wb::Result::Err(__why) => __wb::KeepOutput::kept(__wb::Result::<(), _>::Err(__why)),
                 }
             },
         };

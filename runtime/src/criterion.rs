@@ -26,7 +26,7 @@ use std::rc::Rc;
 use ::criterion::Throughput;
 use ::criterion::measurement::{Measurement, ValueFormatter};
 
-use crate::device::{Device, DeviceError, Mark, NoDevice, Platform, Queue, open_device};
+use crate::device::{Device, DeviceError, NoDevice, Platform, Queue, QueueMark, open_device};
 
 /// Time by the device's clock: from a stamp before the iterations to one after them, on the stream of
 /// [`DeviceTime::stream`].
@@ -78,16 +78,16 @@ fn or_panic<T>(result: Result<T, DeviceError>) -> T {
 }
 
 impl Measurement for DeviceTime {
-    type Intermediate = Mark;
+    type Intermediate = QueueMark;
     type Value = f64;
 
-    fn start(&self) -> Mark {
+    fn start(&self) -> QueueMark {
         self.0.recycle();
         or_panic(self.0.sync()); // what was enqueued before is no part of the sample
         or_panic(self.0.mark(Queue::MEASURED))
     }
 
-    fn end(&self, start: Mark) -> f64 {
+    fn end(&self, start: QueueMark) -> f64 {
         let end = or_panic(self.0.mark(Queue::MEASURED));
         or_panic(self.0.sync());
         or_panic(self.0.elapsed_ns(start, end))

@@ -138,9 +138,9 @@ pub mod __private;
 
 pub use bencher::{
     Asked, Audit, Batched, Bencher, Budget, CheckedBatch, Content, Costs, Count, Delivery, DeviceBencher,
-    Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, Item, ItemBytes, Kept, KeptField,
-    Key, Moments, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result, See, Settings, Source,
-    Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
+    Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, HashKey, Item, ItemBytes, Kept,
+    KeptField, Moments, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result, See, Settings,
+    Source, Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
@@ -187,8 +187,8 @@ pub mod prelude {
 /// Devices as they are timed: the seam that backends implement, and what is seen of bodies that run on them.
 pub mod gpu {
     pub use crate::device::{
-        Backend, Copies, CopyKind, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice,
-        Numbers, Product, Queue, Release, Replay, Stamp, Telemetry, find_device, open_device,
+        Backend, Copies, CopyKind, CycleStamp, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, NoDevice,
+        Numbers, Product, Queue, QueueMark, Release, Replay, Telemetry, find_device, open_device,
         throttle_reasons,
     };
     pub use crate::metric::{
@@ -200,7 +200,7 @@ pub mod gpu {
 /// Suite files, for programs that read them or write them: a bench target reads them itself, under `--suite FILE`.
 pub mod suite {
     pub use crate::plan::suite::{
-        Key, Keys, Mistake, Node, Place, SuiteBenchmark, SuiteFile, Value, Written, arrays, nodes,
+        Keys, Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText, arrays, nodes,
     };
 }
 
@@ -213,10 +213,10 @@ pub mod data {
         Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport,
     };
     pub use crate::compare::{
-        Accepted, Basis, CaseFailure, Comparison, Counts, Effect, EnvironmentChange, FactKind, Gate,
-        GateOutcome, History, Mark, Method, MetricChange, Policy, Processes, Promoted, Ranking, Ratio,
-        RatioClass, Refusal, Rounds, Row, STRONGER, Tendency, Tolerance, Verdict, WEAKER, decide, judge,
-        rank,
+        Accepted, Basis, CaseFailure, Comparison, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
+        History, JudgedRounds, Method, MetricChange, Policy, ProcessValues, Promoted, Ranking, Ratio,
+        RatioClass, Refusal, Row, RowMark, STRONGER, Tendency, Tolerance, Verdict, VerdictCounts, WEAKER,
+        decide, judge, rank,
     };
     pub use crate::harness::Exit;
     pub use crate::metric::{
@@ -228,19 +228,21 @@ pub mod data {
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, Baseline,
         BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind, Difference,
-        Differences, Environment, Estimate, Imported, ImportedProcess, Kind, MachineId, MetricRecord,
-        OverRanks, Planned, Process, RankAggregate, Reference, RunId, RunManifest, RunRecord, RunStatus,
-        SCHEMA, SchemaError, Stopped, assemble,
+        Differences, DocumentKind, Environment, Estimate, HeldAgainst, Imported, ImportedProcess, MachineId,
+        MetricRecord, OverRanks, Planned, Process, RankAggregate, RunId, RunManifest, RunRecord, RunStatus,
+        SCHEMA, SchemaError, StopReason, assemble,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{bencher_lines, fake_device, machine, quantity};
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::stats::{
-        Change, ChangePoint, Claim, change_points, clopper_pearson, median, quantile, robust_spread,
+        Change, ChangePoint, Claim, SplitMix64, change_points, clopper_pearson, median, quantile,
+        robust_spread,
     };
     pub use crate::store::{
-        Attempt, BaselineName, Baselines, Broken, Disk, Duels, Error, FileMark, Files, Keep, Layout, Listing,
-        MachineLock, MarkOf, OutputStream, Pruned, RunLine, RunLines, Runs, SharedText, Stored, redigest,
+        Attempt, BaselineName, Baselines, Disk, Duels, FileMark, Files, Layout, MachineLock, MarkOf,
+        OutputStream, PrunePolicy, Pruned, RunLine, RunLines, RunListing, Runs, SharedText, StoreError,
+        Stored, Unreadable, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

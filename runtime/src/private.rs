@@ -12,9 +12,9 @@ pub use inventory::submit;
 pub use crate::bencher::{Bencher, Error, PartialBudget};
 pub use crate::harness::{Suite, main};
 pub use crate::registry::{
-    AdapterEntry, Added, Availability, Axes, Axis, Contract, Ending, Equivalence, Keep, Kept, Location, Made,
-    Point, Probe, Registry, Requirements, Run, ScenarioEntry, Sweep, Traits, TypedAxis, Unlabelled, Workload,
-    Written, add, find_adapter, find_scenario, kind, plain,
+    AdapterEntry, Added, Availability, Axes, Axis, AxisTraits, Contract, Equivalence, Keep, KeepOutput,
+    Location, Made, Point, Probe, Registry, Requirements, ScenarioEntry, ScenarioFn, ScenarioOutput, Sweep,
+    TypedAxis, Unlabelled, Workload, Written, add, find_adapter, find_scenario, kind, plain,
 };
 
 pub use crate::__weighbridge_traits_of as traits_of;
@@ -29,7 +29,7 @@ macro_rules! __weighbridge_traits_of {
             Debugged as _, Displayed as _, Labels as _, Parsed as _, Text as _, Undebugged as _,
             Undisplayed as _,
         };
-        $crate::__private::Traits {
+        $crate::__private::AxisTraits {
             parse: (&&&$crate::__private::Probe::<$type>::NEW).parser(),
             display: (&&$crate::__private::Probe::<$type>::NEW).display(),
             debug: (&&$crate::__private::Probe::<$type>::NEW).debug(),

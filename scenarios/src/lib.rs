@@ -43,8 +43,8 @@ pub mod prelude {
         RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Destination, Form, Images, LearningTask, Merge, Mixing, Mode, Operators, Parameters,
-        PipelineSpec, Tokens, VariantTable,
+        Access, Clicks, Destination, ExecutionMode, Form, Images, LearningTask, Merge, Mixing, Operators,
+        Parameters, PipelineSpec, Tokens, VariantTable,
     };
     pub use weighbridge::Workload;
 }

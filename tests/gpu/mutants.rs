@@ -11,8 +11,8 @@ use std::rc::Rc;
 use cudarc::driver::{result, sys};
 use weighbridge::Platform;
 use weighbridge::gpu::{
-    Copies, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, Queue, Replay, Stamp, Telemetry,
-    open_device,
+    Copies, CycleStamp, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Queue, QueueMark, Replay,
+    Telemetry, open_device,
 };
 
 use crate::{errors, modes};
@@ -146,7 +146,7 @@ impl Device for Mutant {
         self.read.take().unwrap_or_else(|| self.inner.host_ns())
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, DeviceError> {
+    fn mark(&self, queue: Queue) -> Result<QueueMark, DeviceError> {
         let mark = self.inner.mark(queue)?;
         if self.flush.take() {
             self.inner.flush_cache()?;
@@ -158,7 +158,7 @@ impl Device for Mutant {
         self.inner.recycle();
     }
 
-    fn elapsed_ns(&self, from: Mark, to: Mark) -> Result<f64, DeviceError> {
+    fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError> {
         if self.is(Wrong::LeavesEventsUntimed) {
             return untimed(self.raw(Queue::MEASURED).unwrap_or(ptr::null_mut()));
         }
@@ -204,7 +204,7 @@ impl Device for Mutant {
         self.inner.occupy(ns)
     }
 
-    fn stamp(&self, place: Stamp) -> Result<(), DeviceError> {
+    fn stamp(&self, place: CycleStamp) -> Result<(), DeviceError> {
         self.inner.stamp(place)
     }
 
@@ -228,7 +228,7 @@ impl Device for Mutant {
         self.inner.open_queues(beside)
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), DeviceError> {
+    fn wait(&self, queue: Queue, mark: QueueMark) -> Result<(), DeviceError> {
         self.inner.wait(queue, mark)
     }
 

@@ -9,7 +9,7 @@ use fake_gpu::FakeGpu;
 use spin::Spin;
 use weighbridge::gpu::Backend;
 use weighbridge::prelude::*;
-use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Error, Mode};
 use weighbridge_scenarios::adapters::native::ReferenceCuda;
 use weighbridge_scenarios::contract::Loader as _;
@@ -90,7 +90,9 @@ fn feed(on_device: bool) -> Result<()> {
     let none: &[&str] = &[];
     let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
     let parts = BTreeMap::from([("pipeline", pipeline)]);
-    worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device }, &parts).map(drop)
+    worker
+        .open(PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device }, &parts)
+        .map(drop)
 }
 
 weighbridge::main!();

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use weighbridge::data::Layout;
 
-use crate::cli::{Ci, CompareBaseline, Format, Inconclusive, Lies, Lock, Storm};
+use crate::cli::{Ci, CompareBaseline, ComparisonFormat, Inconclusive, Lies, Lock, Storm};
 use crate::compare_baseline;
 use crate::fresh::Fresh;
 use crate::lies;
@@ -30,11 +30,11 @@ const WIDE: f64 = 0.5;
 /// One step.
 struct CiStep {
     name: &'static str,
-    does: Does,
+    does: StepAction,
 }
 
 /// What a step does.
-enum Does {
+enum StepAction {
     /// Runs cargo with these arguments and variables; it must succeed.
     Cargo(Vec<String>, Vec<(&'static str, &'static str)>),
     /// The same as somebody runs it who came a minute ago: in a fresh clone, with an empty cache of cargo. The two commands
@@ -116,21 +116,21 @@ fn failed(why: String) -> Said {
 fn steps(place: &Place) -> Vec<CiStep> {
     let cargo = |name, line: &str, variables: &[(&'static str, &'static str)]| {
         let words = line.split(' ').map(str::to_owned).collect();
-        CiStep { name, does: Does::Cargo(words, variables.to_vec()) }
+        CiStep { name, does: StepAction::Cargo(words, variables.to_vec()) }
     };
     let bench = |name, line: &str, variables: &[(&'static str, &'static str)]| {
         let mut step = cargo(name, line, variables);
-        if let Does::Cargo(words, _) = &mut step.does {
+        if let StepAction::Cargo(words, _) = &mut step.does {
             words.extend(["--data".to_owned(), place.layout.data().display().to_string()]);
         }
         step
     };
     // Whatever the tests and the bench targets ask cargo for, and whatever they read, they do it here.
     let fresh = |step: CiStep| match step.does {
-        Does::Cargo(words, _) => CiStep { does: Does::Fresh(words), ..step },
+        StepAction::Cargo(words, _) => CiStep { does: StepAction::Fresh(words), ..step },
         _ => step,
     };
-    let judge = |name, end| CiStep { name, does: Does::Judge(end) };
+    let judge = |name, end| CiStep { name, does: StepAction::Judge(end) };
     let all = [
         fresh(cargo("test", "test --workspace", &[])),
         // Apart, since the feature would be on for the whole workspace, where its absence is tested.
@@ -152,22 +152,22 @@ fn steps(place: &Place) -> Vec<CiStep> {
         cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings", &[]),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
-        CiStep { name: "lock", does: Does::Lock },
+        CiStep { name: "lock", does: StepAction::Lock },
         fresh(bench("bench", &format!("bench -- --quick --repeats 6 --save-baseline {NAME}"), &[])),
         bench("bench", "bench -- --quick --repeats 6", &[]),
         judge("bench", Exit::Fine),
         bench("slowdown", "bench -- --quick --repeats 6", &[("WEIGHBRIDGE_SLOWDOWN", "2")]),
         judge("slowdown", Exit::Regressed),
-        CiStep { name: "lies", does: Does::Lies },
-        CiStep { name: "storm", does: Does::Storm },
-        CiStep { name: "peers", does: Does::Peers },
+        CiStep { name: "lies", does: StepAction::Lies },
+        CiStep { name: "storm", does: StepAction::Storm },
+        CiStep { name: "peers", does: StepAction::Peers },
     ];
     let (has_lock, has_lies) = (lock::path(place).exists(), lies::folder(place).exists());
     let has_storm = storm::folder(place).exists();
     let is_there = |step: &CiStep| match step.does {
-        Does::Lock => has_lock,
-        Does::Lies => has_lies,
-        Does::Storm => has_storm,
+        StepAction::Lock => has_lock,
+        StepAction::Lies => has_lies,
+        StepAction::Storm => has_storm,
         _ => true,
     };
     all.into_iter().filter(is_there).collect()
@@ -177,23 +177,23 @@ impl CiStep {
     /// The command as one would type it.
     fn shown(&self, place: &Place) -> String {
         match &self.does {
-            Does::Cargo(words, variables) => {
+            StepAction::Cargo(words, variables) => {
                 let quoted =
                     |value: &str| if value.contains(' ') { format!("'{value}'") } else { value.to_owned() };
                 let variables = variables.iter().map(|(name, value)| format!("{name}={} ", quoted(value)));
                 let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
                 format!("{}cargo {}", variables.collect::<String>(), words.join(" "))
             }
-            Does::Fresh(words) => {
+            StepAction::Fresh(words) => {
                 format!("cargo {}  # in a fresh clone, with an empty cache of cargo", words.join(" "))
             }
-            Does::Lock => "cargo xtask lock --check".to_owned(),
-            Does::Lies => "cargo xtask lies --variant-per-class".to_owned(),
-            Does::Storm => "cargo xtask storm --small".to_owned(),
-            Does::Peers => "cargo xtask peers install numpy grain spdl deeplake lance, ruff, pytest, \
+            StepAction::Lock => "cargo xtask lock --check".to_owned(),
+            StepAction::Lies => "cargo xtask lies --variant-per-class".to_owned(),
+            StepAction::Storm => "cargo xtask storm --small".to_owned(),
+            StepAction::Peers => "cargo xtask peers install numpy grain spdl deeplake lance, ruff, pytest, \
                             cargo xtask peers check, cargo test of what must not see them  # in five minutes, else left out"
                 .to_owned(),
-            Does::Judge(end) => format!(
+            StepAction::Judge(end) => format!(
                 "cargo xtask compare-baseline {NAME} --threshold {}% --inconclusive=pass --data {}  \
                  # exits {}",
                 WIDE * 100.0,
@@ -215,29 +215,29 @@ impl CiStep {
             })
         };
         Ok(match &self.does {
-            Does::Cargo(words, variables) => {
+            StepAction::Cargo(words, variables) => {
                 let mut command = Command::new(cargo());
                 command.current_dir(&place.root).args(words).envs(variables.iter().copied());
                 run(command)?
             }
-            Does::Fresh(words) => run(Fresh::make(place)?.command(&cargo(), words)?)?,
-            Does::Lock => {
+            StepAction::Fresh(words) => run(Fresh::make(place)?.command(&cargo(), words)?)?,
+            StepAction::Lock => {
                 let said = lock::run(&Lock { check: true }, place)?;
                 said.print();
                 passed_if(said.exit == Exit::Fine, "found ids missing")
             }
-            Does::Lies => {
+            StepAction::Lies => {
                 let said = lies::run(&Lies { class: None, variant_per_class: true }, place)?;
                 said.print();
                 passed_if(said.exit == Exit::Fine, "found a lie ranked, or an honest twin that is not")
             }
-            Does::Storm => {
+            StepAction::Storm => {
                 let said = storm::run(&Storm::SMALL, place)?;
                 said.print();
                 passed_if(said.exit == Exit::Fine, "lost something, left something behind or panicked")
             }
-            Does::Peers => peers::light(place)?,
-            Does::Judge(end) => {
+            StepAction::Peers => peers::light(place)?,
+            StepAction::Judge(end) => {
                 let said = compare_baseline::run(&judging(), place)?;
                 said.print();
                 let ended = format!("should end with {} and ended with {}", end.code(), said.exit.code());
@@ -271,7 +271,7 @@ fn judging() -> CompareBaseline {
         threshold: Some(WIDE),
         inconclusive: Some(Inconclusive::Pass),
         markdown: None,
-        format: Format::Table,
+        format: ComparisonFormat::Table,
         suite: None,
         allow_different_machine: false,
     }

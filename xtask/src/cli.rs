@@ -60,11 +60,11 @@ pub(crate) enum XtaskCommand {
     /// Take a change of a case for good, with the reason.
     Accept(crate::history::accept::Accept),
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
-    Flops(crate::flops::Args),
+    Flops(crate::flops::FlopsArgs),
     /// Say what limits a pipeline, tried on stalls that are planted.
     Bottleneck(crate::bottleneck::Bottleneck),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
-    Coverage(Coverage),
+    Coverage(CoverageArgs),
     /// List, install, check and remove the Python frameworks that are compared.
     Peers(PeersArgs),
     /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
@@ -79,7 +79,7 @@ pub(crate) enum XtaskCommand {
     Ci(Ci),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]
-    Shell(crate::command::Args),
+    Shell(crate::command::CommandArgs),
 }
 
 /// Arguments of `compare-baseline`.
@@ -112,7 +112,7 @@ pub(crate) struct CompareBaseline {
     pub(crate) markdown: Option<PathBuf>,
     /// How to print the comparison.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: ComparisonFormat,
     /// Judge this suite alone: `<package>/<bench target>`.
     #[arg(long)]
     pub(crate) suite: Option<String>,
@@ -132,7 +132,7 @@ pub(crate) enum Inconclusive {
 
 /// How to print a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ComparisonFormat {
     /// Aligned text.
     #[default]
     Table,
@@ -398,7 +398,7 @@ pub(crate) struct ReportTraining {
 
 /// Arguments of `coverage`.
 #[derive(Debug, Args)]
-pub(crate) struct Coverage {
+pub(crate) struct CoverageArgs {
     /// Write nothing; fail when an outcome is another than on the page.
     #[arg(long)]
     pub(crate) check: bool,
@@ -502,7 +502,7 @@ pub(crate) struct Lies {
 #[derive(Debug, Args)]
 pub(crate) struct Storm {
     /// Faults of this kind alone [default: all].
-    pub(crate) kind: Option<Fault>,
+    pub(crate) kind: Option<FaultKind>,
     /// Try one fault of thirteen: under a minute.
     #[arg(long)]
     pub(crate) small: bool,
@@ -518,7 +518,7 @@ impl Storm {
 
 /// A kind of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Fault {
+pub(crate) enum FaultKind {
     /// Processes are killed at drawn moments.
     Kills,
     /// Disks are full, files too large.
@@ -529,7 +529,7 @@ pub(crate) enum Fault {
     Surroundings,
 }
 
-impl Fault {
+impl FaultKind {
     pub(crate) const ALL: [Self; 4] = [Self::Kills, Self::Disks, Self::Records, Self::Surroundings];
 }
 

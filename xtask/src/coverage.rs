@@ -39,7 +39,7 @@ is always the first value of its axis.
 | (empty) | the scenario asks for another kind of system: PC-3, PC-5 and NNX-1 for a learner, which takes a gradient through its pipeline, CKPT-* for a checkpointer, TRAIN-* for a trainer, all others for a loader |
 ";
 
-pub(crate) fn run(args: &cli::Coverage, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &cli::CoverageArgs, place: &Place) -> Result<Said> {
     let known = read(place)?;
     let adapters: Vec<&str> = args.adapter.iter().map(String::as_str).collect();
     let found = if args.render {

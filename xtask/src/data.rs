@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use weighbridge::data::Exit;
-use weighbridge_scenarios::data::{REAL_SETS, RealSet, Seen};
+use weighbridge_scenarios::data::{REAL_SETS, RealSet, SetStatus};
 
 use crate::cli::{DataAction, DataArgs};
 use crate::said::Said;
@@ -57,13 +57,13 @@ fn verify(root: Option<&Path>, name: Option<&str>) -> Result<Said> {
     for set in sets {
         let seen = set.verify(root).map_err(|error| anyhow::anyhow!("{error}"))?;
         let (text, exit) = match seen {
-            Seen::Same => ("is what was recorded".to_owned(), Exit::Fine),
-            Seen::Recorded => ("was seen for the first time and is recorded".to_owned(), Exit::Fine),
+            SetStatus::Same => ("is what was recorded".to_owned(), Exit::Fine),
+            SetStatus::Recorded => ("was seen for the first time and is recorded".to_owned(), Exit::Fine),
             // All sets are looked at when none is named: one that nobody fetched is no fault then.
-            Seen::Absent(why) => {
+            SetStatus::Absent(why) => {
                 (format!("is absent: {why}"), if name.is_some() { Exit::NothingToJudge } else { Exit::Fine })
             }
-            Seen::Differs(why) => (format!("differs: {why}"), Exit::Failed),
+            SetStatus::Differs(why) => (format!("differs: {why}"), Exit::Failed),
         };
         writeln!(said.text, "{} {text}", set.name).expect(FITS);
         if exit != Exit::Fine {

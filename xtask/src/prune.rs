@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Duels, Error as DataError, Keep};
+use weighbridge::data::{Duels, PrunePolicy, StoreError as DataError};
 
 use crate::place::Place;
 use crate::repository::{is_rebuild, last_used};
@@ -21,7 +21,7 @@ const FITS: &str = "a String takes all that is written";
 
 /// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are kept, and those
 /// of them that were used within the time, if one is given.
-pub(crate) fn run(keep: Keep, place: &Place, now: SystemTime) -> Result<Said> {
+pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Said> {
     let runs = place.runs().prune(keep, now)?;
     let duels = Duels::new(place.layout.clone()).prune(keep, now)?;
     let rebuilds = rebuilds(keep, place, now)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(keep: Keep, place: &Place, now: SystemTime) -> Result<Said> {
 }
 
 /// Removes revisions that were built for `--rebuild`.
-fn rebuilds(keep: Keep, place: &Place, now: SystemTime) -> Result<Vec<String>> {
+fn rebuilds(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Vec<String>> {
     let all = place.layout.rebuilds();
     if all.is_symlink() {
         return Err(DataError::Link(all).into());
@@ -109,7 +109,7 @@ mod tests {
         let home = home();
         home.store(&plain(1_000, 1.0, 1.0));
         home.store(&plain(2_000, 1.0, 1.0));
-        let keep = Keep { newest: Some(1), within: None };
+        let keep = PrunePolicy { newest: Some(1), within: None };
         let said = run(keep, &home.place, SystemTime::now()).expect("pruned");
         let expected =
             "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds and 0 leftovers\n";
@@ -132,7 +132,7 @@ mod tests {
         fs::create_dir_all(folder.join("0123456789ab-01234567.mine")).expect("writable");
         std::os::unix::fs::symlink(&theirs, folder.join(rebuild(1))).expect("writable");
         let late = SystemTime::now() + Duration::from_hours(1_000);
-        let keep = Keep { newest: Some(0), within: Some(Duration::ZERO) };
+        let keep = PrunePolicy { newest: Some(0), within: Some(Duration::ZERO) };
         assert!(rebuilds(keep, &home.place, late).expect("pruned").is_empty());
         assert_eq!(left(&folder).len(), 3);
 
@@ -155,8 +155,8 @@ mod tests {
             let mark = fs::File::create(tree.join("used")).expect("writable");
             mark.set_modified(now - Duration::from_hours(at)).expect("writable");
         }
-        assert_eq!(rebuilds(Keep::default(), &home.place, now).expect("pruned"), [5, 6].map(rebuild));
-        let keep = Keep { newest: Some(1), within: Some(Duration::from_mins(90)) };
+        assert_eq!(rebuilds(PrunePolicy::default(), &home.place, now).expect("pruned"), [5, 6].map(rebuild));
+        let keep = PrunePolicy { newest: Some(1), within: Some(Duration::from_mins(90)) };
         assert_eq!(rebuilds(keep, &home.place, now).expect("pruned"), [2, 3, 4].map(rebuild));
         assert_eq!(left(&folder), [0, 1].map(rebuild));
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Keep, Outcome, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
+    CaseRecord, Outcome, PrunePolicy, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
 };
 
 use crate::cli::{RunsAction, RunsArgs};
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
         RunsAction::Judge { run, write } => judge::run(run, *write, place),
         RunsAction::Prune { keep, days } => {
             let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
-            prune::run(Keep { newest: *keep, within }, place, SystemTime::now())
+            prune::run(PrunePolicy { newest: *keep, within }, place, SystemTime::now())
         }
     }
 }

@@ -49,11 +49,13 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return stop.exit;
     }
-    match error.downcast_ref::<data::Error>() {
-        Some(data::Error::NoBaseline { .. }) => Exit::NothingToJudge,
-        Some(data::Error::NoRun { .. } | data::Error::BadName(_) | data::Error::NotPromoted { .. }) => {
-            Exit::Usage
-        }
+    match error.downcast_ref::<data::StoreError>() {
+        Some(data::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
+        Some(
+            data::StoreError::NoRun { .. }
+            | data::StoreError::BadName(_)
+            | data::StoreError::NotPromoted { .. },
+        ) => Exit::Usage,
         _ => Exit::Unexpected,
     }
 }

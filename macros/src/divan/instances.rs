@@ -124,8 +124,8 @@ fn instance(
                 __wb::DivanBody::Args(|| __wb::args(
                     #list,
                     |__arg| {
-                        use __wb::{Debugged as _, Displayed as _};
-                        (&&__wb::Text(__arg)).text()
+                        use __wb::{DebugLabel as _, DisplayLabel as _};
+                        (&&__wb::ArgLabel(__arg)).text()
                     },
                     |__bencher, __arg| #call,
                 ))

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::region::{Arrays, Regions};
+use super::region::{LiveArrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FileUse, Kept, KeptField, Key, Pace, PartialBudget,
+    Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Kept, KeptField, Pace, PartialBudget,
     PerIteration, Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
@@ -56,7 +56,7 @@ pub struct Settings {
     /// The number of the epoch that streams go through.
     pub epoch: u64,
     /// Hashes what is delivered: the parent's, who compares the hashes.
-    pub key: Key,
+    pub key: HashKey,
     /// The directory that [`Bencher::scratch`] makes on demand.
     pub scratch: PathBuf,
     /// The clock of all samples.
@@ -92,7 +92,7 @@ impl Settings {
             timeout: None,
             seed: 42,
             epoch: 0,
-            key: Key::draw(),
+            key: HashKey::draw(),
             scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
             clock: Clock::monotonic(),
             on_phase: Box::new(|_| {}),
@@ -152,7 +152,7 @@ impl fmt::Debug for Settings {
 #[derive(Debug)]
 pub struct Bencher {
     pub(super) settings: Settings,
-    pub(super) state: RefCell<State>,
+    pub(super) state: RefCell<BencherState>,
     pub(super) regions: RefCell<Regions>,
     /// What one iteration does, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
@@ -174,16 +174,16 @@ pub struct Bencher {
     /// The highest that the device's high-water mark of memory was before a block started it again, in bytes.
     pub(super) device_peak: Cell<Option<u64>>,
     /// Counts the arrays that live, where there are any.
-    pub(super) arrays: RefCell<Option<Arrays>>,
-    pub(super) pace: RefCell<Option<Paced>>,
+    pub(super) arrays: RefCell<Option<LiveArrays>>,
+    pub(super) pace: RefCell<Option<OuterPace>>,
     /// The device, once it has been asked for.
     pub(super) device: RefCell<Option<Rc<dyn Device>>>,
 }
 
 /// The pace from outside, in a cell of its own: the bencher is shared by all that nests in it.
-pub(super) struct Paced(pub(super) Box<dyn Pace>);
+pub(super) struct OuterPace(pub(super) Box<dyn Pace>);
 
-impl fmt::Debug for Paced {
+impl fmt::Debug for OuterPace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Paced")
     }
@@ -211,7 +211,7 @@ fn note_once(seen: &mut Observation, note: String) {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct BencherState {
     pub(super) seen: Observation,
     pub(super) report: Option<WorkReport>,
     pub(super) content: Content,
@@ -257,7 +257,7 @@ pub struct RepeatResult {
 impl Bencher {
     /// A bencher for one repeat.
     pub fn new(mut settings: Settings) -> Self {
-        let pace = settings.pace.take().map(Paced);
+        let pace = settings.pace.take().map(OuterPace);
         let now = settings.clock.now();
         Self {
             pace: RefCell::new(pace),
@@ -410,7 +410,7 @@ impl Bencher {
             return;
         }
         let mut name = visible_in_line(name);
-        let State { seen, named, .. } = &mut *self.state.borrow_mut();
+        let BencherState { seen, named, .. } = &mut *self.state.borrow_mut();
         if name.chars().count() > LONGEST_NAME {
             name = name.chars().take(LONGEST_NAME).chain("...".chars()).collect();
             note_once(seen, format!("the name of the metric `{name}` was cut"));
@@ -438,7 +438,7 @@ impl Bencher {
     /// Notes something that whoever reads the figures should know, as that something beside them could not be had. It is a caveat
     /// of the case, and no failure. The first hundred notes of a repeat are kept, of each its first 500 letters.
     pub fn note(&self, note: &str) {
-        let State { seen, noted, .. } = &mut *self.state.borrow_mut();
+        let BencherState { seen, noted, .. } = &mut *self.state.borrow_mut();
         if *noted < MOST_NOTES {
             *noted += 1;
             let cut: String = note.chars().take(LONGEST_NOTE).collect();
@@ -451,7 +451,7 @@ impl Bencher {
     /// incomplete. Every rank hands in what it has once a repeat. A name that is not its own is a mistake, as in [`Bencher::metric`].
     #[track_caller]
     pub fn rank_metric(&self, name: &str, values: &[Option<f64>], unit: Unit, direction: Direction) {
-        let State { seen, refused, .. } = &mut *self.state.borrow_mut();
+        let BencherState { seen, refused, .. } = &mut *self.state.borrow_mut();
         let name = visible_in_line(name);
         let taken = seen.ranks.iter().any(|metric| metric.name == name)
             || seen.custom.iter().any(|metric| metric.name == name);
@@ -483,7 +483,7 @@ impl Bencher {
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
     /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail the repeat.
     pub fn delivered(&self, item: &Kept) {
-        let State { content, spots, refused, .. } = &mut *self.state.borrow_mut();
+        let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
         let hashed =
             self.settings.take(content, item).and_then(|()| Spot::of(&self.settings.key, None, 0, item));
         match hashed {
@@ -546,7 +546,7 @@ impl Bencher {
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<RepeatResult> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let State { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
+        let BencherState { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
         if let Some(error) = refused {
             return Err(error);

@@ -284,9 +284,9 @@ pub(super) fn row_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
 /// Who does not know it can neither make two elements of one hash nor recognise a hash (`SipHash`, Aumasson and Bernstein
 /// 2012). Their sum is then a digest of a multiset that cannot be steered either.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key([u64; 2]);
+pub struct HashKey([u64; 2]);
 
-impl Key {
+impl HashKey {
     /// A fresh one, from the operating system's randomness.
     pub fn draw() -> Self {
         Self([draw_secret(), draw_secret()])
@@ -314,7 +314,7 @@ impl Key {
 }
 
 /// A key is not shown: what is printed could be read.
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for HashKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
     }
@@ -429,14 +429,14 @@ mod tests {
         assert!(said.contains("has no field"), "{said}");
         let mut wide = item(&[A]);
         wide.fields[0].shape = vec![1 << 40, 1 << 40];
-        assert!(Key::draw().hash(&wide).unwrap_err().to_string().contains("field `x` has 8 bytes"));
+        assert!(HashKey::draw().hash(&wide).unwrap_err().to_string().contains("field `x` has 8 bytes"));
         assert!(Content::default().add(&Kept { elements: 3, ..item(&[A, B]) }).is_err());
         Content::default().add(&Kept::default()).expect("nothing is nothing");
     }
 
     #[test]
     fn hashes_of_elements_are_those_of_their_key_alone() {
-        let (key, other) = (Key::draw(), Key::draw());
+        let (key, other) = (HashKey::draw(), HashKey::draw());
         let both = key.hash(&item(&[A, B])).unwrap();
         assert_eq!(both[1], key.hash(&item(&[B])).unwrap()[0], "wherever an element stands");
         assert_ne!(both[0], both[1]);

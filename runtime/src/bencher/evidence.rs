@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Audit, FileUse, Kept, Key, Result, Stopped};
+use super::{Audit, FileUse, HashKey, Kept, Result, Stopped};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ impl Spot {
     ///
     /// # Errors
     /// As [`Kept::check`].
-    pub(super) fn of(key: &Key, at: Option<u64>, first: u64, copied: &Kept) -> Result<Self> {
+    pub(super) fn of(key: &HashKey, at: Option<u64>, first: u64, copied: &Kept) -> Result<Self> {
         Ok(Self { at, first, hashes: Hashes(key.hash(copied)?) })
     }
 }

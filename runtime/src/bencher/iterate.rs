@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use super::bench::Paced;
+use super::bench::OuterPace;
 use super::calibrate::Calibrator;
 use super::fit::{Fit, fit, is_misjudged, most_iterations, time};
 use super::inject::Inject;
-use super::watch::Watch;
+use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Budget, PerIteration, Phase, Purpose};
@@ -280,7 +280,7 @@ struct HostSampling {
     step: SamplingStep,
     /// Verifying repeats run the body once and measure nothing.
     once: bool,
-    pace: Option<Paced>,
+    pace: Option<OuterPace>,
     /// Whether the pace has been told that blocks can start.
     ready: bool,
     calibration: Calibrator,
@@ -309,7 +309,7 @@ struct HostSampling {
     empty: Vec<u64>,
     /// CPU time of each.
     empty_cpu: Vec<u64>,
-    watch: Option<Watch>,
+    watch: Option<SampleWatch>,
     yard: Option<Yard>,
     /// What the measured samples handled, where they count it.
     handled: PerIteration,
@@ -349,7 +349,7 @@ impl HostSampling {
             bencher.mute_regions(false);
             bencher.enter(Phase::Timed);
             self.yard = Yard::begin(&bencher.settings, self.budget);
-            self.watch = Some(Watch::begin(&self.clock));
+            self.watch = Some(SampleWatch::begin(&self.clock));
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.budget.batches.max(1));
         if self.step == SamplingStep::Measure
@@ -362,7 +362,7 @@ impl HostSampling {
         if let (SamplingStep::Measure, Some(yard)) = (self.step, &mut self.yard) {
             yard.between(self.spent, self.watch.as_mut());
         }
-        if let (SamplingStep::Paced, Some(Paced(pace))) = (self.step, &mut self.pace) {
+        if let (SamplingStep::Paced, Some(OuterPace(pace))) = (self.step, &mut self.pace) {
             if !std::mem::replace(&mut self.ready, true) {
                 bencher.enter(Phase::Timed);
                 pace.ready(bencher.per_iteration.get());
@@ -412,7 +412,7 @@ impl HostSampling {
             SamplingStep::Paced => {
                 let block =
                     Block { iterations: self.iterations, wall: time.as_nanos() as u64, ..self.windows.last };
-                if let Some(Paced(pace)) = &mut self.pace {
+                if let Some(OuterPace(pace)) = &mut self.pace {
                     pace.took(block);
                 }
             }

@@ -38,7 +38,7 @@ pub use bench::{Bencher, RepeatResult, Settings};
 pub use budget::{Budget, Phase, Purpose};
 pub(crate) use calibrate::Calibrator;
 pub(crate) use content::draw_epoch;
-pub use content::{Content, Dtype, FieldKind, Kept, KeptField, Key, Moments};
+pub use content::{Content, Dtype, FieldKind, HashKey, Kept, KeptField, Moments};
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{Account, Compared, Evidence, Expected, Miscounted, Spot, Unstopped};
 pub use files::FileUse;

@@ -28,9 +28,9 @@ impl Regions {
 
 /// Counts the arrays that live: what one is, only whoever makes them knows.
 #[derive(Clone)]
-pub(super) struct Arrays(Rc<dyn Fn() -> u64>);
+pub(super) struct LiveArrays(Rc<dyn Fn() -> u64>);
 
-impl fmt::Debug for Arrays {
+impl fmt::Debug for LiveArrays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Arrays")
     }
@@ -42,7 +42,7 @@ impl Bencher {
     ///
     /// It is asked before and after each block that collects memory, outside its time, and measures no block itself.
     pub fn count_arrays(&self, count: impl Fn() -> u64 + 'static) {
-        *self.arrays.borrow_mut() = Some(Arrays(Rc::new(count)));
+        *self.arrays.borrow_mut() = Some(LiveArrays(Rc::new(count)));
     }
 
     /// Measures one block with all collectors: wall time, CPU time, faults, switches, bytes read and written, change of

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::stream::empty;
-use super::watch::Watch;
+use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
     Account, Bencher, Budget, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase, Purpose, Result,
@@ -170,7 +170,7 @@ pub struct Audit {
 }
 
 /// What processes used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Used {
     /// Time on a processor, in nanoseconds.
     pub cpu: Option<u64>,
@@ -181,8 +181,10 @@ pub struct Used {
     /// Page faults that read the disk.
     pub major_faults: u64,
     /// Times a thread gave its processor up.
+    #[serde(rename = "voluntary")]
     pub voluntary_switches: u64,
     /// Times a thread was taken off its processor.
+    #[serde(rename = "involuntary")]
     pub involuntary_switches: u64,
 }
 
@@ -285,7 +287,7 @@ impl Bencher {
         let yard = Yard::begin(&self.settings, budget);
         self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
-        let mut watch = Watch::begin(&self.settings.clock);
+        let mut watch = SampleWatch::begin(&self.settings.clock);
         let ran = remote.run(epoch, budget)?;
         self.state.borrow_mut().evidence.files = remote.files();
         // Counters of windows there are none; what the machine lost is known of all samples together.
@@ -401,7 +403,7 @@ impl Bencher {
         }
     }
 
-    fn hand_in_remote(&self, ran: Ran, budget: Budget, watch: Watch, yard: Option<Yard>) {
+    fn hand_in_remote(&self, ran: Ran, budget: Budget, watch: SampleWatch, yard: Option<Yard>) {
         // The measured part of the ledger is the worker's, as far as it has been seen to pass.
         for entry in [Entry::Begin, Entry::WarmUp, Entry::CaughtUp, Entry::Stopped, Entry::Verify] {
             self.recharge(Entry::Measured, entry, ran.ledger.get(entry));

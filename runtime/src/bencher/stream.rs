@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::content::draw_secret;
 use super::count::ItemCounter;
 use super::unstopped::unstopped;
-use super::watch::Watch;
+use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{
@@ -162,7 +162,7 @@ impl CopiedItem {
 /// A measured stream in progress.
 struct StreamRun {
     windows: Windows,
-    watch: Option<Watch>,
+    watch: Option<SampleWatch>,
     yard: Option<Yard>,
     /// What other processes had used when the window was opened, and what they used in all windows.
     before: Option<Used>,
@@ -256,7 +256,7 @@ impl StreamRun {
             }
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
-            self.watch.get_or_insert_with(|| Watch::begin(&bencher.settings.clock));
+            self.watch.get_or_insert_with(|| SampleWatch::begin(&bencher.settings.clock));
             if whole {
                 self.pass(bencher, budget.batches, source)?;
             } else {
@@ -845,7 +845,7 @@ mod tests {
 
     #[test]
     fn what_is_copied_differs_from_run_to_run_and_is_hashed_as_in_the_verifying_repeat() {
-        let key = crate::bencher::Key::draw();
+        let key = crate::bencher::HashKey::draw();
         let with_key = |purpose, rows: &mut Rows| {
             let clock = rows.hand.clock();
             let bencher = Bencher::new(Settings { key, clock, ..Settings::new(purpose, BUDGET) });

@@ -14,7 +14,7 @@ const SHARE: u32 = 100;
 
 /// Watches the measured samples of one repeat.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct SampleWatch {
     clock: Clock,
     reader: NoiseReader,
     before: Noise,
@@ -36,7 +36,7 @@ pub(super) struct Watch {
     throttled: Vec<u32>,
 }
 
-impl Watch {
+impl SampleWatch {
     /// Begins to watch: right before the first measured window opens.
     pub(super) fn begin(clock: &Clock) -> Self {
         let (reader, frequency, load) = (NoiseReader::new(), frequency(), load_average());
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::device::ManualClock;
 
-    fn tags(watch: Watch) -> Vec<(Cause, Vec<u32>)> {
+    fn tags(watch: SampleWatch) -> Vec<(Cause, Vec<u32>)> {
         let mut seen = Observation::default();
         watch.end(&mut seen);
         let outside = [Cause::Stolen, Cause::Throttled]; // whatever this machine does while the test runs
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_window_that_was_preempted_tags_its_samples_and_no_others() {
-        let mut watch = Watch::begin(&ManualClock::default().clock());
+        let mut watch = SampleWatch::begin(&ManualClock::default().clock());
         for (preemptions, samples) in [(0, 1), (2, 1), (0, 20), (1, 3), (0, 1)] {
             watch.window(&Block { preemptions, ..Block::default() }, samples);
         }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_sample_is_faulted_by_more_faults_than_its_repeat_usually_has() {
         let run = |faults: &[u64]| {
-            let mut watch = Watch::begin(&ManualClock::default().clock());
+            let mut watch = SampleWatch::begin(&ManualClock::default().clock());
             for faults in faults {
                 watch.window(&Block { faults: *faults, ..Block::default() }, 1);
             }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_done_apart_is_no_time_of_the_subject() {
         let hand = ManualClock::default();
-        let mut watch = Watch::begin(&hand.clock());
+        let mut watch = SampleWatch::begin(&hand.clock());
         hand.advance(Duration::from_secs(1));
         watch.apart(|| hand.advance(Duration::from_secs(5)));
         let mut seen = Observation::default();
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn what_was_taken_away_tags_the_samples_since_the_last_look() {
-        let mut watch = Watch::begin(&ManualClock::default().clock());
+        let mut watch = SampleWatch::begin(&ManualClock::default().clock());
         let lost = |stolen, throttled| Lost { stolen: Some(stolen), throttled: Some(throttled) };
         watch.looked.0 = lost(5, 1);
-        let window = |watch: &mut Watch| watch.window(&Block::default(), 2);
+        let window = |watch: &mut SampleWatch| watch.window(&Block::default(), 2);
         window(&mut watch);
         watch.look(lost(5, 1));
         window(&mut watch);

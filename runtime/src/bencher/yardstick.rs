@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use super::watch::Watch;
+use super::watch::SampleWatch;
 use super::{Budget, Purpose, Settings};
 use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
@@ -68,7 +68,7 @@ impl Yard {
 
     /// Takes a round, or a few, if so much has been measured since the last that one is due. Never within a window. Whoever
     /// watches the subject is told that this is none of it.
-    pub(super) fn between(&mut self, measured: Duration, watch: Option<&mut Watch>) {
+    pub(super) fn between(&mut self, measured: Duration, watch: Option<&mut SampleWatch>) {
         let due = measured.saturating_sub(self.last).as_nanos() / PAUSE.as_nanos();
         if due == 0 {
             return;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Judgement, Reservations, weigh};
-use super::values::{Sides, Values};
+use super::values::{LogValues, Sides};
 use super::{Accepted, Policy, Tolerance, Verdict};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
@@ -51,7 +51,7 @@ pub enum Tendency {
 pub(super) struct Weighed {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
-    pub(super) values: Values,
+    pub(super) values: LogValues,
     pub(super) reservations: Reservations,
     pub(super) judgement: Option<Judgement>,
     /// What was accepted of it, as a logarithm: the baseline's values have it added.
@@ -75,7 +75,7 @@ pub(super) fn change(
         Direction::Information if gated => Direction::Lower,
         direction => direction,
     };
-    let values = Values::of(sides, before, after, direction);
+    let values = LogValues::of(sides, before, after, direction);
     let has_ratio = values.is_some();
     let mut values = values.unwrap_or_default();
     let accepted = Accepted::shift(&policy.accepted, &sides.after.id, &metric.name);
@@ -111,7 +111,7 @@ pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
 }
 
 /// What disturbed the blocks that the values are of: the larger of both sides' middle processes.
-fn reservations(sides: &Sides<'_>, values: &Values, limit: f64) -> Reservations {
+fn reservations(sides: &Sides<'_>, values: &LogValues, limit: f64) -> Reservations {
     let mut reservations = Reservations { limit, ..Reservations::default() };
     if values.of_blocks {
         for processes in [&sides.before.processes, &sides.after.processes] {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, EnvironmentChange, MetricChange, Policy, Rounds, Tendency, Tolerance, Verdict};
+use super::{Effect, EnvironmentChange, JudgedRounds, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::plan::CaseId;
 use crate::record::{Difference, Environment, RunId};
 
@@ -31,7 +31,7 @@ pub struct Comparison {
     /// One row per case, in the order of the run; then those that it has no more.
     pub rows: Vec<Row>,
     /// How many rows have which verdict.
-    pub counts: Counts,
+    pub counts: VerdictCounts,
 }
 
 /// How a comparison was made.
@@ -81,23 +81,23 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<f64>,
     /// What to know before believing the verdict.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<RowMark>,
     /// What would make an inconclusive case decidable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The processes on both sides, where a stored baseline was judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processes: Option<Processes>,
+    pub processes: Option<ProcessValues>,
     /// The rounds of a duel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<Rounds>,
+    pub rounds: Option<JudgedRounds>,
     /// All metrics that have a value on either side.
     pub metrics: Vec<MetricChange>,
 }
 
 /// What each process said of the metric that decided: enough to decide again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Processes {
+pub struct ProcessValues {
     /// One value for each process, the baseline's first: logarithms, more is worse.
     pub values: [Vec<f64>; 2],
     /// One value for each stored run.
@@ -112,7 +112,7 @@ pub struct Processes {
 /// What to know before believing a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mark {
+pub enum RowMark {
     /// Fewer than five runs are stored, so their spread is not known.
     FirstRuns,
     /// The CPU clock decided: the wall clock takes in what else the machine does.
@@ -129,7 +129,7 @@ pub enum Mark {
 
 /// How many rows have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct VerdictCounts {
     /// Better.
     pub improved: usize,
     /// The same, within the tolerance.
@@ -206,7 +206,7 @@ impl Comparison {
     }
 }
 
-impl Counts {
+impl VerdictCounts {
     /// Counts rows.
     pub(crate) fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
@@ -236,7 +236,7 @@ impl Row {
     pub(super) fn warn(&mut self, policy: &Policy) {
         let warned = self.effect.is_some_and(|effect| policy.warns(&self.case.scenario, effect));
         if warned && self.verdict == Verdict::Regressed {
-            self.marks.push(Mark::Warning);
+            self.marks.push(RowMark::Warning);
         }
     }
 
@@ -272,7 +272,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for RowMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::FirstRuns => "first runs",

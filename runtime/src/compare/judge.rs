@@ -9,8 +9,8 @@ use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
-    Accepted, Basis, CaseFailure, Comparison, Counts, History, Mark, Policy, Processes, Refusal, Row,
-    Tendency, Verdict,
+    Accepted, Basis, CaseFailure, Comparison, History, Policy, ProcessValues, Refusal, Row, RowMark,
+    Tendency, Verdict, VerdictCounts,
 };
 use crate::device::on_all_processors;
 use crate::metric::Direction;
@@ -35,7 +35,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         refused: refusal(baseline, candidate, policy),
         failures: candidate.cases.iter().filter_map(failure).collect(),
         rows: Vec::new(),
-        counts: Counts::default(),
+        counts: VerdictCounts::default(),
     };
     if comparison.refused.is_none() {
         let machine = manifest.environment.machine_id();
@@ -46,7 +46,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         if is_imported {
             comparison.rows.iter_mut().for_each(of_imported);
         }
-        comparison.counts = Counts::of(&comparison.rows);
+        comparison.counts = VerdictCounts::of(&comparison.rows);
         // What two imports differ by is shown, whether or not they have processes enough to be judged.
         let is_shown = is_imported && comparison.rows.iter().any(|row| !row.metrics.is_empty());
         if comparison.counts.weighed() == 0 && !is_shown {
@@ -293,14 +293,14 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         row.effect = judgement.effect;
         row.tolerance = Some(*tolerance);
         row.detectable = judgement.effect.map(|effect| effect.detectable(tolerance.share));
-        row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(Mark::FirstRuns));
+        row.marks.extend((tolerance.basis == Basis::FirstRuns).then_some(RowMark::FirstRuns));
         row.accepted = accepted.map(f64::exp_m1);
-        row.marks.extend(accepted.map(|_| Mark::Accepted));
-        row.marks.extend(values.by_cpu.then_some(Mark::ByCpuClock));
-        row.marks.extend(values.undelayed.then_some(Mark::Undelayed));
-        row.marks.extend(values.yardstick.map(|_| Mark::ByYardstick));
+        row.marks.extend(accepted.map(|_| RowMark::Accepted));
+        row.marks.extend(values.by_cpu.then_some(RowMark::ByCpuClock));
+        row.marks.extend(values.undelayed.then_some(RowMark::Undelayed));
+        row.marks.extend(values.yardstick.map(|_| RowMark::ByYardstick));
         row.advice = matches!(row.verdict, Verdict::Inconclusive(_)).then(|| advice(weighed, revision));
-        row.processes = Some(Processes {
+        row.processes = Some(ProcessValues {
             values: values.sides.clone(),
             past: values.past.clone(),
             yardstick: values.yardstick.map(str::to_owned),

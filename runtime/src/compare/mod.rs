@@ -25,9 +25,10 @@ pub use accepted::Accepted;
 pub use across::{Ranking, Ratio, RatioClass, STRONGER, WEAKER, rank};
 pub use change::{MetricChange, Tendency};
 pub use comparison::{
-    CaseFailure, Comparison, Counts, GateOutcome, Mark, Method, Processes, Promoted, Refusal, Row,
+    CaseFailure, Comparison, GateOutcome, Method, ProcessValues, Promoted, Refusal, Row, RowMark,
+    VerdictCounts,
 };
-pub use duel::{Decider, Rounds, decide};
+pub use duel::{Decider, JudgedRounds, decide};
 pub use effect::Effect;
 pub use environment::{EnvironmentChange, FactKind};
 pub use history::History;

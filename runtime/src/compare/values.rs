@@ -51,7 +51,7 @@ const DEVICES: [&str; 2] = ["device_", "phase/"];
 
 /// The values of a metric: logarithms, turned so that more is worse.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Values {
+pub(super) struct LogValues {
     /// One for each process, the baseline's first.
     pub(super) sides: [Vec<f64>; 2],
     /// One for each stored run.
@@ -73,7 +73,7 @@ struct FoundValues {
     past: Vec<(f64, [Option<f64>; 3])>,
 }
 
-impl Values {
+impl LogValues {
     /// The values of a metric that has no value on one side perhaps, judged in this direction. `None` where a value has
     /// no logarithm.
     pub(super) fn of(
@@ -219,7 +219,7 @@ fn amount(processes: [&[Process]; 2]) -> Option<f64> {
 
 impl FoundValues {
     /// The values, divided by the yardstick that lowers the spread of stored runs most, if one lowers it enough.
-    fn choose(self, is_time: bool) -> Option<Values> {
+    fn choose(self, is_time: bool) -> Option<LogValues> {
         let mut best: Option<(usize, f64)> = None;
         for kind in 0..Yardsticks::KINDS.len() {
             let there = |(_, yardsticks): &(f64, [Option<f64>; 3])| yardsticks[kind].is_some();
@@ -243,11 +243,11 @@ impl FoundValues {
             }
             divided
         };
-        let values = Values {
+        let values = LogValues {
             sides: [divide_all(&self.sides[0]), divide_all(&self.sides[1])],
             past: divide_all(&self.past),
             yardstick: kind.map(|kind| Yardsticks::KINDS[kind]),
-            ..Values::default()
+            ..LogValues::default()
         };
         values.sides.iter().flatten().all(|value| value.is_finite()).then_some(values)
     }

@@ -42,7 +42,7 @@ pub use std::hint::black_box;
 use crate::bencher::{self, Budget, Error, PartialBudget, Purpose, Settings};
 use crate::harness::Suite;
 use crate::registry::{
-    Added, Axes, Axis, Keep, Location, Point, ScenarioEntry, Traits, TypedAxis, Written, add,
+    Added, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, Written, add,
 };
 
 /// What stands for criterion's measurements, of which there is one.
@@ -169,7 +169,7 @@ fn entry(name: &str, found: &[FoundBench]) -> ScenarioEntry {
             implied: false,
             labels: labels.leak(),
             make: Written,
-            traits: Traits { parse: None, display: None, debug: None },
+            traits: AxisTraits { parse: None, display: None, debug: None },
         };
         vec![axis.erase()]
     };

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Backend, Clock, Device, DeviceError, DeviceInfo, Mark, Queue};
+use super::{Backend, Clock, Device, DeviceError, DeviceInfo, Queue, QueueMark};
 
 /// The host's own processors. Its clock is the host's, so a mark is a reading of it.
 #[derive(Debug)]
@@ -34,17 +34,17 @@ impl Device for Host {
         self.clock.now().as_nanos() as u64
     }
 
-    fn mark(&self, _: Queue) -> Result<Mark, DeviceError> {
+    fn mark(&self, _: Queue) -> Result<QueueMark, DeviceError> {
         let mut marks = self.marks.borrow_mut();
         marks.push(self.host_ns());
-        Ok(Mark(marks.len() - 1))
+        Ok(QueueMark(marks.len() - 1))
     }
 
     fn recycle(&self) {
         self.marks.borrow_mut().clear();
     }
 
-    fn elapsed_ns(&self, from: Mark, to: Mark) -> Result<f64, DeviceError> {
+    fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError> {
         let marks = self.marks.borrow();
         match (marks.get(from.0), marks.get(to.0)) {
             (Some(from), Some(to)) => Ok(*to as f64 - *from as f64),
@@ -71,7 +71,7 @@ impl Device for Host {
         Ok(())
     }
 
-    fn wait(&self, _: Queue, _: Mark) -> Result<(), DeviceError> {
+    fn wait(&self, _: Queue, _: QueueMark) -> Result<(), DeviceError> {
         Ok(())
     }
 }

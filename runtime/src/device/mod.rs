@@ -35,7 +35,8 @@ pub use perf::HardwareCounters;
 pub use platform::{NoDevice, Platform, add_libraries, find_device, open_device};
 pub use processors::on_all_processors;
 pub use seam::{
-    Copies, CopyKind, Device, DeviceError, Hold, Mark, Numbers, Product, Queue, Release, Replay, Stamp,
+    Copies, CopyKind, CycleStamp, Device, DeviceError, Hold, Numbers, Product, Queue, QueueMark, Release,
+    Replay,
 };
 pub use terminal::terminal_columns;
 pub use usage::{Moved, Usage, thread_time, thread_waits};

@@ -23,7 +23,7 @@ pub trait Device: fmt::Debug {
     ///
     /// # Errors
     /// When the backend has no clock of its own, or the device failed.
-    fn mark(&self, queue: Queue) -> Result<Mark, DeviceError>;
+    fn mark(&self, queue: Queue) -> Result<QueueMark, DeviceError>;
 
     /// Gives all marks back: theirs are the stamps of the next ones. Creating a stamp is not free, reusing one is.
     fn recycle(&self) {}
@@ -32,7 +32,7 @@ pub trait Device: fmt::Debug {
     ///
     /// # Errors
     /// When one has not been reached, or the device failed.
-    fn elapsed_ns(&self, from: Mark, to: Mark) -> Result<f64, DeviceError>;
+    fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError>;
 
     /// Waits for all queues of the device, those of others in this process included, and surfaces their errors.
     ///
@@ -79,7 +79,7 @@ pub trait Device: fmt::Debug {
     ///
     /// # Errors
     /// When the device failed.
-    fn stamp(&self, _place: Stamp) -> Result<(), DeviceError> {
+    fn stamp(&self, _place: CycleStamp) -> Result<(), DeviceError> {
         Ok(())
     }
 
@@ -115,7 +115,7 @@ pub trait Device: fmt::Debug {
     ///
     /// # Errors
     /// When the device failed.
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), DeviceError>;
+    fn wait(&self, queue: Queue, mark: QueueMark) -> Result<(), DeviceError>;
 
     /// The backend's own handle of a queue (`CUstream`), for whoever launches work.
     fn raw(&self, _queue: Queue) -> Option<*mut c_void> {
@@ -171,11 +171,11 @@ impl Queue {
 
 /// A time stamp on a queue: which of the device's stamps it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(pub(crate) usize);
+pub struct QueueMark(pub(crate) usize);
 
 /// Which of the two stamps of the cycle counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamp {
+pub enum CycleStamp {
     /// Before the body.
     Before,
     /// After it.

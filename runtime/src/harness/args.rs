@@ -8,12 +8,12 @@ use lexopt::{Arg, Parser};
 use super::flags::FLAGS;
 use crate::device::Platform;
 use crate::metric::Mode;
-use crate::plan::{Isolation, Order, Param, nearest};
+use crate::plan::{CaseOrder, Isolation, Param, nearest};
 use crate::process::TraceKind;
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Args {
+pub(super) struct BenchArgs {
     pub(super) filters: Vec<String>,
     /// The names of flags on the command line itself.
     pub(super) typed: Vec<&'static str>,
@@ -36,7 +36,7 @@ pub(super) struct Args {
     pub(super) min_time: Option<Duration>,
     pub(super) max_time: Option<Duration>,
     pub(super) isolation: Option<Isolation>,
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<CaseOrder>,
     pub(super) seed: Option<u64>,
     pub(super) allow_debug: bool,
     pub(super) profile_time: Option<Duration>,
@@ -77,7 +77,7 @@ pub(super) struct Args {
     pub(super) bencher_lines: bool,
 }
 
-impl Args {
+impl BenchArgs {
     /// What scenarios find in their environment: the variable and what was typed for it.
     pub(super) fn for_children(&self) -> [(&'static str, Option<&String>); 3] {
         [
@@ -106,7 +106,7 @@ pub(super) struct UsageError(pub(super) String);
 const USUAL_CAUSE: &str = "if the flag is not yours, it may have been meant for another target: every [lib] and [[bin]] \
      needs `bench = false` in Cargo.toml, or `cargo bench -- FLAGS` passes FLAGS to its libtest harness too";
 
-impl Args {
+impl BenchArgs {
     /// Reads the command line (without the program's name) over the environment.
     ///
     /// # Errors
@@ -200,11 +200,11 @@ fn unknown(typed: &str) -> UsageError {
 mod tests {
     use super::*;
 
-    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Args, UsageError> {
+    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<BenchArgs, UsageError> {
         let find = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Args::parse(line.split_whitespace().map(OsString::from).collect(), &find)
+        BenchArgs::parse(line.split_whitespace().map(OsString::from).collect(), &find)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::session::{Session, check};
 use super::smoke::program;
-use super::{Context, Error, Exit, page, resume, traces};
+use super::{Context, Exit, TargetError, page, resume, traces};
 use crate::bencher::Phase;
 use crate::compare::{Accepted, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
@@ -13,14 +13,14 @@ use crate::record::{
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{Ending, Event, Failure, How, Outcome, Repeat, Task, run};
+use crate::run::{Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run};
 use crate::store::{self, BaselineName, Baselines, Duels, Layout, OutputStream, Runs};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
-pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
+pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, TargetError> {
     let Context { suite, args, terminal, .. } = context;
     if registry.scenarios().is_empty() {
-        return Err(Error::NothingRegistered);
+        return Err(TargetError::NothingRegistered);
     }
     let policy = policy(context, registry)?; // a mistake in the settings costs no run
     terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len()));
@@ -44,7 +44,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
-    let task = Task {
+    let task = RunTask {
         plan,
         epoch: manifest.epoch,
         finished: &finished,
@@ -64,15 +64,16 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             runs.log(&id, case, repeat.number, OutputStream::Stderr, stderr)?;
             journal(&runs, &id, case, repeat)?;
         }
-        Ok::<(), Error>(())
+        Ok::<(), TargetError>(())
     });
     let _ = std::fs::remove_dir_all(&kept); // there only if a system under test has converted data
     let ending = ending?;
 
-    manifest.status = if ending == Ending::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
+    manifest.status =
+        if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();
     let mut record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
-    if ending == Ending::Complete {
+    if ending == RunEnding::Complete {
         traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;
     }
     for case in &mut record.cases {
@@ -112,12 +113,12 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         baselines.set(&name, &record)?;
         terminal.remark(&format!("saved as baseline `{name}`"));
     }
-    if ending != Ending::Complete {
+    if ending != RunEnding::Complete {
         terminal.remark(&resume::hint(suite, &id));
     }
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
     terminal.answer(&report::summary(&record, exit.code()));
-    if args.html && ending == Ending::Complete {
+    if args.html && ending == RunEnding::Complete {
         drop(session); // nothing is measured any more, and the command may have to be built
         page::write(&id, layout.data(), &suite.workspace(), *terminal);
     }
@@ -125,9 +126,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 }
 
 /// Journals a repeat. One that says what no file can hold failed: the others of the run are sound.
-fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::Error> {
+fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::StoreError> {
     match runs.journal(id, case, repeat) {
-        Err(store::Error::Unwritable { source, .. }) => {
+        Err(store::StoreError::Unwritable { source, .. }) => {
             let failure = Failure {
                 how: How::Protocol,
                 phase: Phase::TearDown,
@@ -141,9 +142,9 @@ fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<()
 }
 
 /// Writes the record of a case. One that says what no file can hold has failed, and has no figure.
-fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::Error> {
+fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::StoreError> {
     match runs.write_case(id, case) {
-        Err(store::Error::Unwritable { source, .. }) => {
+        Err(store::StoreError::Unwritable { source, .. }) => {
             case.status = CaseStatus::Failed(source.to_string());
             (case.metrics, case.processes, case.median_repeat) = (Vec::new(), Vec::new(), None);
             runs.write_case(id, case)
@@ -157,13 +158,13 @@ fn named_baseline(
     context: &Context<'_>,
     baselines: &Baselines,
     environment: &Environment,
-) -> Result<Option<Baseline>, Error> {
+) -> Result<Option<Baseline>, TargetError> {
     let args = &context.args;
     let Some(name) = args.baseline.as_ref().or(args.baseline_lenient.as_ref()) else { return Ok(None) };
     let found = baselines.find(&environment.machine_id(), &context.suite.name(), &name.parse()?);
     match found {
         Ok(stored) => Ok(Some(stored.baseline)),
-        Err(crate::store::Error::NoBaseline { .. }) if args.baseline.is_none() => Ok(None),
+        Err(crate::store::StoreError::NoBaseline { .. }) if args.baseline.is_none() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -193,11 +194,11 @@ const MOST_RUNS: usize = 30;
 
 /// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there must be one of
 /// this bench target, or be listed for another one.
-pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, Error> {
+pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, TargetError> {
     let args = &context.args;
     let stated = match &context.settings {
         Some((file, text)) => {
-            let wrong = |why| plan::Error::Settings { file: file.clone(), why };
+            let wrong = |why| plan::PlanError::Settings { file: file.clone(), why };
             let stated = Policy::read(text).map_err(wrong)?;
             let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
             let listed = Layout::lock_file(&context.suite.workspace());
@@ -226,15 +227,15 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
 }
 
 /// The changes that a file says are accepted.
-fn accepted_in(file: &Path) -> Result<Vec<Accepted>, Error> {
+fn accepted_in(file: &Path) -> Result<Vec<Accepted>, TargetError> {
     let name = file.display().to_string();
-    let text =
-        std::fs::read_to_string(file).map_err(|source| Error::Settings { file: name.clone(), source })?;
-    Ok(Accepted::read(&text).map_err(|why| plan::Error::Settings { file: name, why })?)
+    let text = std::fs::read_to_string(file)
+        .map_err(|source| TargetError::Settings { file: name.clone(), source })?;
+    Ok(Accepted::read(&text).map_err(|why| plan::PlanError::Settings { file: name, why })?)
 }
 
 /// The exit code of the measuring alone.
-fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
+fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit {
     let some = |takes: fn(&CaseRecord) -> bool| record.cases.iter().any(takes);
     let mut exit =
         if some(|case| case.has_failed() || case.lacks_a_trace()) { Exit::Failed } else { Exit::Fine };
@@ -242,7 +243,7 @@ fn measured_exit(record: &RunRecord, ending: Ending, policy: &Policy) -> Exit {
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);
     }
-    if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit }
+    if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit }
 }
 
 #[cfg(test)]
@@ -252,7 +253,7 @@ mod tests {
 
     use super::*;
     use crate::harness::Suite;
-    use crate::harness::args::Args;
+    use crate::harness::args::BenchArgs;
     use crate::harness::request::{HarnessMode, request};
     use crate::report::Terminal;
 
@@ -294,17 +295,17 @@ mod tests {
             Suite { target_tmp: None, package: "p", version: "0", target: "t", directory: "/nowhere" };
         let context = |allow_debug, settings: &str| Context {
             suite: &suite,
-            args: Args { allow_debug, ..Args::default() },
+            args: BenchArgs { allow_debug, ..BenchArgs::default() },
             terminal: Terminal::detect(Some(false), true),
             settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
             interrupted: Arc::new(AtomicBool::new(false)),
         };
-        let asked = request(&Args::default(), HarnessMode::Bench, None).unwrap();
+        let asked = request(&BenchArgs::default(), HarnessMode::Bench, None).unwrap();
         let plan = plan::build(&registry, &asked).unwrap();
         let refused = check(&context(false, ""), &plan).unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage, "{refused}");
         assert!(refused.to_string().contains("debug assertions"), "{refused}");
-        assert!(!matches!(check(&context(true, ""), &plan), Err(Error::DebugAssertions)));
+        assert!(!matches!(check(&context(true, ""), &plan), Err(TargetError::DebugAssertions)));
 
         let mut wrong = context(true, "[gate.scenario.REPEAT-EROR]\nstored-margin = 0.1");
         let refused = policy(&wrong, &registry).unwrap_err();

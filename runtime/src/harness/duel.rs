@@ -10,19 +10,21 @@ use super::bench::policy;
 use super::request::{HarnessMode, SEED, request};
 use super::session::{Session, check};
 use super::smoke::program;
-use super::{Context, Error, Exit, args::UsageError, resume};
-use crate::bencher::{INJECT, Key};
-use crate::compare::{Comparison, Counts, Decider, Method, Promoted, Refusal, Row, Verdict, axis_changed};
+use super::{Context, Exit, TargetError, args::UsageError, resume};
+use crate::bencher::{HashKey, INJECT};
+use crate::compare::{
+    Comparison, Decider, Method, Promoted, Refusal, Row, Verdict, VerdictCounts, axis_changed,
+};
 use crate::metric::names;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
 use crate::record::RunStatus;
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{self, Duel, Ending, Event, Pair, Program, Side};
+use crate::run::{self, Duel, Event, Pair, Program, RunEnding, Side};
 use crate::store::Duels;
 
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
-pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, Error> {
+pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, TargetError> {
     let Context { suite, args, terminal, .. } = context;
     let mut policy = policy(context, registry)?; // a mistake in the settings costs no duel
     if args.dry_run {
@@ -34,7 +36,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     if let Some(adapter) = &args.versus_adapter {
         let mut known = registry.adapters().iter().map(|entry| entry.name);
         if !known.clone().any(|name| name == adapter) {
-            return Err(plan::Error::unknown("adapter", adapter, &mut known).into());
+            return Err(plan::PlanError::unknown("adapter", adapter, &mut known).into());
         }
     }
     let (name, baseline) = match (&args.versus, &args.versus_adapter) {
@@ -62,7 +64,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         pairs: &pairs,
         finished: &journals.finished_rounds(&id, &index)?,
         scratch: &|case, number| journals.layout().scratch(&id, case, number),
-        key: Key::draw(),
+        key: HashKey::draw(),
         epoch: manifest.epoch,
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
         // Drawn for this duel, unless the user has said one; kept with it, for whoever takes it up again.
@@ -74,7 +76,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     // This program's own build has been checked. One that does not even greet is told case by case.
     if args.versus.is_some() && task.has_debug_assertions(Side::Baseline) == Ok(true) && !args.allow_debug {
         journals.remove(&id)?;
-        return Err(Error::Versus {
+        return Err(TargetError::Versus {
             program: name,
             why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo bench` does, \
                   or pass --allow-debug to measure all the same"
@@ -100,8 +102,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         }
     })?;
     let decided = decider.finish(match ending {
-        Ending::OutOfBudget => "the budget was spent",
-        Ending::Interrupted | Ending::Complete => "interrupted",
+        RunEnding::OutOfBudget => "the budget was spent",
+        RunEnding::Interrupted | RunEnding::Complete => "interrupted",
     });
     rows.extend(decided.rows);
 
@@ -114,7 +116,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         environment_changes: Vec::new(),
         refused: None,
         failures: decided.failures,
-        counts: Counts::of(&rows),
+        counts: VerdictCounts::of(&rows),
         rows,
     };
     if comparison.counts.weighed() == 0 {
@@ -127,14 +129,14 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     terminal.result(&report::verdicts(&comparison, *terminal));
     terminal.remark(&format!("files: {}", file.display()));
     let mut exit = Exit::from(comparison.outcome(&policy));
-    if ending == Ending::Complete {
+    if ending == RunEnding::Complete {
         journals.remove(&id)?; // the file has all that decided
     } else {
         manifest.status = RunStatus::Interrupted;
         journals.write_manifest(&manifest)?;
         terminal.remark(&resume::hint(suite, &id));
     }
-    if ending == Ending::Interrupted {
+    if ending == RunEnding::Interrupted {
         exit = exit.or(Exit::Interrupted);
     }
     terminal.answer(&report::duel_summary(&comparison, exit.code()));
@@ -151,7 +153,7 @@ fn sides(own: Program, baseline: Program, inject: Option<f64>) -> [Program; 2] {
 }
 
 /// Pairs of two adapters of one scenario and point.
-fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>), Error> {
+fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>), TargetError> {
     let is_base = |case: &&PlannedCase| case.id.adapter.as_deref() == Some(name);
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
@@ -171,7 +173,7 @@ fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>),
         }
     }
     if pairs.is_empty() {
-        return Err(Error::NothingSelected(format!(
+        return Err(TargetError::NothingSelected(format!(
             "no case runs through `{name}` and through another adapter; `--list` shows what there is"
         )));
     }
@@ -184,7 +186,7 @@ fn programs<'a>(
     context: &Context<'_>,
     plan: &'a Plan,
     theirs: &[CaseId],
-) -> Result<(Vec<Pair<'a>>, Vec<Row>), Error> {
+) -> Result<(Vec<Pair<'a>>, Vec<Row>), TargetError> {
     let theirs_by_name: HashMap<_, _> = theirs.iter().map(|id| (id.to_string(), id)).collect();
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
@@ -212,8 +214,8 @@ fn programs<'a>(
 }
 
 /// A path as it was typed; a bare name is a file here, never a program on the search path.
-fn executable(path: &str, own: Program) -> Result<Program, Error> {
-    let wrong = |why: String| Error::from(UsageError(format!("--versus {path}: {why}")));
+fn executable(path: &str, own: Program) -> Result<Program, TargetError> {
+    let wrong = |why: String| TargetError::from(UsageError(format!("--versus {path}: {why}")));
     let file = fs::canonicalize(path).map_err(|error| wrong(error.to_string()))?;
     if !file.is_file() {
         return Err(wrong("it is no file".to_owned()));
@@ -222,9 +224,9 @@ fn executable(path: &str, own: Program) -> Result<Program, Error> {
 }
 
 /// The cases that another bench program lists under the same selection.
-fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, Error> {
+fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, TargetError> {
     let shown = program.path.display();
-    let wrong = |why: String| Error::Versus { program: shown.to_string(), why };
+    let wrong = |why: String| TargetError::Versus { program: shown.to_string(), why };
     let output = program
         .command()
         .map_err(|error| wrong(error.to_string()))?
@@ -238,13 +240,13 @@ fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, Error> {
         let first = said.lines().next().unwrap_or("it said nothing");
         return Err(wrong(format!("it does not list its cases: {first}")));
     }
-    let listing: Listing =
+    let listing: ProgramListing =
         serde_json::from_slice(&output.stdout).map_err(|error| wrong(error.to_string()))?;
     Ok(listing.cases)
 }
 
 /// What is read of another program's listing.
 #[derive(serde::Deserialize)]
-struct Listing {
+struct ProgramListing {
     cases: Vec<CaseId>,
 }

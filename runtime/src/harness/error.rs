@@ -10,15 +10,15 @@ use crate::{plan, registry, store};
 
 /// Why a bench target could not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
+pub(super) enum TargetError {
     #[error(transparent)]
     Usage(#[from] UsageError),
     #[error(transparent)]
-    Registry(#[from] registry::Error),
+    Registry(#[from] registry::RegistryError),
     #[error(transparent)]
-    Plan(#[from] plan::Error),
+    Plan(#[from] plan::PlanError),
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] store::StoreError),
     #[error(
         "nothing is registered: a bench target must say `use your_scenarios as _;` or the linker drops them"
     )]
@@ -53,7 +53,7 @@ pub(super) enum Error {
     Signal(#[from] ctrlc::Error),
 }
 
-impl Error {
+impl TargetError {
     /// The exit code.
     pub(super) fn exit(&self) -> Exit {
         match self {
@@ -64,13 +64,13 @@ impl Error {
             | Self::SuiteFile { .. }
             | Self::Resume { .. }
             | Self::Versus { .. }
-            | Self::Store(store::Error::BadName(_) | store::Error::NoRun { .. }) => Exit::Usage,
+            | Self::Store(store::StoreError::BadName(_) | store::StoreError::NoRun { .. }) => Exit::Usage,
             Self::NothingRegistered
             | Self::NothingSelected(_)
             | Self::NoDevice { .. }
             | Self::Backend { .. }
             | Self::Waited { .. }
-            | Self::Store(store::Error::NoBaseline { .. }) => Exit::NothingToJudge,
+            | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
         }
     }

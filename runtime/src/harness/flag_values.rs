@@ -6,7 +6,7 @@ use super::args::{ListFormat, UsageError};
 use super::flags::Flag;
 use crate::device::Platform;
 use crate::metric::Mode;
-use crate::plan::{Isolation, Order, Param};
+use crate::plan::{CaseOrder, Isolation, Param};
 use crate::process::TraceKind;
 
 fn bad(flag: &Flag, value: &str, form: &str) -> UsageError {
@@ -80,10 +80,10 @@ pub(super) fn isolation(flag: &Flag, value: &str) -> Result<Isolation, UsageErro
     level.ok_or_else(|| bad(flag, value, "repeat, case, run, none"))
 }
 
-pub(super) fn order(flag: &Flag, value: &str) -> Result<Order, UsageError> {
+pub(super) fn order(flag: &Flag, value: &str) -> Result<CaseOrder, UsageError> {
     match value {
-        "shuffled" => Ok(Order::Shuffled),
-        "declared" => Ok(Order::Declared),
+        "shuffled" => Ok(CaseOrder::Shuffled),
+        "declared" => Ok(CaseOrder::Declared),
         _ => Err(bad(flag, value, "shuffled or declared")),
     }
 }

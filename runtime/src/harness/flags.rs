@@ -1,6 +1,6 @@
 //! Every flag of a bench target, in the order of `--help`. One slice; parser, help and environment are made from it.
 
-use super::args::{Args, UsageError};
+use super::args::{BenchArgs, UsageError};
 use super::flag_values::{
     at_least_one, colour, count, dump, is_bencher, isolation, list_format, mode, number, order, param,
     passes, percent, planted_share, platform, seconds, share, size, trace,
@@ -25,7 +25,7 @@ pub(super) struct Flag {
 }
 
 /// Takes a flag; the value is empty for one that has none.
-pub(super) type Take = fn(&mut Args, &Flag, String) -> Result<(), UsageError>;
+pub(super) type Take = fn(&mut BenchArgs, &Flag, String) -> Result<(), UsageError>;
 
 /// Sets a field that says yes.
 macro_rules! switch {
@@ -136,7 +136,7 @@ const fn short(
 }
 
 /// criterion's flag; what it does has a command of its own.
-fn refuse_load_baseline(_: &mut Args, flag: &Flag, _: String) -> Result<(), UsageError> {
+fn refuse_load_baseline(_: &mut BenchArgs, flag: &Flag, _: String) -> Result<(), UsageError> {
     Err(UsageError(format!(
         "--{} is not needed here: judge a stored run with `{} compare-baseline NAME --run RUN`",
         flag.name,
@@ -433,9 +433,9 @@ mod tests {
     #[test]
     fn only_a_flag_of_another_harness_may_have_no_effect() {
         for flag in FLAGS {
-            let mut args = Args::default();
+            let mut args = BenchArgs::default();
             let value = flag.value.map(|_| "1".to_owned()).unwrap_or_default();
-            let is_taken = (flag.take)(&mut args, flag, value).is_err() || args != Args::default();
+            let is_taken = (flag.take)(&mut args, flag, value).is_err() || args != BenchArgs::default();
             assert!(is_taken || flag.group == FlagGroup::Accepted, "--{} does nothing", flag.name);
         }
     }

@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use args::Args;
-use error::Error;
+use args::BenchArgs;
+use error::TargetError;
 use request::{HarnessMode, request};
 
 use nix::sys::signal::{SigSet, Signal};
@@ -72,7 +72,7 @@ pub fn code(suite: Suite) -> u8 {
 #[derive(Debug)]
 struct Context<'a> {
     suite: &'a Suite,
-    args: Args,
+    args: BenchArgs,
     terminal: Terminal,
     /// The workspace's settings file: its name and its text.
     settings: Option<(String, String)>,
@@ -80,8 +80,8 @@ struct Context<'a> {
     interrupted: Arc<AtomicBool>,
 }
 
-fn start(suite: &Suite) -> Result<Exit, Error> {
-    let args = Args::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
+fn start(suite: &Suite) -> Result<Exit, TargetError> {
+    let args = BenchArgs::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
     let terminal = Terminal::detect(args.color, args.quiet);
     if args.help {
         terminal.answer(&help::help());
@@ -99,9 +99,9 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
         return Ok(Exit::Fine); // nothing is ignored, so there is nothing to list and nothing to run
     }
     let mode = match &args {
-        Args { list: true, .. } => HarnessMode::List,
-        Args { profile_time: Some(_), .. } => HarnessMode::Profile,
-        Args { bench: true, test: false, .. } => HarnessMode::Bench,
+        BenchArgs { list: true, .. } => HarnessMode::List,
+        BenchArgs { profile_time: Some(_), .. } => HarnessMode::Profile,
+        BenchArgs { bench: true, test: false, .. } => HarnessMode::Bench,
         _ => HarnessMode::Smoke,
     };
     let registry = Registry::collect()?;
@@ -169,12 +169,12 @@ fn start(suite: &Suite) -> Result<Exit, Error> {
 }
 
 /// The workspace's settings file, its name and its text, if there is one.
-fn settings(suite: &Suite) -> Result<Option<(String, String)>, Error> {
+fn settings(suite: &Suite) -> Result<Option<(String, String)>, TargetError> {
     let file = suite.workspace().join(".config").join("weighbridge.toml");
     let name = file.display().to_string();
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok(Some((name, text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Settings { file: name, source }),
+        Err(source) => Err(TargetError::Settings { file: name, source }),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::args::UsageError;
-use super::error::Error;
+use super::error::TargetError;
 
 /// Where probes, workers and the search for libraries look for it.
 pub(super) const PYTHON: &str = "WEIGHBRIDGE_PYTHON";
@@ -16,10 +16,10 @@ pub(super) const PYTHON: &str = "WEIGHBRIDGE_PYTHON";
 ///
 /// # Errors
 /// When there is no such file; when the program cannot be started.
-pub(super) fn settle(named: Option<&str>) -> Result<(), Error> {
+pub(super) fn settle(named: Option<&str>) -> Result<(), TargetError> {
     let Some(named) = named else { return Ok(()) };
     let wrong = |why: &dyn std::fmt::Display| {
-        Error::from(UsageError(format!(
+        TargetError::from(UsageError(format!(
             "--python {named}: {why}; name an interpreter of Python 3.11 or newer"
         )))
     };
@@ -31,6 +31,6 @@ pub(super) fn settle(named: Option<&str>) -> Result<(), Error> {
     if env::var_os(PYTHON).is_some_and(|set| set == path.as_os_str()) {
         return Ok(());
     }
-    let program = env::current_exe().map_err(Error::Program)?;
-    Err(Error::Program(Command::new(program).args(env::args_os().skip(1)).env(PYTHON, path).exec()))
+    let program = env::current_exe().map_err(TargetError::Program)?;
+    Err(TargetError::Program(Command::new(program).args(env::args_os().skip(1)).env(PYTHON, path).exec()))
 }

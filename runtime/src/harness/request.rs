@@ -1,9 +1,9 @@
 //! From what was typed to what it means: the plan's request.
 
-use super::args::Args;
+use super::args::BenchArgs;
 use crate::bencher::PartialBudget;
 use crate::device::Platform;
-use crate::plan::{Error, Isolation, MemoryLimit, Order, Profile, Profiles, Request};
+use crate::plan::{CaseOrder, Isolation, MemoryLimit, PlanError, Profile, Profiles, Request};
 
 /// What the command line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +29,17 @@ const PROFILE: &str = "ci_cpu";
 /// # Errors
 /// A wrong settings file; an unknown profile; a profile for another platform.
 pub(super) fn request(
-    args: &Args,
+    args: &BenchArgs,
     mode: HarnessMode,
     settings: Option<(&str, &str)>,
-) -> Result<Request, Error> {
+) -> Result<Request, PlanError> {
     let profiles = Profiles::load(settings)?;
     let default = if args.quick { "quick" } else { PROFILE };
     let profile = adjusted(profiles.get(args.profile.as_deref().unwrap_or(default))?, args);
     let platform = platform(args);
     // A profile that was not named adapts: only one that was named can be against the platform.
     if args.profile.is_some() && profile.backend != platform.name() {
-        return Err(Error::Platform {
+        return Err(PlanError::Platform {
             profile: profile.name,
             wanted: profile.backend,
             platform: platform.name().to_owned(),
@@ -58,7 +58,7 @@ pub(super) fn request(
             || (mode == HarnessMode::List && args.profile.is_some()),
         params: args.params.clone(),
         seed: args.seed.unwrap_or(SEED),
-        order: args.order.unwrap_or(Order::Shuffled),
+        order: args.order.unwrap_or(CaseOrder::Shuffled),
         isolation: if mode == HarnessMode::Profile {
             Isolation::None
         } else {
@@ -75,7 +75,7 @@ pub(super) fn request(
 }
 
 /// The adapters that were named; the one that a duel is with is meant as well.
-fn adapters(args: &Args) -> Vec<String> {
+fn adapters(args: &BenchArgs) -> Vec<String> {
     let mut adapters = args.adapters.clone();
     if !adapters.is_empty() {
         adapters.extend(args.versus_adapter.clone());
@@ -84,11 +84,11 @@ fn adapters(args: &Args) -> Vec<String> {
 }
 
 /// The platform that was asked for.
-pub(super) fn platform(args: &Args) -> Platform {
+pub(super) fn platform(args: &BenchArgs) -> Platform {
     args.platform.unwrap_or_default()
 }
 
-fn adjusted(profile: Profile, args: &Args) -> Profile {
+fn adjusted(profile: Profile, args: &BenchArgs) -> Profile {
     let mut profile = profile;
     let repeats = if args.profile_time.is_some() { Some(1) } else { args.repeats };
     let min_time = args.profile_time.or(args.min_time);

@@ -2,23 +2,23 @@
 
 use std::ffi::OsString;
 
-use super::args::Args;
+use super::args::BenchArgs;
 use super::session::stated;
-use super::{Error, Suite};
+use super::{Suite, TargetError};
 use crate::plan::Plan;
 use crate::record::{Environment, RunId, RunManifest, RunStatus};
 use crate::store::{Duels, Layout, Runs};
 
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what is shown
 /// are today's.
-pub(super) fn args(suite: &Suite, today: &Args, run: &str) -> Result<Args, Error> {
+pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchArgs, TargetError> {
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
     let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
     let line = manifest.command.iter().skip(1).map(OsString::from).collect();
     // The twins of flags are among the variables that the manifest keeps.
-    let then = Args::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
-    Ok(Args { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
+    let then = BenchArgs::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
+    Ok(BenchArgs { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
 }
 
 /// The runs, or the journals of duels, whichever has this one.
@@ -34,9 +34,9 @@ pub(super) fn hint(suite: &Suite, id: &RunId) -> String {
 
 /// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over. Variables of
 /// the environment are not: they may well be the same as then.
-fn refuse_other_flags() -> Result<(), Error> {
-    let typed = Args::parse(std::env::args_os().skip(1).collect(), &|_| None)?;
-    let allowed = Args { bench: typed.bench, ..of_today(&typed, Args::default()) };
+fn refuse_other_flags() -> Result<(), TargetError> {
+    let typed = BenchArgs::parse(std::env::args_os().skip(1).collect(), &|_| None)?;
+    let allowed = BenchArgs { bench: typed.bench, ..of_today(&typed, BenchArgs::default()) };
     if typed == allowed {
         return Ok(());
     }
@@ -45,8 +45,8 @@ fn refuse_other_flags() -> Result<(), Error> {
 }
 
 /// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged and shown.
-fn of_today(today: &Args, then: Args) -> Args {
-    Args {
+fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
+    BenchArgs {
         typed: today.typed.clone(),
         resume: today.resume.clone(),
         data: today.data.clone(),
@@ -72,8 +72,8 @@ fn of_today(today: &Args, then: Args) -> Args {
 }
 
 /// Refuses to go on with a run that is whole, of another suite, or of another plan.
-pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Result<(), Error> {
-    let refuse = |why: String| Err(Error::Resume { run: manifest.id.clone(), why });
+pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Result<(), TargetError> {
+    let refuse = |why: String| Err(TargetError::Resume { run: manifest.id.clone(), why });
     if manifest.suite != suite.name() {
         return refuse(format!("it is of the suite {}, this is {}", manifest.suite, suite.name()));
     }
@@ -100,7 +100,7 @@ pub(super) fn same_place(
     manifest: &RunManifest,
     [program, versus]: [Option<String>; 2],
     here: &Environment,
-) -> Result<(), Error> {
+) -> Result<(), TargetError> {
     let mut others = Vec::new();
     let short = |text: Option<&str>| text.map_or("unknown", |text| &text[..text.len().min(12)]).to_owned();
     // A run from before programs were told has the commit and the machine alone.
@@ -124,7 +124,7 @@ pub(super) fn same_place(
         return Ok(());
     }
     let why = format!("it would go on with another program, commit or machine ({})", others.join("; "));
-    Err(Error::Resume { run: manifest.id.clone(), why })
+    Err(TargetError::Resume { run: manifest.id.clone(), why })
 }
 
 #[cfg(test)]

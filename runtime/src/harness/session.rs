@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::args::UsageError;
-use super::{Context, Error, resume};
+use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, PartialBudget, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
 use crate::plan::Plan;
@@ -31,7 +31,7 @@ impl Session {
     ///
     /// # Errors
     /// That the budget was spent on waiting; those of the lock.
-    pub(super) fn begin(context: &Context<'_>, device: DeviceInfo) -> Result<Option<Self>, Error> {
+    pub(super) fn begin(context: &Context<'_>, device: DeviceInfo) -> Result<Option<Self>, TargetError> {
         let Context { suite, args, .. } = context;
         let before = Instant::now();
         let Some(locks) = lock(context)? else { return Ok(None) };
@@ -53,10 +53,10 @@ impl Session {
         plan: &Plan,
         runs: &Runs,
         versus: Option<String>,
-    ) -> Result<(RunManifest, RunLock), Error> {
+    ) -> Result<(RunManifest, RunLock), TargetError> {
         let going_on = |id: &RunId| {
             let why = || "another process goes on with it".to_owned();
-            runs.lock(id)?.ok_or_else(|| Error::Resume { run: id.clone(), why: why() })
+            runs.lock(id)?.ok_or_else(|| TargetError::Resume { run: id.clone(), why: why() })
         };
         if let Some(run) = &context.args.resume {
             let id: RunId = run.parse().map_err(|error| UsageError(format!("--resume: {error}")))?;
@@ -107,7 +107,7 @@ impl Session {
 }
 
 /// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
-pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Error> {
+pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, TargetError> {
     let args = &context.args;
     let duel = args.versus.is_some() || args.versus_adapter.is_some();
     // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
@@ -123,14 +123,14 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Er
         return Err(UsageError(why.to_owned()).into());
     }
     if cfg!(debug_assertions) && !context.args.allow_debug {
-        return Err(Error::DebugAssertions);
+        return Err(TargetError::DebugAssertions);
     }
     let requested = plan.platform;
-    let mut device = find_device(requested).map_err(|why| Error::NoDevice { requested, why })?;
+    let mut device = find_device(requested).map_err(|why| TargetError::NoDevice { requested, why })?;
     add_libraries(&mut device);
     let active = device.backend.platform();
     if requested != active {
-        return Err(Error::Backend { requested, active });
+        return Err(TargetError::Backend { requested, active });
     }
     if plan.measured() == 0 {
         let skipped = report::skips(plan);
@@ -139,7 +139,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Er
         } else {
             skipped.trim_end()
         };
-        return Err(Error::NothingSelected(why.to_owned()));
+        return Err(TargetError::NothingSelected(why.to_owned()));
     }
     Ok(device)
 }
@@ -160,7 +160,7 @@ fn build(context: &Context<'_>) -> Build {
 }
 
 /// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is wanted.
-fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, Error> {
+fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> {
     let mut taken = Vec::new();
     if context.args.no_lock {
         return Ok(Some(taken));
@@ -180,7 +180,7 @@ fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, Error> {
         match lock {
             Some(lock) => taken.push(lock),
             None if is_over() => {
-                return Err(Error::Waited { budget: context.args.budget.unwrap_or_default() });
+                return Err(TargetError::Waited { budget: context.args.budget.unwrap_or_default() });
             }
             None => return Ok(None),
         }

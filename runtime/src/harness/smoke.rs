@@ -1,11 +1,11 @@
 //! Without `--bench`: each case once, on two batches, nothing stored. And `--profile-time`: bodies for a profiler.
 
-use super::{Context, Error, Exit};
+use super::{Context, Exit, TargetError};
 use crate::plan::{CaseId, Plan};
-use crate::run::{Ending, Event, Outcome, Program, Task, run};
+use crate::run::{Event, Outcome, Program, RunEnding, RunTask, run};
 
 /// Runs each case once and says which work. What a missing adapter would have run is said and is no failure.
-pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
+pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, TargetError> {
     for skip in &plan.skips {
         context.terminal.remark(&format!("skipped: {}: {}", skip.id, skip.why));
     }
@@ -31,13 +31,13 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
         .terminal
         .result(&format!("weighbridge: smoke cases={ran} failed={failed} skipped={}\n", plan.skips.len()));
     let exit = if failed > 0 { Exit::Failed } else { Exit::Fine };
-    Ok(if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+    Ok(if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit })
 }
 
 /// Runs each body for as long as was asked, in this process, for a profiler to look at.
-pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error> {
+pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, TargetError> {
     if plan.measured() == 0 {
-        return Err(Error::NothingSelected("no case matches".to_owned()));
+        return Err(TargetError::NothingSelected("no case matches".to_owned()));
     }
     let mut failed = false;
     let ending = go(context, plan, &mut |event| match event {
@@ -51,14 +51,14 @@ pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Error>
         _ => {}
     })?;
     let exit = if failed { Exit::Failed } else { Exit::Fine };
-    Ok(if ending == Ending::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+    Ok(if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit })
 }
 
 /// Runs a plan whose results nobody keeps.
-fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Result<Ending, Error> {
+fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Result<RunEnding, TargetError> {
     let folder = std::env::temp_dir().join(format!("weighbridge-{}", std::process::id()));
     let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
-    let task = Task {
+    let task = RunTask {
         plan,
         epoch: 0,
         finished: &[],
@@ -69,15 +69,15 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
     let program = program(context)?.keeping(&folder.join("kept"));
     let ending = run(&task, program, &mut |event| {
         see(event);
-        Ok::<(), Error>(())
+        Ok::<(), TargetError>(())
     });
     let _ = std::fs::remove_dir_all(&folder); // there only if a scenario asked for scratch
     ending
 }
 
 /// This very program, with the variables that children are told.
-pub(super) fn program(context: &Context<'_>) -> Result<Program, Error> {
-    let mut own = Program::own().map_err(Error::Program)?;
+pub(super) fn program(context: &Context<'_>) -> Result<Program, TargetError> {
+    let mut own = Program::own().map_err(TargetError::Program)?;
     let typed = context.args.for_children().into_iter();
     let variables = typed.filter_map(|(name, value)| Some((name.to_owned(), value?.clone())));
     own.variables.extend(variables);

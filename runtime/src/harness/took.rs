@@ -50,14 +50,14 @@ fn times(runs: &Runs, run: &RunManifest, plan: &Plan, case: usize) -> RepeatTime
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Order;
+    use crate::plan::CaseOrder;
     use crate::plan::fixtures::plan;
     use crate::record::RunId;
     use crate::store::{Layout, fixtures};
 
     /// A plan of two cases that [`fixtures::manifest`] has as well.
     fn planned(runs: &Runs) -> Plan {
-        let mut plan = plan(&["a", "b"], 2, Order::Declared);
+        let mut plan = plan(&["a", "b"], 2, CaseOrder::Declared);
         plan.profile = "quick".to_owned();
         plan.budget = fixtures::manifest(0, 2).planned.budget;
         for (depth, case) in plan.cases.iter_mut().enumerate() {

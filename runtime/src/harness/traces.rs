@@ -4,23 +4,23 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::args::{Args, UsageError};
+use super::args::{BenchArgs, UsageError};
 use super::smoke::program;
-use super::{Context, Error};
+use super::{Context, TargetError};
 use crate::bencher::{Budget, PartialBudget};
 use crate::plan::{CaseId, Isolation, Plan, PlannedCase};
 use crate::process::{Trace, TraceKind};
 use crate::record::{
     Allocations, AttachedFile, Attachment, AttachmentStatus, CaseRecord, CaseStatus, RunManifest,
 };
-use crate::run::{Ending, Event, Outcome, Task, perf_can_record, run};
+use crate::run::{Event, Outcome, RunEnding, RunTask, perf_can_record, run};
 use crate::store::Layout;
 
 /// Refuses, before anything is measured, a trace that cannot be made here.
 ///
 /// # Errors
 /// Why it cannot.
-pub(super) fn check(args: &Args, plan: &Plan) -> Result<(), Error> {
+pub(super) fn check(args: &BenchArgs, plan: &Plan) -> Result<(), TargetError> {
     let refuse = |why: String| Err(UsageError(why).into());
     if args.traces.is_empty() {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn trace(
     layout: &Layout,
     manifest: &RunManifest,
     cases: &mut [CaseRecord],
-) -> Result<(), Error> {
+) -> Result<(), TargetError> {
     for record in cases.iter_mut().filter(|case| case.status == CaseStatus::Measured) {
         let Some(case) = plan.cases.iter().find(|case| case.id == record.id && case.measured) else {
             continue;
@@ -80,7 +80,7 @@ fn attachment(
     manifest: &RunManifest,
     case: &PlannedCase,
     kind: TraceKind,
-) -> Result<Attachment, Error> {
+) -> Result<Attachment, TargetError> {
     let run_folder = layout.run(&manifest.id);
     let trace = Trace { kind, folder: layout.attachment(&manifest.id, &case.id, kind.name()) };
     let _ = std::fs::remove_dir_all(&trace.folder); // of a run that was broken off while it was made
@@ -102,7 +102,7 @@ fn attachment(
         ..plan.clone()
     };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&manifest.id, case, number);
-    let task = Task {
+    let task = RunTask {
         plan: &alone,
         epoch: manifest.epoch,
         finished: &[],
@@ -118,11 +118,11 @@ fn attachment(
         if let Event::RepeatEnded { repeat, .. } = event {
             outcome = Some(repeat.outcome.clone());
         }
-        Ok::<(), Error>(())
+        Ok::<(), TargetError>(())
     });
     let _ = std::fs::remove_dir_all(&kept);
     let status = match (ending?, outcome) {
-        (Ending::Complete, Some(outcome)) => outcome,
+        (RunEnding::Complete, Some(outcome)) => outcome,
         _ => Outcome::Skipped { why: "the run was ended before it was traced".to_owned() },
     };
     Ok(attached(&trace, &run_folder, status))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ptr;
 
-use super::{Absent, CaseId, Error, Filter, Param, Plan, PlannedCase, RepeatTimes, Request, Skip};
+use super::{Absent, CaseId, Filter, Param, Plan, PlanError, PlannedCase, RepeatTimes, Request, Skip};
 use crate::bencher::Budget;
 use crate::registry::{
     AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, Requirements, ScenarioEntry,
@@ -13,7 +13,7 @@ use crate::registry::{
 ///
 /// # Errors
 /// When a name, a filter or a value is wrong.
-pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
+pub fn build(registry: &Registry, request: &Request) -> Result<Plan, PlanError> {
     build_all(registry, request, std::slice::from_ref(request))
 }
 
@@ -22,7 +22,7 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, Error> {
 ///
 /// # Errors
 /// As [`build`].
-pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -> Result<Plan, Error> {
+pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -> Result<Plan, PlanError> {
     let mut plan = Plan {
         profile: request.profile.name.clone(),
         cases: Vec::new(),
@@ -102,22 +102,22 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(registry: &Registry, request: &Request, notes: &mut Vec<String>) -> Result<Self, Error> {
+    fn new(registry: &Registry, request: &Request, notes: &mut Vec<String>) -> Result<Self, PlanError> {
         let all = registry.scenarios();
         let ids: Vec<&str> = all.iter().map(|scenario| scenario.id).collect();
-        let parse = |texts: &[String]| -> Result<Vec<Filter>, Error> {
+        let parse = |texts: &[String]| -> Result<Vec<Filter>, PlanError> {
             texts.iter().map(|text| Filter::parse(text, request.exact, &ids)).collect()
         };
         let (filters, skip) = (parse(&request.filters)?, parse(&request.skip)?);
         for name in &request.scenarios {
             if !ids.iter().any(|id| id.eq_ignore_ascii_case(name)) {
-                return Err(Error::unknown("scenario", name, &mut ids.into_iter()));
+                return Err(PlanError::unknown("scenario", name, &mut ids.into_iter()));
             }
         }
         let adapters: Vec<&str> = registry.adapters().iter().map(|adapter| adapter.name).collect();
         for name in &request.adapters {
             if !adapters.iter().any(|adapter| adapter.eq_ignore_ascii_case(name)) {
-                return Err(Error::unknown("adapter", name, &mut adapters.into_iter()));
+                return Err(PlanError::unknown("adapter", name, &mut adapters.into_iter()));
             }
         }
         let in_set = |set: &str| -> Vec<&'static ScenarioEntry> {
@@ -137,7 +137,7 @@ impl Choice {
                 for scenario in all {
                     sets.extend_from_slice(scenario.sets);
                 }
-                return Err(Error::unknown("set", set, &mut sets.into_iter()));
+                return Err(PlanError::unknown("set", set, &mut sets.into_iter()));
             }
             chosen.into_iter().filter(|scenario| !names_scenarios || named(scenario)).collect()
         } else if names_scenarios {
@@ -177,7 +177,7 @@ impl Choice {
 }
 
 /// Refuses params that nothing selected can take.
-fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
+fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Result<(), PlanError> {
     let mut axes: Vec<(&str, Axis)> = Vec::new();
     for scenario in scenarios {
         axes.extend(scenario.axes().into_iter().map(|axis| (scenario.id, axis)));
@@ -186,7 +186,7 @@ fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Resu
         if let Some(name) = &param.scenario
             && !scenarios.iter().any(|scenario| scenario.id.eq_ignore_ascii_case(name))
         {
-            return Err(Error::unknown(
+            return Err(PlanError::unknown(
                 "selected scenario",
                 name,
                 &mut scenarios.iter().map(|scenario| scenario.id),
@@ -195,7 +195,7 @@ fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Resu
         let takers: Vec<&Axis> =
             axes.iter().filter(|(id, axis)| param.is_for(id, axis.name)).map(|(_, axis)| axis).collect();
         if takers.is_empty() {
-            return Err(Error::unknown("axis", &param.axis, &mut axes.iter().map(|(_, axis)| axis.name)));
+            return Err(PlanError::unknown("axis", &param.axis, &mut axes.iter().map(|(_, axis)| axis.name)));
         }
         if param.is_all() {
             continue;
@@ -204,7 +204,7 @@ fn check_params(request: &Request, scenarios: &[&'static ScenarioEntry]) -> Resu
             let refusals: Vec<String> = takers.iter().filter_map(|axis| axis.parse(value).err()).collect();
             if refusals.len() == takers.len() {
                 let why = refusals.into_iter().next().unwrap_or_default();
-                return Err(Error::Value { axis: param.axis.clone(), value: value.clone(), why });
+                return Err(PlanError::Value { axis: param.axis.clone(), value: value.clone(), why });
             }
         }
     }
@@ -430,14 +430,14 @@ fn typed(axis: &str, text: &str) -> AxisValue {
 }
 
 /// Two cases of one name could not be told apart in files.
-fn check_names(plan: &Plan) -> Result<(), Error> {
+fn check_names(plan: &Plan) -> Result<(), PlanError> {
     let mut names: BTreeMap<String, &CaseId> = BTreeMap::new();
     for case in &plan.cases {
         // Of two points of one name each has a value where the other implies one.
         if let Some(other) = names.insert(case.id.slug(), &case.id)
             && *other != case.id
         {
-            return Err(Error::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
+            return Err(PlanError::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use strsim::jaro_winkler;
 
 /// Why no plan can be made: the user's mistake, said with the nearest right thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum PlanError {
     /// A name that nothing bears.
     #[error("no {what} is called `{name}`{}", hint(.nearest.as_deref(), known))]
     Unknown {
@@ -72,7 +72,7 @@ pub enum Error {
     Clash(String, String, String),
 }
 
-impl Error {
+impl PlanError {
     /// The error that no `what` bears `name`, with the nearest of `known`.
     pub fn unknown(what: &'static str, name: &str, known: &mut dyn Iterator<Item = &str>) -> Self {
         let mut known: Vec<String> = known.map(str::to_owned).collect();
@@ -118,9 +118,9 @@ mod tests {
         assert_eq!(nearest("Refrence", known), Some("Reference"));
         assert_eq!(nearest("cv1", known), Some("CV-1"));
         assert_eq!(nearest("zzzzz", known), None);
-        let error = Error::unknown("adapter", "Refrence", &mut known.into_iter());
+        let error = PlanError::unknown("adapter", "Refrence", &mut known.into_iter());
         assert_eq!(error.to_string(), "no adapter is called `Refrence`; did you mean `Reference`?");
-        let error = Error::unknown("scenario", "zzzzz", &mut ["CV-1", "NLP-1"].into_iter());
+        let error = PlanError::unknown("scenario", "zzzzz", &mut ["CV-1", "NLP-1"].into_iter());
         assert_eq!(error.to_string(), "no scenario is called `zzzzz`; there is CV-1, NLP-1");
     }
 }

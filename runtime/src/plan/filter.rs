@@ -3,7 +3,7 @@
 #[cfg(feature = "regex")]
 use regex_lite::Regex;
 
-use super::{CaseId, Error};
+use super::{CaseId, PlanError};
 
 /// One positional argument.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Filter {
     ///
     /// # Errors
     /// When what stands between slashes is no regular expression.
-    pub fn parse(text: &str, exact: bool, scenarios: &[&str]) -> Result<Self, Error> {
+    pub fn parse(text: &str, exact: bool, scenarios: &[&str]) -> Result<Self, PlanError> {
         if exact {
             return Ok(Self::Whole(text.to_owned()));
         }
@@ -32,7 +32,8 @@ impl Filter {
             return Ok(Self::Scenario((*id).to_owned()));
         }
         if let Some(filter) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
-            return Self::expression(filter).map_err(|why| Error::Filter { filter: filter.to_owned(), why });
+            return Self::expression(filter)
+                .map_err(|why| PlanError::Filter { filter: filter.to_owned(), why });
         }
         Ok(Self::Part(text.to_owned()))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaseId, Isolation, Order, Plan, PlannedCase, RepeatTimes};
+use super::{CaseId, CaseOrder, Isolation, Plan, PlannedCase, RepeatTimes};
 use crate::bencher::{Budget, PartialBudget};
 use crate::device::Platform;
 use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
@@ -29,7 +29,7 @@ pub(crate) fn entry(id: &'static str, equivalence: Equivalence) -> &'static Scen
 }
 
 /// A plan of scenarios that need no adapter and are not verified.
-pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: Order) -> Plan {
+pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: CaseOrder) -> Plan {
     let case = |id: &&'static str| PlannedCase {
         id: CaseId { scenario: (*id).to_owned(), point: Point::default(), adapter: None },
         scenario: entry(id, Equivalence::None),

@@ -15,12 +15,12 @@ pub mod suite;
 
 pub use build::{build, build_all};
 pub use case::CaseId;
-pub use error::{Error, nearest};
+pub use error::{PlanError, nearest};
 pub(crate) use filter::Filter;
 pub use param::Param;
 pub use planned::{Absent, Plan, PlannedCase, RepeatTimes, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
-pub use request::{Isolation, Order, Request};
+pub use request::{CaseOrder, Isolation, Request};
 pub(crate) use suite::SuiteFile;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Error;
+use super::PlanError;
 
 /// One `--param`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ impl Param {
     ///
     /// # Errors
     /// When it is of no such form.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let malformed = || Error::Param(text.to_owned());
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let malformed = || PlanError::Param(text.to_owned());
         let (name, values) = text.split_once('=').ok_or_else(malformed)?;
         // An axis is an identifier, so the last dot parts a scenario's id from it.
         let (scenario, axis) = match name.rsplit_once('.') {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaseId, Isolation, Order};
+use super::{CaseId, CaseOrder, Isolation};
 use crate::bencher::{Budget, PartialBudget};
 use crate::device::Platform;
 use crate::metric::Mode;
@@ -146,7 +146,7 @@ pub struct Plan {
     /// The seed of order, data and draws.
     pub seed: u64,
     /// In which order cases run within a round.
-    pub order: Order,
+    pub order: CaseOrder,
     /// How repeats are isolated.
     pub isolation: Isolation,
     /// Where repeats run.
@@ -193,7 +193,7 @@ impl Plan {
         let has_it = |case: &PlannedCase| case.measured && (added || number <= case.repeats);
         let measured = (0..self.cases.len()).filter(|index| has_it(&self.cases[*index])).collect();
         let mut order = self.together(measured);
-        if self.order == Order::Shuffled {
+        if self.order == CaseOrder::Shuffled {
             let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
             random.shuffle(&mut order);
             for group in order.iter_mut().filter(|group| group.len() > 1) {

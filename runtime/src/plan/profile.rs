@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::Error;
+use super::PlanError;
 use crate::bencher::{Budget, PartialBudget};
 use crate::json;
 
@@ -119,11 +119,11 @@ impl Profiles {
     ///
     /// # Errors
     /// When the text is no such file: unknown keys are named.
-    pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, Error> {
+    pub fn load(workspace: Option<(&str, &str)>) -> Result<Self, PlanError> {
         let mut all: BTreeMap<String, ProfileFile> =
             json::from_toml(BUILT_IN).expect("the built-in profiles are tested");
         if let Some((file, text)) = workspace {
-            let settings = |why: String| Error::Settings { file: file.to_owned(), why };
+            let settings = |why: String| PlanError::Settings { file: file.to_owned(), why };
             let own: Workspace = json::from_toml(text).map_err(settings)?;
             all.extend(own.profile.into_iter().map(|(name, written)| (name, written.of_workspace())));
         }
@@ -134,8 +134,8 @@ impl Profiles {
     ///
     /// # Errors
     /// When there is none, or it is written wrongly.
-    pub fn get(&self, name: &str) -> Result<Profile, Error> {
-        let unknown = || Error::unknown("profile", name, &mut self.0.keys().map(String::as_str));
+    pub fn get(&self, name: &str) -> Result<Profile, PlanError> {
+        let unknown = || PlanError::unknown("profile", name, &mut self.0.keys().map(String::as_str));
         let mut written = self.0.get(name).ok_or_else(unknown)?.clone();
         let mut seen = vec![name.to_owned()];
         // A profile of a workspace inherits from `ci_cpu` unless it says otherwise.
@@ -144,7 +144,7 @@ impl Profiles {
             if seen.contains(&parent) {
                 return Err(wrong(name, &format!("it inherits from itself through `{parent}`")));
             }
-            let missing = || Error::unknown("profile", &parent, &mut self.0.keys().map(String::as_str));
+            let missing = || PlanError::unknown("profile", &parent, &mut self.0.keys().map(String::as_str));
             written = written.over(self.0.get(&parent).ok_or_else(missing)?.clone());
             seen.push(parent);
         }
@@ -152,8 +152,8 @@ impl Profiles {
     }
 }
 
-fn wrong(profile: &str, why: &str) -> Error {
-    Error::Settings { file: format!("profile `{profile}`"), why: why.to_owned() }
+fn wrong(profile: &str, why: &str) -> PlanError {
+    PlanError::Settings { file: format!("profile `{profile}`"), why: why.to_owned() }
 }
 
 impl ProfileFile {
@@ -204,7 +204,7 @@ impl ProfileFile {
         }
     }
 
-    fn finish(self, name: &str) -> Result<Profile, Error> {
+    fn finish(self, name: &str) -> Result<Profile, PlanError> {
         let memory = self.memory.unwrap_or_default();
         let size = |key: &str, text: &str| {
             MemoryLimit::parse(text)
@@ -253,7 +253,7 @@ impl ProfileFile {
 mod tests {
     use super::*;
 
-    fn profile(name: &str, workspace: &str) -> Result<Profile, Error> {
+    fn profile(name: &str, workspace: &str) -> Result<Profile, PlanError> {
         Profiles::load(Some((".config/weighbridge.toml", workspace)))?.get(name)
     }
 

@@ -32,7 +32,7 @@ pub struct Request {
     /// The seed of order, data and draws.
     pub seed: u64,
     /// In which order cases run within a round.
-    pub order: Order,
+    pub order: CaseOrder,
     /// How repeats are isolated.
     pub isolation: Isolation,
     /// Where they run.
@@ -52,7 +52,7 @@ pub struct Request {
 /// In which order cases run within a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
+pub enum CaseOrder {
     /// Drawn anew for each round from the run's seed, so that drift of the machine falls on all alike.
     Shuffled,
     /// As listed, for debugging.
@@ -73,7 +73,7 @@ pub enum Isolation {
     None,
 }
 
-impl Order {
+impl CaseOrder {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {

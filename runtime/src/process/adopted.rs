@@ -12,7 +12,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp};
 
 use super::marked::carries;
-use super::{Place, left_behind::State};
+use super::{ChildPlace, left_behind::ProcessState};
 use crate::device::ProcessTree;
 
 /// How often one that is just being replaced by another program is looked at again, and how long between two looks.
@@ -31,7 +31,7 @@ pub(super) fn are_listed() -> bool {
 }
 
 /// The children of this process that come from this place, but `root`.
-pub(super) fn from(place: &Place, root: Option<u32>) -> Vec<u32> {
+pub(super) fn from(place: &ChildPlace, root: Option<u32>) -> Vec<u32> {
     let mut children = ProcessTree::below(std::process::id()).children();
     children.retain(|child| Some(*child) != root && is_from(place, *child));
     children
@@ -39,9 +39,9 @@ pub(super) fn from(place: &Place, root: Option<u32>) -> Vec<u32> {
 
 /// One that has written over its environment is taken for a stray where it has left this process's group: nobody else's
 /// children do both.
-fn is_from(place: &Place, child: u32) -> bool {
+fn is_from(place: &ChildPlace, child: u32) -> bool {
     for _ in 0..LOOKS {
-        if State::of(child).is_none_or(State::has_ended) {
+        if ProcessState::of(child).is_none_or(ProcessState::has_ended) {
             return false;
         }
         match carries(child, &place.entry()) {
@@ -49,17 +49,17 @@ fn is_from(place: &Place, child: u32) -> bool {
             None => thread::sleep(PAUSE),
         }
     }
-    State::of(child).is_some_and(|state| state.group != getpgrp().as_raw())
+    ProcessState::of(child).is_some_and(|state| state.group != getpgrp().as_raw())
 }
 
 /// Waits for orphans that have ended by themselves, so that no process table fills up in a long run. Who leads a group may
 /// be somebody's own child, and is left to that.
 pub(super) fn reap() {
     for child in ProcessTree::below(std::process::id()).children() {
-        let is_stray = |state: &State| {
+        let is_stray = |state: &ProcessState| {
             state.has_ended() && state.group != getpgrp().as_raw() && state.group != child as i32
         };
-        if State::of(child).is_some_and(|state| is_stray(&state)) {
+        if ProcessState::of(child).is_some_and(|state| is_stray(&state)) {
             let _ = waitpid(Pid::from_raw(child as i32), Some(WaitPidFlag::WNOHANG));
         }
     }

@@ -57,18 +57,18 @@ pub(crate) fn end_children() -> usize {
 
 /// Whether a process has memory still: one that nobody has reaped yet has none.
 fn is_there(process: u32) -> bool {
-    State::of(process).is_some_and(|state| !state.has_ended())
+    ProcessState::of(process).is_some_and(|state| !state.has_ended())
 }
 
 /// What the system says of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(super) struct ProcessState {
     letter: u8,
     /// The process group.
     pub(super) group: i32,
 }
 
-impl State {
+impl ProcessState {
     /// `None` where there is no such process (any more), or the system does not say.
     pub(super) fn of(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

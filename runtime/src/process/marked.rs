@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use super::left_behind::State;
+use super::left_behind::ProcessState;
 
 /// Whether the environment that a process was started with has this entry, or one that goes on after it with a dot. `None`
 /// where it shows none: it has ended, is just being replaced by another program, or has written over it.
@@ -47,7 +47,7 @@ pub(super) fn carriers(entry: &str) -> Vec<u32> {
 
 /// Whether a process may show an environment later: it lives, is no thread of the kernel, and is ours to look at.
 fn may_show(process: u32) -> bool {
-    State::of(process).is_some_and(|state| !state.has_ended())
+    ProcessState::of(process).is_some_and(|state| !state.has_ended())
         && fs::read_link(format!("/proc/{process}/exe")).is_ok()
 }
 

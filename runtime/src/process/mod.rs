@@ -21,7 +21,7 @@ mod tree;
 
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
-pub(crate) use place::Place;
+pub(crate) use place::ChildPlace;
 pub(crate) use subprocess::{Received, Spawning, Subprocess};
 pub(crate) use trace::Trace;
 pub use trace::TraceKind;

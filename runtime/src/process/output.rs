@@ -21,12 +21,12 @@ pub(crate) struct Output {
 
 #[derive(Debug, Default)]
 struct Shared {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptOutput>,
     closed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptOutput {
     head: Vec<u8>,
     end: Vec<u8>,
     /// Bytes between the two that are kept no more.
@@ -72,7 +72,7 @@ impl Output {
     /// not waited for long.
     pub(crate) fn take(&self) -> Vec<u8> {
         let kept = self.kept();
-        let is_open = |kept: &mut Kept| kept.open > 0;
+        let is_open = |kept: &mut KeptOutput| kept.open > 0;
         let waited = self.shared.closed.wait_timeout_while(kept, GRACE, is_open);
         waited.unwrap_or_else(PoisonError::into_inner).0.both_ends()
     }
@@ -88,12 +88,12 @@ impl Output {
         self.shared.closed.notify_all();
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptOutput> {
         self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl KeptOutput {
     fn both_ends(&self) -> Vec<u8> {
         let mut all = self.head.clone();
         if self.dropped > 0 {

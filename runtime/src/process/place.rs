@@ -32,7 +32,7 @@ const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
 
 /// The place of one measuring process. The parent makes it and cleans it up, the process finds it in its environment.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ChildPlace {
     mark: String,
     /// Whether nobody else cleans it up.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
@@ -46,7 +46,7 @@ pub(crate) struct Place {
     silence: Duration,
 }
 
-impl Place {
+impl ChildPlace {
     /// A new place: a mark that no other process on this machine has, and how long what is started may be silent.
     pub(crate) fn new(silence: Duration) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -156,7 +156,7 @@ fn with_all_below(roots: Vec<u32>) -> Vec<u32> {
 
 /// What a worker has of it.
 #[cfg(feature = "worker")]
-impl Place {
+impl ChildPlace {
     /// The place of something that is started from here: its mark begins with this one's.
     pub(crate) fn within(&self, name: &str) -> Self {
         Self { mark: format!("{}.{name}", self.mark), ..self.clone() }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn marks_differ_and_what_is_started_from_a_place_shares_its_folder() {
-        let (one, two) = (Place::new(DEFAULT_SILENCE), Place::new(DEFAULT_SILENCE));
+        let (one, two) = (ChildPlace::new(DEFAULT_SILENCE), ChildPlace::new(DEFAULT_SILENCE));
         assert_ne!(one.mark, two.mark);
         let within = one.within("0");
         assert!(within.mark.starts_with(&one.mark));

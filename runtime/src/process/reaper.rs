@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use nix::unistd::getppid;
 
 use super::marked::carries;
-use super::{Place, end_tree, left_behind};
+use super::{ChildPlace, end_tree, left_behind};
 
 /// The argument that makes a bench binary a reaper; the mark of the child's place comes after it, and when the child began, in
 /// nanoseconds since the Unix epoch.
@@ -17,7 +17,7 @@ pub(crate) const FLAG: &str = "--weighbridge-reaper";
 
 /// Starts a reaper, which ends this process and all that it has started since it began, and removes what they have left. Waits for that
 /// end; returns only where there can be no such process.
-pub(crate) fn call(place: &Place, since: SystemTime) -> io::Error {
+pub(crate) fn call(place: &ChildPlace, since: SystemTime) -> io::Error {
     let mut command = Command::new("/proc/self/exe");
     for (name, _) in place.variables() {
         command.env_remove(name); // it is none of those that it ends
@@ -41,7 +41,7 @@ pub(crate) fn serve() -> bool {
         return false;
     }
     let Some(mark) = arguments.next().filter(|mark| !mark.is_empty()) else { return true };
-    let place = Place::marked_by(mark);
+    let place = ChildPlace::marked_by(mark);
     // Who has called and ended meanwhile is followed by another parent, which is none of its.
     let root = Some(getppid().as_raw() as u32).filter(|root| carries(*root, &place.entry()) == Some(true));
     let since = arguments.next().and_then(|since| since.parse().ok()).map(Duration::from_nanos);

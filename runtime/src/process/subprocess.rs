@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Output, Place, adopted, end_tree, left_behind};
+use super::{ChildPlace, Output, adopted, end_tree, left_behind};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 
@@ -50,7 +50,7 @@ pub(crate) struct Subprocess {
     frames: Frames,
     /// What arrives is read into it: a fresh one for each message costs a step more than its message.
     buffer: Vec<u8>,
-    place: Place,
+    place: ChildPlace,
     leads: bool,
     /// How it has ended, once that has been asked for: its id may be another's from then on.
     status: Option<ExitStatus>,
@@ -62,7 +62,11 @@ impl Subprocess {
     ///
     /// # Errors
     /// When there can be no socket, process or thread, or no such program.
-    pub(crate) fn spawn(command: &mut Command, place: Place, spawning: &Spawning<'_>) -> io::Result<Self> {
+    pub(crate) fn spawn(
+        command: &mut Command,
+        place: ChildPlace,
+        spawning: &Spawning<'_>,
+    ) -> io::Result<Self> {
         adopted::adopt_orphans();
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(spawning.look))?;
@@ -105,7 +109,7 @@ impl Subprocess {
     }
 
     /// Where it may leave things.
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &ChildPlace {
         &self.place
     }
 
@@ -222,7 +226,7 @@ mod tests {
         let [out, err] = &outputs;
         let look = Duration::from_millis(50);
         let spawning = Spawning { look, patience: None, longest: 1 << 20, leads: true, outputs: [out, err] };
-        let place = Place::new(Duration::from_secs(1));
+        let place = ChildPlace::new(Duration::from_secs(1));
         (Subprocess::spawn(Command::new("sh").args(["-c", script]), place, &spawning).unwrap(), outputs)
     }
 
@@ -239,7 +243,7 @@ mod tests {
     }
 
     fn has_ended(process: u32) -> bool {
-        left_behind::State::of(process).is_none_or(left_behind::State::has_ended)
+        left_behind::ProcessState::of(process).is_none_or(left_behind::ProcessState::has_ended)
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::left_behind::State;
+use super::left_behind::ProcessState;
 
 /// The most looks. A process that is stopped starts no other, so two or three are enough, unless one cannot be stopped.
 const LOOKS: u32 = 100;
@@ -55,7 +55,7 @@ fn signal(processes: &[u32], signal: Signal) {
 /// Waits until all have stopped or ended.
 fn settle(processes: &[u32]) {
     let begun = Instant::now();
-    let runs = |process: &u32| State::of(*process).is_some_and(|state| !state.stands());
+    let runs = |process: &u32| ProcessState::of(*process).is_some_and(|state| !state.stands());
     while processes.iter().any(runs) && begun.elapsed() < SETTLE {
         thread::sleep(PAUSE);
     }
@@ -83,7 +83,7 @@ mod tests {
         root.wait().unwrap();
         super::super::left_behind::wait_for(&ended);
         for process in ended {
-            assert!(State::of(process).is_none_or(State::has_ended), "{process} goes on");
+            assert!(ProcessState::of(process).is_none_or(ProcessState::has_ended), "{process} goes on");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From the repeats of a case to its record.
 
 use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stability, uneven};
-use super::derive::{Measured, metrics};
+use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process, ranks};
 use crate::bencher::{Purpose, Work};
 use crate::metric::names;
@@ -36,7 +36,7 @@ pub struct CaseFacts {
 
 /// What the work of a case is held against.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reference<'a> {
+pub enum HeldAgainst<'a> {
     /// The case is the reference.
     Itself,
     /// The work of the reference.
@@ -53,7 +53,7 @@ pub fn assemble(
     case: CaseFacts,
     mut repeats: Vec<Repeat>,
     planned: u32,
-    reference: &Reference<'_>,
+    reference: &HeldAgainst<'_>,
 ) -> CaseRecord {
     repeats.sort_by_key(|repeat| repeat.number);
     let mut status = status(&repeats, planned);
@@ -63,14 +63,14 @@ pub fn assemble(
         equivalence: case.equivalence,
         agreement: &agreement,
         reference: match reference {
-            Reference::Itself => work.as_ref(),
-            Reference::Work(work) => Some(work),
-            Reference::Missing(_) => None,
+            HeldAgainst::Itself => work.as_ref(),
+            HeldAgainst::Work(work) => Some(work),
+            HeldAgainst::Missing(_) => None,
         },
         repeats: &repeats,
     });
 
-    let measured: Vec<Measured<'_>> = measured(&repeats).filter_map(Measured::of).collect();
+    let measured: Vec<MeasuredRepeat<'_>> = measured(&repeats).filter_map(MeasuredRepeat::of).collect();
     let metrics = metrics(&measured);
     let ranks = ranks::aggregates(&measured.iter().map(|one| one.seen).collect::<Vec<_>>());
     if status == CaseStatus::Measured && ranks::missing(&ranks).is_some() {
@@ -137,7 +137,7 @@ pub fn assemble(
 
 /// The record of a case that the plan left out, with its reason.
 pub fn skipped(case: CaseFacts, why: impl Into<String>) -> CaseRecord {
-    let reference = Reference::Missing("the case was not run".to_owned());
+    let reference = HeldAgainst::Missing("the case was not run".to_owned());
     let record = assemble(case, Vec::new(), 0, &reference);
     CaseRecord { status: CaseStatus::Skipped(why.into()), ..record }
 }
@@ -184,16 +184,16 @@ fn agreement(
     repeats: &[Repeat],
     work: Option<&Work>,
     equivalence: Equivalence,
-    reference: &Reference<'_>,
+    reference: &HeldAgainst<'_>,
 ) -> Agreement {
     let verified = repeats.iter().any(|repeat| {
         repeat.purpose == Purpose::Verify && matches!(repeat.outcome, Outcome::Measured { .. })
     });
     match (work, reference) {
-        (Some(_), Reference::Itself) => Agreement::Reference,
-        (Some(work), Reference::Work(reference)) => agree(work, reference, equivalence),
+        (Some(_), HeldAgainst::Itself) => Agreement::Reference,
+        (Some(work), HeldAgainst::Work(reference)) => agree(work, reference, equivalence),
         _ if equivalence == Equivalence::None => Agreement::NotAsked,
-        (Some(_), Reference::Missing(why)) => Agreement::Unverified(why.clone()),
+        (Some(_), HeldAgainst::Missing(why)) => Agreement::Unverified(why.clone()),
         (None, _) if verified => Agreement::Unverified("the scenario handed in no work report".to_owned()),
         (None, _) => Agreement::Unverified("its verifying repeat gave none".to_owned()),
     }
@@ -227,7 +227,7 @@ fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
 
 /// The metric that stands for these repeats where its scenario names none, and all metrics of them.
 pub(crate) fn standing_metrics(repeats: &[Repeat]) -> (String, Vec<MetricRecord>) {
-    let measured: Vec<Measured<'_>> = repeats.iter().filter_map(Measured::of).collect();
+    let measured: Vec<MeasuredRepeat<'_>> = repeats.iter().filter_map(MeasuredRepeat::of).collect();
     let metrics = metrics(&measured);
     (primary_metric(&metrics, None), metrics)
 }

@@ -58,7 +58,7 @@ pub struct CaseRecord {
     pub stationarity: Option<Stationarity>,
     /// What ended its repeats, where the run had a target; else null.
     #[serde(default)]
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StopReason>,
     /// Its traces, where some were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<Attachment>,
@@ -85,7 +85,7 @@ pub enum CaseStatus {
 /// What ended the repeats of a case that had a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stopped {
+pub enum StopReason {
     /// The interval is as narrow as was asked.
     Target,
     /// The most repeats were run.

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::MetricRecord;
-use super::derive::Measured;
+use super::derive::MeasuredRepeat;
 use crate::metric::names;
 use crate::metric::{ELSEWHERE, Observation, Reading, Stationarity, Taken};
 use crate::run::{Repeat, TreeMemory};
@@ -317,7 +317,7 @@ pub(crate) fn fake_device(name: &str) -> String {
 }
 
 /// That a figure is of a fake.
-pub(super) fn fake(measured: &[Measured<'_>]) -> Option<Caveat> {
+pub(super) fn fake(measured: &[MeasuredRepeat<'_>]) -> Option<Caveat> {
     let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
     let device = devices.map(|device| &device.info).find(|info| info.fake)?;
     Some(Caveat::FakeDevice(device.name.clone()))

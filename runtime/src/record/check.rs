@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::schema::{Filed, Kind};
+use super::schema::{DocumentKind, Filed};
 use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RankAggregate, RunManifest};
 use crate::bencher::Purpose;
 use crate::metric::names;
 use crate::metric::{Observation, Reading};
 use crate::plan::CaseId;
-use crate::run::{EndedRound, Outcome, Repeat, Round};
+use crate::run::{DuelRound, EndedRound, Outcome, Repeat};
 use crate::stats;
 
 /// A repeat as the journal keeps it: with the case that it belongs to, so that a file in the wrong place is
@@ -37,7 +37,7 @@ pub(crate) struct RoundEntry<'a> {
 }
 
 impl Filed for RunManifest {
-    const KIND: Kind = Kind::Run;
+    const KIND: DocumentKind = DocumentKind::Run;
 
     fn check(&self) -> Result<(), String> {
         distinct("case", self.planned.cases.iter().map(CaseId::file_name).collect())?;
@@ -46,7 +46,7 @@ impl Filed for RunManifest {
 }
 
 impl Filed for JournalEntry<'_> {
-    const KIND: Kind = Kind::Repeat;
+    const KIND: DocumentKind = DocumentKind::Repeat;
 
     fn check(&self) -> Result<(), String> {
         outcome(&self.repeat.outcome)
@@ -54,18 +54,18 @@ impl Filed for JournalEntry<'_> {
 }
 
 impl Filed for RoundEntry<'_> {
-    const KIND: Kind = Kind::Round;
+    const KIND: DocumentKind = DocumentKind::Round;
 
     fn check(&self) -> Result<(), String> {
         match &self.round.outcome {
-            Ok(Round::Blocks { pairs, .. }) => match pairs.first() {
+            Ok(DuelRound::Blocks { pairs, .. }) => match pairs.first() {
                 None => Err("a round has no pair of blocks".to_owned()),
                 Some(_) if pairs.iter().flatten().any(|block| block.iterations == 0) => {
                     Err("a block has no iteration".to_owned())
                 }
                 Some(_) => Ok(()),
             },
-            Ok(Round::Repeats(sides)) => match sides {
+            Ok(DuelRound::Repeats(sides)) => match sides {
                 [old, new] if old.len() == 2 && new.len() == 2 => {
                     old.iter().chain(new).try_for_each(|repeat| outcome(&repeat.outcome))
                 }
@@ -75,7 +75,7 @@ impl Filed for RoundEntry<'_> {
                     new.len()
                 )),
             },
-            Ok(Round::Verified { .. }) | Err(_) => Ok(()),
+            Ok(DuelRound::Verified { .. }) | Err(_) => Ok(()),
         }
     }
 }
@@ -96,7 +96,7 @@ fn outcome(outcome: &Outcome) -> Result<(), String> {
 }
 
 impl Filed for CaseRecord {
-    const KIND: Kind = Kind::Case;
+    const KIND: DocumentKind = DocumentKind::Case;
 
     fn check(&self) -> Result<(), String> {
         metrics(&self.metrics)?;
@@ -106,7 +106,7 @@ impl Filed for CaseRecord {
 }
 
 impl Filed for Baseline {
-    const KIND: Kind = Kind::Baseline;
+    const KIND: DocumentKind = DocumentKind::Baseline;
 
     fn check(&self) -> Result<(), String> {
         distinct("case", self.cases.iter().map(|case| case.id.file_name()).collect())?;

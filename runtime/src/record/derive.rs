@@ -15,12 +15,12 @@ use crate::stats;
 
 /// One measured repeat and what it saw.
 #[derive(Clone, Copy)]
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredRepeat<'a> {
     pub(super) repeat: &'a Repeat,
     pub(super) seen: &'a Observation,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredRepeat<'a> {
     /// The repeat, if it ended well.
     pub(super) fn of(repeat: &'a Repeat) -> Option<Self> {
         match &repeat.outcome {
@@ -31,7 +31,7 @@ impl<'a> Measured<'a> {
 }
 
 /// Every metric of the case, in the order in which people see them.
-pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+pub(super) fn metrics(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     let on_device = measured.iter().any(|one| one.seen.device.is_some());
     let listed: &[&[Metric]] = if on_device { &[METRICS, DEVICE_METRICS] } else { &[METRICS] };
     let mut metrics: Vec<MetricRecord> = listed
@@ -39,7 +39,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
         .copied()
         .flatten()
         .map(|metric| {
-            let read = |one: &Measured<'_>| match metric.name {
+            let read = |one: &MeasuredRepeat<'_>| match metric.name {
                 names::PEAK_MEMORY => peak_memory(one, (metric.read)(one.seen)),
                 _ => (metric.read)(one.seen),
             };
@@ -56,7 +56,7 @@ pub(super) fn metrics(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 
 /// A process sees its own peak alone. Where it had others below it, the largest sum that was sampled counts
 /// as well.
-fn peak_memory(one: &Measured<'_>, own: Reading) -> Reading {
+fn peak_memory(one: &MeasuredRepeat<'_>, own: Reading) -> Reading {
     match one.repeat.tree.filter(|tree| tree.processes > 1) {
         Some(tree) => Reading::Value(own.value().unwrap_or(0.0).max(tree.bytes as f64)),
         None => own,
@@ -180,7 +180,7 @@ fn mean(regions: &[&Region], read: fn(&Usage) -> Option<f64>) -> Option<Reading>
 }
 
 /// Metrics of every block, blocks in the order in which they first ended.
-fn regions(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+fn regions(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     let all = measured.iter().flat_map(|one| &one.seen.regions);
     let mut found = Vec::new();
     for path in firsts(all.map(|region| region.path.as_str())) {
@@ -212,11 +212,11 @@ fn regions(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 }
 
 /// Time and share of every phase of a body on a device, phases in the order in which they first began.
-fn phases(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+fn phases(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     let devices = || measured.iter().filter_map(|one| one.seen.device.as_ref());
     let names = firsts(devices().flat_map(|device| &device.phases).map(|phase| phase.name.as_str()));
     let of = |name: &str, what: &str, unit: Unit, direction, read: &dyn Fn(&OnDevice) -> Option<f64>| {
-        let value = |one: &Measured<'_>| {
+        let value = |one: &MeasuredRepeat<'_>| {
             let value = one.seen.device.as_ref().and_then(|device| read(device));
             value.map_or_else(|| Reading::absent("this repeat had no such phase"), Reading::Value)
         };
@@ -236,11 +236,11 @@ fn phases(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 }
 
 /// Where the life of each repeat went, in the order of that life; last, what nothing tells of it.
-fn ledger(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+fn ledger(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     if measured.iter().all(|one| one.seen.ledger == Ledger::default()) {
         return Vec::new(); // repeats of an earlier version
     }
-    let of = |name: &str, read: &dyn Fn(&Measured<'_>) -> u64| {
+    let of = |name: &str, read: &dyn Fn(&MeasuredRepeat<'_>) -> u64| {
         let values = measured.iter().map(|one| Reading::Value(read(one) as f64 * 1e-9));
         record(&format!("time/{name}"), &Unit::SECONDS, Direction::Information, values)
     };
@@ -252,7 +252,7 @@ fn ledger(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 }
 
 /// Metrics that the author handed in; of several values in one repeat the median.
-fn custom(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+fn custom(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     // There may be thousands: each value is looked at once.
     let mut found: HashMap<&str, (&Custom, Vec<Vec<f64>>)> = HashMap::new();
     for (at, one) in measured.iter().enumerate() {
@@ -274,7 +274,7 @@ fn custom(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
 }
 
 /// Metrics that each rank told of itself: what stands for all of them in a repeat.
-fn of_ranks(measured: &[Measured<'_>]) -> Vec<MetricRecord> {
+fn of_ranks(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     let all = || measured.iter().flat_map(|one| &one.seen.ranks);
     let describe = |name: &str| {
         let first = all().find(|metric| metric.name == name)?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseFacts, CaseRecord, Reference, assemble};
+use super::{CaseFacts, CaseRecord, HeldAgainst, assemble};
 use crate::bencher::Purpose;
 use crate::metric::names;
 use crate::metric::{Custom, Direction, Observation, Reading, Taken, Unit};
@@ -75,7 +75,7 @@ impl CaseRecord {
             memory: None,
             primary_metric: primary_metric.map(str::to_owned),
         };
-        let none = Reference::Missing("it is imported".to_owned());
+        let none = HeldAgainst::Missing("it is imported".to_owned());
         let mut record = assemble(facts, repeats, planned, &none);
         record.metrics.retain(|metric| {
             let known = FROM_SAMPLES.contains(&metric.name.as_str()) || stated.contains(&metric.name);

@@ -21,10 +21,10 @@ mod schema;
 mod whole;
 
 pub(crate) use assemble::standing_metrics;
-pub use assemble::{CaseFacts, Reference, assemble};
+pub use assemble::{CaseFacts, HeldAgainst, assemble};
 pub use attachment::{AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus};
 pub use baseline::{Baseline, BaselineCase};
-pub use case::{CaseRecord, CaseStatus, MetricRecord, Stopped};
+pub use case::{CaseRecord, CaseStatus, MetricRecord, StopReason};
 pub(crate) use caveat::fake_device;
 pub use caveat::{CAVEATS, CaveatKind};
 pub(crate) use check::{JournalEntry, RoundEntry, against_samples};
@@ -39,6 +39,6 @@ pub use ranks::{OverRanks, RankAggregate};
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]
 pub(crate) use schema::fitting;
+pub use schema::{DocumentKind, SCHEMA, SchemaError};
 pub(crate) use schema::{Filed, read_and_tell, redigest, write};
-pub use schema::{Kind, SCHEMA, SchemaError};
 pub use whole::assemble_run;

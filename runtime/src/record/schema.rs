@@ -38,7 +38,7 @@ const STEPS: &[Migration] = &[
 ];
 
 /// From 1 to 2: what takes a rank away is a finding. Evidence there is none of, and so nothing to judge again.
-fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
+fn findings(kind: DocumentKind, mut record: Value) -> Result<Value, String> {
     let lift = |case: &mut Value| {
         let Some(what) = case["agreement"]["differs"].as_array() else { return };
         let words: Vec<&str> = what.iter().filter_map(Value::as_str).collect();
@@ -48,16 +48,18 @@ fn findings(kind: Kind, mut record: Value) -> Result<Value, String> {
         }]);
     };
     match kind {
-        Kind::Case => lift(&mut record),
-        Kind::Baseline => record["cases"].as_array_mut().into_iter().flatten().for_each(lift),
-        Kind::Run | Kind::Repeat | Kind::Round => {}
+        DocumentKind::Case => lift(&mut record),
+        DocumentKind::Baseline => record["cases"].as_array_mut().into_iter().flatten().for_each(lift),
+        DocumentKind::Run | DocumentKind::Repeat | DocumentKind::Round => {}
     }
     Ok(record)
 }
 
 /// From 2 to 3: what a record warned of is a finding.
-fn caveats(kind: Kind, mut case: Value) -> Result<Value, String> {
-    let Some(warnings) = case["warnings"].as_array().filter(|_| kind == Kind::Case) else { return Ok(case) };
+fn caveats(kind: DocumentKind, mut case: Value) -> Result<Value, String> {
+    let Some(warnings) = case["warnings"].as_array().filter(|_| kind == DocumentKind::Case) else {
+        return Ok(case);
+    };
     let of = |warning: &Value| json!({ "rule": "note", "severity": "caveat", "repeats": [], "detail": warning, "remedy": "" });
     let mut all = case["findings"].as_array().cloned().unwrap_or_default();
     all.extend(warnings.iter().map(of));
@@ -66,22 +68,22 @@ fn caveats(kind: Kind, mut case: Value) -> Result<Value, String> {
 }
 
 /// From 3 to 4: a file has a digest, and one that had none says so for good; every column of processes is there.
-fn digests(kind: Kind, mut record: Value) -> Result<Value, String> {
+fn digests(kind: DocumentKind, mut record: Value) -> Result<Value, String> {
     match kind {
-        Kind::Run | Kind::Baseline => {
+        DocumentKind::Run | DocumentKind::Baseline => {
             if let Some(fields) = record.as_object_mut() {
                 fields.insert(UNDIGESTED.to_owned(), Value::Bool(true));
                 fields.get_mut("environment").into_iter().for_each(moved);
             }
-            if let (Kind::Baseline, Some(moment)) =
+            if let (DocumentKind::Baseline, Some(moment)) =
                 (kind, record.pointer_mut("/environment/moment").and_then(Value::as_object_mut))
             {
                 moment.remove("host"); // it may be committed
             }
             record.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten().for_each(columns);
         }
-        Kind::Case => columns(&mut record),
-        Kind::Repeat | Kind::Round => {}
+        DocumentKind::Case => columns(&mut record),
+        DocumentKind::Repeat | DocumentKind::Round => {}
     }
     Ok(record)
 }
@@ -116,16 +118,16 @@ fn columns(case: &mut Value) {
 }
 
 /// From 4 to 5: fields have the names that the field of benchmarking has for them.
-fn words(kind: Kind, mut record: Value) -> Result<Value, String> {
+fn words(kind: DocumentKind, mut record: Value) -> Result<Value, String> {
     match kind {
-        Kind::Run => {
+        DocumentKind::Run => {
             record
                 .get_mut("planned")
                 .into_iter()
                 .for_each(|planned| renamed(planned, &[("limits", "budget")]));
             record.get_mut("environment").into_iter().for_each(fake_device);
         }
-        Kind::Baseline => {
+        DocumentKind::Baseline => {
             record.get_mut("environment").into_iter().for_each(fake_device);
             record
                 .get_mut("cases")
@@ -134,11 +136,11 @@ fn words(kind: Kind, mut record: Value) -> Result<Value, String> {
                 .flatten()
                 .for_each(words_of_case);
         }
-        Kind::Case => words_of_case(&mut record),
-        Kind::Repeat => {
+        DocumentKind::Case => words_of_case(&mut record),
+        DocumentKind::Repeat => {
             record.pointer_mut("/repeat/outcome/measured").into_iter().for_each(words_of_repeat);
         }
-        Kind::Round => {} // there was none before
+        DocumentKind::Round => {} // there was none before
     }
     Ok(record)
 }
@@ -192,13 +194,13 @@ fn renamed(object: &mut Value, names: &[(&str, &str)]) {
 /// One step of migration: lifts the record of a file of schema `from` to schema `from + 1`.
 struct Migration {
     from: u64,
-    lift: fn(Kind, Value) -> Result<Value, String>,
+    lift: fn(DocumentKind, Value) -> Result<Value, String>,
 }
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DocumentKind {
     /// A run's manifest.
     Run,
     /// One repeat, as it was journalled.
@@ -214,7 +216,7 @@ pub enum Kind {
 /// A noun that is kept in a file of its own.
 pub(crate) trait Filed: Serialize {
     /// What its file says it holds.
-    const KIND: Kind;
+    const KIND: DocumentKind;
 
     /// What is impossible about it, if anything is: a file may have been edited by hand.
     ///
@@ -246,7 +248,7 @@ pub enum SchemaError {
         /// What it says it holds.
         found: String,
         /// What belongs there.
-        expected: Kind,
+        expected: DocumentKind,
     },
     /// It is no JSON of the form that it should have.
     #[error("it is truncated or was edited by hand: {0}")]
@@ -316,7 +318,7 @@ pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
 }
 
 /// The file that holds a record of this text.
-fn seal(kind: Kind, record: &str) -> Vec<u8> {
+fn seal(kind: DocumentKind, record: &str) -> Vec<u8> {
     let (kind, digest) = (kind.name(), digest(record));
     let head = format!(r#"{{"schema":{SCHEMA},"kind":"{kind}","digest":"{digest}","record":"#);
     [head.as_bytes(), record.as_bytes(), b"}\n"].concat()
@@ -330,7 +332,13 @@ fn seal(kind: Kind, record: &str) -> Vec<u8> {
 pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     let envelope: Envelope<'_> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
-    let kinds = [Kind::Run, Kind::Repeat, Kind::Round, Kind::Case, Kind::Baseline];
+    let kinds = [
+        DocumentKind::Run,
+        DocumentKind::Repeat,
+        DocumentKind::Round,
+        DocumentKind::Case,
+        DocumentKind::Baseline,
+    ];
     let kind = kinds.into_iter().find(|kind| envelope.kind.as_deref() == Some(kind.name()));
     let kind = kind.ok_or_else(|| missing("kind"))?;
     let mut record = record.to_owned();
@@ -343,11 +351,11 @@ pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     }
     let sealed = seal(kind, &record);
     match kind {
-        Kind::Run => read::<RunManifest>(&sealed).map(drop),
-        Kind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
-        Kind::Round => read::<RoundEntry<'_>>(&sealed).map(drop),
-        Kind::Case => read::<CaseRecord>(&sealed).map(drop),
-        Kind::Baseline => read::<Baseline>(&sealed).map(drop),
+        DocumentKind::Run => read::<RunManifest>(&sealed).map(drop),
+        DocumentKind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
+        DocumentKind::Round => read::<RoundEntry<'_>>(&sealed).map(drop),
+        DocumentKind::Case => read::<CaseRecord>(&sealed).map(drop),
+        DocumentKind::Baseline => read::<Baseline>(&sealed).map(drop),
     }?;
     Ok(sealed)
 }
@@ -384,7 +392,11 @@ fn read_with<R: Filed + DeserializeOwned>(
 }
 
 /// What lies in the envelope, as a record of today's schema, and whether it was lifted from one without digests.
-fn open<'a>(steps: &[Migration], file: &'a [u8], expected: Kind) -> Result<(Tree<'a>, bool), SchemaError> {
+fn open<'a>(
+    steps: &[Migration],
+    file: &'a [u8],
+    expected: DocumentKind,
+) -> Result<(Tree<'a>, bool), SchemaError> {
     let envelope: Envelope<'a> = serde_json::from_slice(file)?;
     let (schema, record) = envelope.parts()?;
     let kind = envelope.kind.ok_or_else(|| missing("kind"))?;
@@ -408,7 +420,7 @@ fn open<'a>(steps: &[Migration], file: &'a [u8], expected: Kind) -> Result<(Tree
     Ok((Tree::deserialize(lifted)?, !is_digested))
 }
 
-fn lift(steps: &[Migration], found: u64, kind: Kind, record: Value) -> Result<Value, SchemaError> {
+fn lift(steps: &[Migration], found: u64, kind: DocumentKind, record: Value) -> Result<Value, SchemaError> {
     (found..SCHEMA).try_fold(record, |record, at| {
         let older = |why| SchemaError::Older { found, why };
         let step = steps.iter().find(|step| step.from == at);
@@ -417,7 +429,7 @@ fn lift(steps: &[Migration], found: u64, kind: Kind, record: Value) -> Result<Va
     })
 }
 
-impl Kind {
+impl DocumentKind {
     /// The word that files use.
     pub fn name(self) -> &'static str {
         match self {
@@ -430,7 +442,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DocumentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -448,7 +460,7 @@ mod tests {
     }
 
     impl Filed for Toy {
-        const KIND: Kind = Kind::Case;
+        const KIND: DocumentKind = DocumentKind::Case;
         fn check(&self) -> Result<(), String> {
             if self.weight.is_finite() { Ok(()) } else { Err(format!("weight {}", self.weight)) }
         }
@@ -515,7 +527,8 @@ mod tests {
     #[test]
     fn what_was_written_before_there_were_digests_is_lifted_and_marked() {
         let case = json!({ "processes": { "iterations": [7, 8], "wall": [[1, 2, 3], [1, 2, 3]] } });
-        let lifted = digests(Kind::Baseline, json!({ "name": "main", "cases": [case.clone(), {}] })).unwrap();
+        let lifted =
+            digests(DocumentKind::Baseline, json!({ "name": "main", "cases": [case.clone(), {}] })).unwrap();
         assert_eq!(lifted["undigested"], true);
         let columns = &lifted["cases"][0]["processes"];
         assert_eq!((&columns["faults"], &columns["wall"][1]), (&json!([0, 0]), &json!([1, 2, 3])));
@@ -523,14 +536,14 @@ mod tests {
         let environment = json!({
             "machine": { "turbo": "on", "container": "docker" }, "software": { "host": "web1" }, "moment": {}
         });
-        let lifted = digests(Kind::Run, json!({ "environment": environment })).unwrap();
+        let lifted = digests(DocumentKind::Run, json!({ "environment": environment })).unwrap();
         assert_eq!(
             lifted,
             json!({ "undigested": true, "environment": {
                 "machine": { "turbo": "on" }, "software": { "container": "docker" }, "moment": { "host": "web1" }
             } })
         );
-        assert_eq!(digests(Kind::Case, case).unwrap()["processes"], *columns);
+        assert_eq!(digests(DocumentKind::Case, case).unwrap()["processes"], *columns);
     }
 
     #[test]
@@ -538,7 +551,7 @@ mod tests {
         let case = json!({
             "headline": "wall_time", "course": "warming", "work": { "ticket": { "ran_on": "cpu" }, "content": {} }
         });
-        let lifted = words(Kind::Case, case).unwrap();
+        let lifted = words(DocumentKind::Case, case).unwrap();
         assert_eq!(
             lifted,
             json!({
@@ -551,7 +564,7 @@ mod tests {
             "cases": [{ "headline": "loss", "ticket": null, "course": "slowing" }, { "course": "flat" }]
         });
         assert_eq!(
-            words(Kind::Baseline, baseline).unwrap(),
+            words(DocumentKind::Baseline, baseline).unwrap(),
             json!({
                 "environment": { "machine": { "gpu fake": "Test GPU" } },
                 "cases": [
@@ -561,18 +574,19 @@ mod tests {
         );
         let run = json!({ "planned": { "limits": { "warmup": 3 } }, "environment": {} });
         let planned = json!({ "planned": { "budget": { "warmup": 3 } }, "environment": {} });
-        assert_eq!(words(Kind::Run, run).unwrap(), planned);
+        assert_eq!(words(DocumentKind::Run, run).unwrap(), planned);
         let device = json!({ "info": { "stand_in": true }, "known": [], "doubts": ["served"] });
         let measured = json!({ "seen": { "course": null, "device": device }, "work": null });
         let newer = json!({ "info": { "fake": true }, "allowed": [], "caveats": ["served"] });
         assert_eq!(
-            words(Kind::Repeat, json!({ "repeat": { "outcome": { "measured": measured } } })).unwrap(),
+            words(DocumentKind::Repeat, json!({ "repeat": { "outcome": { "measured": measured } } }))
+                .unwrap(),
             json!({ "repeat": { "outcome": { "measured": {
                 "observation": { "stationarity": null, "device": newer }, "work": null
             } } } })
         );
         let failed = json!({ "repeat": { "outcome": { "failed": { "how": "panic" } } } });
-        assert_eq!(words(Kind::Repeat, failed.clone()).unwrap(), failed);
+        assert_eq!(words(DocumentKind::Repeat, failed.clone()).unwrap(), failed);
 
         let file = String::from_utf8(write(&Toy { weight: 2.5 }).expect("finite")).expect("text");
         let older = file.replace("\"schema\":5", "\"schema\":4");
@@ -599,7 +613,7 @@ mod tests {
                 "{cut}: {said}"
             );
         }
-        let edited = String::from_utf8(seal(Kind::Case, r#"{"weight": null}"#)).expect("text");
+        let edited = String::from_utf8(seal(DocumentKind::Case, r#"{"weight": null}"#)).expect("text");
         let said = refusal(&edited);
         assert!(said.ends_with("weight: expected a number, found null"), "{said}");
         let said = refusal(&whole.replace("1.0", "NaN"));
@@ -615,7 +629,7 @@ mod tests {
         let weight = Migration {
             from: 0,
             lift: |kind, mut record| {
-                assert_eq!(kind, Kind::Case);
+                assert_eq!(kind, DocumentKind::Case);
                 let grams = record["mass"].as_f64().ok_or("no mass")?;
                 record = serde_json::json!({ "weight": grams / 1000.0 });
                 Ok(record)
@@ -642,22 +656,23 @@ mod tests {
     #[test]
     fn what_a_record_warned_of_before_warnings_were_findings_is_one() {
         let case = json!({ "findings": [{ "rule": "view" }], "warnings": ["short pass"] });
-        let lifted = caveats(Kind::Case, case).unwrap();
+        let lifted = caveats(DocumentKind::Case, case).unwrap();
         assert_eq!(
             (&lifted["findings"][0]["rule"], &lifted["findings"][1]["rule"]),
             (&json!("view"), &json!("note"))
         );
         assert_eq!(lifted["findings"][1]["detail"], "short pass");
-        assert_eq!(caveats(Kind::Run, json!({ "id": 1 })).unwrap(), json!({ "id": 1 }));
+        assert_eq!(caveats(DocumentKind::Run, json!({ "id": 1 })).unwrap(), json!({ "id": 1 }));
     }
 
     #[test]
     fn what_took_a_rank_away_before_there_were_findings_is_one() {
         let case = json!({ "id": 1, "agreement": { "differs": ["elements: 2", "fields: x"] } });
-        let lifted = findings(Kind::Case, case.clone()).unwrap();
+        let lifted = findings(DocumentKind::Case, case.clone()).unwrap();
         assert_eq!(lifted["findings"][0]["detail"], "elements: 2; fields: x");
         assert_eq!((&lifted["findings"][0]["rule"], &lifted["id"]), (&json!("same-work"), &json!(1)));
-        let lifted = findings(Kind::Baseline, json!({ "cases": [{ "agreement": "agrees" }, case] })).unwrap();
+        let lifted =
+            findings(DocumentKind::Baseline, json!({ "cases": [{ "agreement": "agrees" }, case] })).unwrap();
         assert_eq!(lifted["cases"][0].get("findings"), None);
         assert_eq!(lifted["cases"][1]["findings"][0]["severity"], "fail");
     }

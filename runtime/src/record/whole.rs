@@ -1,8 +1,8 @@
 //! From a plan and its journal to the records of all cases.
 
-use super::assemble::{CaseFacts, Reference, assemble, skipped};
+use super::assemble::{CaseFacts, HeldAgainst, assemble, skipped};
 use super::caveat::Caveat;
-use super::{CaseRecord, CaseStatus, MetricRecord, Stopped};
+use super::{CaseRecord, CaseStatus, MetricRecord, StopReason};
 use crate::bencher::Purpose;
 use crate::metric::Reading;
 use crate::plan::{CaseId, Plan, PlannedCase};
@@ -62,11 +62,11 @@ fn stop(record: &mut CaseRecord, target: f64) {
     };
     let half = half_width(&values);
     if half.is_some_and(|half| half <= target) {
-        record.stopped = Some(Stopped::Target);
+        record.stopped = Some(StopReason::Target);
         return;
     }
     let most = values.len() >= Plan::MOST_REPEATS as usize;
-    let (stopped, ended) = if most { (Stopped::Most, "repeats") } else { (Stopped::Budget, "budget") };
+    let (stopped, ended) = if most { (StopReason::Most, "repeats") } else { (StopReason::Budget, "budget") };
     record.stopped = Some(stopped);
     record.findings.push(Caveat::OffTarget { target, half, ended }.finding());
 }
@@ -87,22 +87,24 @@ fn facts(case: &PlannedCase) -> CaseFacts {
 }
 
 /// What the work of a case is held against.
-fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCase) -> Reference<'a> {
+fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCase) -> HeldAgainst<'a> {
     if case.is_reference() {
-        return Reference::Itself;
+        return HeldAgainst::Itself;
     }
     let Some(reference) = plan.cases.iter().find(|other| case.compares_with(other)) else {
-        return Reference::Missing("there is no reference adapter (tier 0) for its contract".to_owned());
+        return HeldAgainst::Missing("there is no reference adapter (tier 0) for its contract".to_owned());
     };
     let verified =
         journal.iter().find(|(id, repeat)| *id == reference.id && repeat.purpose == Purpose::Verify);
     match verified.map(|(_, repeat)| &repeat.outcome) {
-        Some(Outcome::Measured { work: Some(work), .. }) => Reference::Work(work),
+        Some(Outcome::Measured { work: Some(work), .. }) => HeldAgainst::Work(work),
         Some(Outcome::Measured { work: None, .. }) => {
-            Reference::Missing(format!("{} handed in no work report", reference.id))
+            HeldAgainst::Missing(format!("{} handed in no work report", reference.id))
         }
-        Some(Outcome::Failed(failure)) => Reference::Missing(format!("{} {failure}", reference.id)),
-        Some(Outcome::Skipped { why }) => Reference::Missing(format!("{} was skipped: {why}", reference.id)),
-        None => Reference::Missing(format!("{} was not verified", reference.id)),
+        Some(Outcome::Failed(failure)) => HeldAgainst::Missing(format!("{} {failure}", reference.id)),
+        Some(Outcome::Skipped { why }) => {
+            HeldAgainst::Missing(format!("{} was skipped: {why}", reference.id))
+        }
+        None => HeldAgainst::Missing(format!("{} was not verified", reference.id)),
     }
 }

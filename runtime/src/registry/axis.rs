@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Traits;
+use super::AxisTraits;
 use crate::bencher;
 
 /// One sweep axis of a scenario, as the stages see it: the type is known only to what is inside.
@@ -162,7 +162,7 @@ pub struct TypedAxis<T> {
     /// Makes the value with this index. Called anew for every use, so `T` needs to be nothing but `'static`.
     pub make: fn(usize) -> T,
     /// What `T` can do.
-    pub traits: Traits<T>,
+    pub traits: AxisTraits<T>,
 }
 
 impl<T: 'static> TypedAxis<T> {
@@ -320,7 +320,7 @@ mod tests {
             implied: false,
             labels: &[None, None],
             make: |index| [1_000, 7][index],
-            traits: Traits {
+            traits: AxisTraits {
                 parse: (&&&Probe::<usize>::NEW).parser(),
                 display: (&&Probe::<usize>::NEW).display(),
                 debug: (&&Probe::<usize>::NEW).debug(),
@@ -339,7 +339,7 @@ mod tests {
             implied: false,
             labels: &[Some("small"), Some("224px")],
             make: |index| Images([32, 224][index]),
-            traits: Traits {
+            traits: AxisTraits {
                 parse: (&&&Probe::<Images>::NEW).parser(),
                 display: (&&Probe::<Images>::NEW).display(),
                 debug: (&&Probe::<Images>::NEW).debug(),

@@ -13,7 +13,7 @@ pub struct Registry {
 
 /// What keeps a registry from being one: something is doubled. Every variant tells both places.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Error {
+pub enum RegistryError {
     /// Two scenarios have one id.
     #[error(
         "two scenarios have the id `{}`: {} and {}; give one of them another id",
@@ -92,7 +92,7 @@ impl Registry {
     ///
     /// # Errors
     /// When something is doubled.
-    pub fn collect() -> Result<Self, Error> {
+    pub fn collect() -> Result<Self, RegistryError> {
         Self::new(added::scenarios(), added::adapters())
     }
 
@@ -103,7 +103,7 @@ impl Registry {
     pub fn new(
         scenarios: impl IntoIterator<Item = &'static ScenarioEntry>,
         adapters: impl IntoIterator<Item = &'static AdapterEntry>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, RegistryError> {
         let mut scenarios: Vec<_> = scenarios.into_iter().collect();
         let mut adapters: Vec<_> = adapters.into_iter().collect();
         // By place first, so that of two doubled entries always the same one is called the first.
@@ -144,16 +144,20 @@ pub fn find_adapter(contract: TypeId, name: &str) -> Option<&'static AdapterEntr
     added::adapters().find(|adapter| adapter.name == name && (adapter.contract.id)() == contract)
 }
 
-fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), Error> {
+fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), RegistryError> {
     let slugs = scenarios.iter().enumerate().map(|(place, scenario)| (slug(scenario.id), place));
     let mut slugs: Vec<(String, usize)> = slugs.collect();
     slugs.sort_unstable();
     let Some(pair) = slugs.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
     let (first, second) = (scenarios[pair[0].1], scenarios[pair[1].1]);
-    Err(if first.id == second.id { Error::Id { first, second } } else { Error::Slug { first, second } })
+    Err(if first.id == second.id {
+        RegistryError::Id { first, second }
+    } else {
+        RegistryError::Slug { first, second }
+    })
 }
 
-fn refuse_doubled_adapters(adapters: &[&'static AdapterEntry]) -> Result<(), Error> {
+fn refuse_doubled_adapters(adapters: &[&'static AdapterEntry]) -> Result<(), RegistryError> {
     let slugs: Vec<String> = adapters.iter().map(|adapter| slug(adapter.name)).collect();
     for (place, &second) in adapters.iter().enumerate() {
         let contract = (second.contract.id)();
@@ -162,26 +166,26 @@ fn refuse_doubled_adapters(adapters: &[&'static AdapterEntry]) -> Result<(), Err
                 continue;
             }
             if *slug == slugs[place] {
-                return Err(Error::Adapter { first, second });
+                return Err(RegistryError::Adapter { first, second });
             }
             if first.tier == 0 && second.tier == 0 {
-                return Err(Error::Reference { first, second });
+                return Err(RegistryError::Reference { first, second });
             }
         }
     }
     Ok(())
 }
 
-fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Result<(), Error> {
+fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Result<(), RegistryError> {
     for (index, axis) in axes.iter().enumerate() {
         if axes[..index].iter().any(|earlier| earlier.name == axis.name) {
-            return Err(Error::Axis { scenario, axis: axis.name });
+            return Err(RegistryError::Axis { scenario, axis: axis.name });
         }
         let slugs: Vec<String> = axis.values.iter().map(|value| slug(&value.text)).collect();
         for (second, slug) in slugs.iter().enumerate() {
             if let Some(first) = slugs[..second].iter().position(|earlier| earlier == slug) {
                 let [first, second] = [first, second].map(|index| axis.values[index].text.clone());
-                return Err(Error::Value { scenario, axis: axis.name, first, second });
+                return Err(RegistryError::Value { scenario, axis: axis.name, first, second });
             }
         }
     }
@@ -190,7 +194,7 @@ fn refuse_doubled_axes(scenario: &'static ScenarioEntry, axes: &[Axis]) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axes, AxisValue, Contract, Keep, Location, Probe, Traits, TypedAxis, kind::*};
+    use super::super::{Axes, AxisTraits, AxisValue, Contract, Keep, Location, Probe, TypedAxis, kind::*};
     use super::*;
     use crate::bencher::PartialBudget;
 
@@ -240,7 +244,10 @@ mod tests {
     }
 
     /// Entries live as long as the program; those of a test are leaked.
-    fn registry(scenarios: Vec<ScenarioEntry>, adapters: Vec<AdapterEntry>) -> Result<Registry, Error> {
+    fn registry(
+        scenarios: Vec<ScenarioEntry>,
+        adapters: Vec<AdapterEntry>,
+    ) -> Result<Registry, RegistryError> {
         Registry::new(&*scenarios.leak(), &*adapters.leak())
     }
 
@@ -323,7 +330,7 @@ mod tests {
             implied: false,
             labels: &[None, None],
             make: |index| [0.5, -0.5][index],
-            traits: Traits {
+            traits: AxisTraits {
                 parse: (&&&Probe::<f64>::NEW).parser(),
                 display: (&&Probe::<f64>::NEW).display(),
                 debug: (&&Probe::<f64>::NEW).debug(),

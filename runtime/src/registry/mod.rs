@@ -17,10 +17,11 @@ pub use added::{Added, add};
 #[cfg(feature = "divan_compat")]
 pub(crate) use axis::without_modules;
 pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
-pub use collect::{Error, Registry, find_adapter, find_scenario};
+pub use collect::{Registry, RegistryError, find_adapter, find_scenario};
 pub use id::slug;
-pub use probe::{Probe, Traits, kind};
+pub use probe::{AxisTraits, Probe, kind};
 pub use scenario::{
-    Axes, Ending, Equivalence, Keep, Kept, Location, Requirements, Run, ScenarioEntry, Workload,
+    Axes, Equivalence, Keep, KeepOutput, Location, Requirements, ScenarioEntry, ScenarioFn, ScenarioOutput,
+    Workload,
 };
 pub use sweep::Sweep;

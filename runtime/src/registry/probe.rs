@@ -19,7 +19,7 @@ impl<T> Probe<T> {
 
 /// What the type of an axis can do.
 #[derive(Debug)]
-pub struct Traits<T> {
+pub struct AxisTraits<T> {
     /// Reads a value from text.
     pub parse: Option<kind::Parse<T>>,
     /// The text of a value.

@@ -40,11 +40,11 @@ pub struct ScenarioEntry {
     /// How much of it is measured, where the author says so.
     pub budget: PartialBudget,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
-    pub run: Run,
+    pub run: ScenarioFn,
 }
 
 /// A scenario as the stages call it.
-pub type Run = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
+pub type ScenarioFn = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(), bencher::Error>;
 
 inventory::collect!(ScenarioEntry);
 
@@ -260,19 +260,19 @@ impl Keep {
     message = "a filter gives back `bool` or `Result<(), E>`, and not `{Self}`",
     note = "`false` leaves the point out; `Err(reason)` records it as skipped, with the reason"
 )]
-pub trait Kept {
+pub trait KeepOutput {
     /// What it means for the point.
     fn kept(self) -> Keep;
 }
 
-impl Kept for bool {
+impl KeepOutput for bool {
     fn kept(self) -> Keep {
         if self { Keep::Yes } else { Keep::Drop }
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Display> Kept for Result<(), E> {
+impl<E: Display> KeepOutput for Result<(), E> {
     fn kept(self) -> Keep {
         self.map_or_else(|reason| Keep::Skip(format!("{reason:#}")), |()| Keep::Yes)
     }
@@ -283,7 +283,7 @@ impl<E: Display> Kept for Result<(), E> {
     message = "a scenario gives back `()` or `Result<(), E>` with `E: Display + 'static`, and not `{Self}`",
     note = "write `-> weighbridge::Result<()>`, or end the body with a semicolon"
 )]
-pub trait Ending {
+pub trait ScenarioOutput {
     /// The one error that the stages know.
     ///
     /// # Errors
@@ -291,14 +291,14 @@ pub trait Ending {
     fn ending(self) -> Result<(), bencher::Error>;
 }
 
-impl Ending for () {
+impl ScenarioOutput for () {
     fn ending(self) -> Result<(), bencher::Error> {
         Ok(())
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Display + 'static> Ending for Result<(), E> {
+impl<E: Display + 'static> ScenarioOutput for Result<(), E> {
     fn ending(self) -> Result<(), bencher::Error> {
         self.map_err(told)
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::progress::clock;
 use crate::device::Platform;
-use crate::plan::{Isolation, Order, Plan, PlannedCase, Skip};
+use crate::plan::{CaseOrder, Isolation, Plan, PlannedCase, Skip};
 
 /// Whether less than half of the cases have run before.
 fn is_guess(plan: &Plan) -> bool {
@@ -49,7 +49,7 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     if plan.isolation != Isolation::Repeat {
         line(&mut text, &format!("isolation: {}", isolation(plan.isolation)));
     }
-    if plan.order == Order::Declared {
+    if plan.order == CaseOrder::Declared {
         line(&mut text, "order: as declared, so drift of the machine does not fall on all cases alike");
     }
     for note in &plan.notes {
@@ -170,7 +170,7 @@ mod tests {
             timeout: Duration::from_mins(5),
             memory: 8 << 30,
             seed: 42,
-            order: Order::Declared,
+            order: CaseOrder::Declared,
             isolation: Isolation::Run,
             platform: Platform::Cpu,
             mode: None,

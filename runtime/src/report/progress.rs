@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Style, Terminal};
 use crate::plan::CaseId;
-use crate::run::{Ending, Event, Outcome, RoundId};
+use crate::run::{Event, Outcome, RoundId, RunEnding};
 
 /// At most this often is the line drawn.
 const LEAST: Duration = Duration::from_millis(100);
@@ -69,9 +69,9 @@ impl Progress {
             Event::Ended(ending) => {
                 self.terminal.redraw("");
                 match ending {
-                    Ending::Complete => {}
-                    Ending::Interrupted => self.terminal.error("interrupted: what is finished is kept"),
-                    Ending::OutOfBudget => {
+                    RunEnding::Complete => {}
+                    RunEnding::Interrupted => self.terminal.error("interrupted: what is finished is kept"),
+                    RunEnding::OutOfBudget => {
                         self.terminal.error("the budget is spent: what is finished is kept");
                     }
                 }

@@ -16,7 +16,7 @@ use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-use crate::process::{Place, end_tree, left_behind, reaper};
+use crate::process::{ChildPlace, end_tree, left_behind, reaper};
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
@@ -58,7 +58,7 @@ fn outlive_a_stop() {
 
 /// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
 fn clean_up(since: SystemTime) {
-    let place = Place::from_env();
+    let place = ChildPlace::from_env();
     let members = || place.members(Some(std::process::id()));
     let mut held = left_behind::shared_memory_of(members, since);
     end_tree(&members, &mut |_| {});
@@ -82,7 +82,7 @@ fn try_serve(since: SystemTime) -> io::Result<()> {
         let teller = socket.try_clone()?;
         let pace = match ask.paced {
             true => {
-                Some(Box::new(Paced { told: told.clone(), socket: socket.try_clone()? }) as Box<dyn Pace>)
+                Some(Box::new(ParentPace { told: told.clone(), socket: socket.try_clone()? }) as Box<dyn Pace>)
             }
             false => None,
         };
@@ -96,12 +96,12 @@ fn try_serve(since: SystemTime) -> io::Result<()> {
 }
 
 /// The parent's pace, as the body's bencher sees it.
-struct Paced {
+struct ParentPace {
     told: Rc<Receiver<ParentMessage>>,
     socket: UnixStream,
 }
 
-impl Pace for Paced {
+impl Pace for ParentPace {
     fn ready(&mut self, work: PerIteration) {
         let _ = send(&mut self.socket, &ChildMessage::Ready(work)); // a parent that has gone is noticed by the guard
     }
@@ -132,7 +132,7 @@ fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Pare
         }
         wait_for_the_end_of(parent);
         // The subject may start another process at any moment until it is stopped, and whoever stops this process is another.
-        let _ = reaper::call(&Place::from_env(), since);
+        let _ = reaper::call(&ChildPlace::from_env(), since);
         clean_up(since);
         let _ = killpg(getpgrp(), Signal::SIGKILL);
     })?;

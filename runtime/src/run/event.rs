@@ -85,12 +85,12 @@ pub enum Event<'a> {
         round: &'a EndedRound,
     },
     /// The run or the duel has ended.
-    Ended(Ending),
+    Ended(RunEnding),
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// Every repeat was run, or given up after a failure.
     Complete,
     /// The user asked for an end.

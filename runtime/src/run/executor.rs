@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
-use super::supervised::{Ended, Supervised, Watch};
+use super::supervised::{ChildWatch, EndedRequest, Supervised};
 use super::{Failure, How, Outcome};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
@@ -16,7 +16,7 @@ use crate::process::left_behind;
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
     /// Runs one repeat, and tells now and then for how long it has been running.
-    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended;
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest;
 }
 
 /// Whose turn it is.
@@ -32,25 +32,25 @@ pub(super) struct Turn {
 
 /// Repeats in children, fresh or shared as the plan says.
 #[derive(Debug)]
-pub(super) struct Processes<'a> {
+pub(super) struct ChildExecutor<'a> {
     program: Program,
     isolation: Isolation,
     timeout: Duration,
     memory: u64,
     interrupted: &'a AtomicBool,
-    shared: HashMap<Key, Supervised>,
+    shared: HashMap<ProcessKey, Supervised>,
 }
 
 /// What shares a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
+enum ProcessKey {
     Case(usize),
     /// The cases of the resident adapter whose turn it is: its group ends before another one's begins.
     Resident,
     Run,
 }
 
-impl<'a> Processes<'a> {
+impl<'a> ChildExecutor<'a> {
     pub(super) fn new(program: Program, plan: &Plan, interrupted: &'a AtomicBool) -> Self {
         let Plan { isolation, timeout, memory, platform, .. } = *plan;
         Self {
@@ -64,13 +64,13 @@ impl<'a> Processes<'a> {
     }
 }
 
-impl Executor for Processes<'_> {
-    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended {
+impl Executor for ChildExecutor<'_> {
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest {
         let (key, last) = match self.isolation {
-            Isolation::Run | Isolation::None => (Key::Run, false),
-            _ if turn.resident => (Key::Resident, !request.keep),
-            Isolation::Repeat => (Key::Case(turn.case), true),
-            Isolation::Case => (Key::Case(turn.case), turn.last),
+            Isolation::Run | Isolation::None => (ProcessKey::Run, false),
+            _ if turn.resident => (ProcessKey::Resident, !request.keep),
+            Isolation::Repeat => (ProcessKey::Case(turn.case), true),
+            Isolation::Case => (ProcessKey::Case(turn.case), turn.last),
         };
         let begun = Instant::now();
         let mut process =
@@ -82,7 +82,7 @@ impl Executor for Processes<'_> {
                     return failed(How::Protocol, detail, begun.elapsed());
                 }
             };
-        let watch = Watch {
+        let watch = ChildWatch {
             timeout: self.timeout,
             patient: turn.resident,
             memory: self.memory,
@@ -96,13 +96,13 @@ impl Executor for Processes<'_> {
     }
 }
 
-fn failed(how: How, detail: String, slot: Duration) -> Ended {
+fn failed(how: How, detail: String, slot: Duration) -> EndedRequest {
     let failure = Failure { how, phase: Phase::SetUp, detail, stderr: String::new() };
     ended(Outcome::Failed(failure), Vec::new(), slot)
 }
 
-fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
-    Ended {
+fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> EndedRequest {
+    EndedRequest {
         outcome: Some((outcome, spots)),
         start: None,
         slot,
@@ -118,7 +118,7 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> Ended {
 pub(super) struct InProcess(Resident);
 
 impl Executor for InProcess {
-    fn run(&mut self, turn: Turn, request: &RepeatRequest, _tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, turn: Turn, request: &RepeatRequest, _tick: &mut dyn FnMut(Duration)) -> EndedRequest {
         let begun = Instant::now();
         let (outcome, spots) = execute(request, &mut self.0, |_| {}, None).into_outcome();
         // What a resident adapter has started is to stay.

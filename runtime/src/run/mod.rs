@@ -21,15 +21,15 @@ mod stop;
 mod supervised;
 
 pub use child::serve;
-pub use duel::{Broken, Duel, EndedRound, Pair, Referee, Round, RoundId, Side, duel};
+pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
 #[cfg(test)]
-pub(crate) use duel::{Rounds, go};
-pub use event::{Ending, Event};
+pub(crate) use duel::{RoundRunner, go};
+pub use event::{Event, RunEnding};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use profiler::perf_can_record;
 pub use program::Program;
 pub use protocol::CHILD_FLAG;
-pub use schedule::Task;
+pub use schedule::RunTask;
 pub(crate) use stop::half_width;
 
 use crate::plan::Isolation;
@@ -40,12 +40,14 @@ use crate::plan::Isolation;
 /// # Errors
 /// The first error of the sink; a failing case is none.
 pub fn run<E>(
-    task: &Task<'_>,
+    task: &RunTask<'_>,
     program: Program,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Ending, E> {
+) -> Result<RunEnding, E> {
     match task.plan.isolation {
         Isolation::None => schedule::go(task, &mut executor::InProcess::default(), sink),
-        _ => schedule::go(task, &mut executor::Processes::new(program, task.plan, task.interrupted), sink),
+        _ => {
+            schedule::go(task, &mut executor::ChildExecutor::new(program, task.plan, task.interrupted), sink)
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::device::Platform;
-use crate::process::Place;
+use crate::process::ChildPlace;
 
 /// What this process runs, by a name that leads to the very file that was started, though another one may be in its place.
 const OWN: &str = "/proc/self/exe";
@@ -23,19 +23,19 @@ pub struct Program {
     /// Variables set for every child.
     pub variables: Vec<(String, String)>,
     /// What it was then; `None` where children are started as what this very process runs.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 /// What tells a file from another one in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     device: u64,
     inode: u64,
     length: u64,
     written: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(path: &Path) -> io::Result<Self> {
         let found = fs::metadata(path)?;
         let written = (found.mtime(), found.mtime_nsec());
@@ -50,7 +50,7 @@ impl Program {
     /// When the system does not say what this process runs.
     pub fn own() -> io::Result<Self> {
         let path = std::env::current_exe()?;
-        let stamp = if Path::new(OWN).exists() { None } else { Some(Stamp::of(&path)?) };
+        let stamp = if Path::new(OWN).exists() { None } else { Some(FileStamp::of(&path)?) };
         Ok(Self { path, variables: Vec::new(), stamp })
     }
 
@@ -59,7 +59,7 @@ impl Program {
     /// # Errors
     /// When there is none.
     pub fn at(self, path: PathBuf) -> io::Result<Self> {
-        Ok(Self { stamp: Some(Stamp::of(&path)?), path, ..self })
+        Ok(Self { stamp: Some(FileStamp::of(&path)?), path, ..self })
     }
 
     /// What tells this program from any other: the 128-bit XXH3 hash of its file, in hexadecimal.
@@ -89,7 +89,7 @@ impl Program {
             command.arg0(&self.path);
             return Ok(command);
         };
-        if Stamp::of(&self.path)? != *stamp {
+        if FileStamp::of(&self.path)? != *stamp {
             return Err(io::Error::other("another program was built in its place since the run began"));
         }
         Ok(Command::new(&self.path))
@@ -98,14 +98,14 @@ impl Program {
     /// The same, with a folder in which systems under test find what an earlier child has kept for the run.
     #[must_use]
     pub fn keeping(mut self, folder: &Path) -> Self {
-        self.variables.push(Place::keeping(folder));
+        self.variables.push(ChildPlace::keeping(folder));
         self
     }
 
     /// The same, for this platform.
     #[must_use]
     pub(super) fn on(mut self, platform: Platform) -> Self {
-        self.variables.push(Place::on(platform));
+        self.variables.push(ChildPlace::on(platform));
         self
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Budget, Evidence, Key, PartialBudget, PerIteration, Phase, Purpose, Spot, Work};
+use crate::bencher::{Budget, Evidence, HashKey, PartialBudget, PerIteration, Phase, Purpose, Spot, Work};
 use crate::device::Platform;
 use crate::metric::{Block, Mode, Observation};
 use crate::registry::Point;
@@ -53,7 +53,7 @@ pub struct RepeatRequest {
     /// The number of the epoch that streams go through.
     pub epoch: u64,
     /// Hashes what is delivered; the parent compares.
-    pub key: Key,
+    pub key: HashKey,
     /// The repeat's own directory; made on demand, removed by the parent.
     pub scratch: PathBuf,
     /// The most bytes of data that the process may have.
@@ -88,13 +88,13 @@ pub(super) enum ChildMessage {
     /// The block that was asked for has run.
     Block(Block),
     /// The repeat has ended.
-    Done(Box<Answer>),
+    Done(Box<ChildAnswer>),
 }
 
 /// How a repeat ended, as far as the process that ran it can tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "one at a time")]
-pub enum Answer {
+pub enum ChildAnswer {
     /// It ran to its end.
     Measured {
         /// What it saw.
@@ -112,7 +112,7 @@ pub enum Answer {
     Skipped(String),
 }
 
-impl Answer {
+impl ChildAnswer {
     /// Whether the process that says so can do nothing more on its device.
     pub(super) fn has_lost_its_device(&self) -> bool {
         matches!(self, Self::Failed(Failure { how: How::Device, .. }))

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::bencher::{Compared, Evidence, Key, Purpose, Spot};
+use crate::bencher::{Compared, Evidence, HashKey, Purpose, Spot};
 use crate::plan::{Plan, PlannedCase};
 
 /// The references of a run, by case.
 pub(super) struct References {
-    key: Key,
+    key: HashKey,
     known: HashMap<String, Known>,
 }
 
@@ -25,12 +25,12 @@ pub(super) struct Known {
 }
 
 impl References {
-    pub(super) fn new(key: Key) -> Self {
+    pub(super) fn new(key: HashKey) -> Self {
         Self { key, known: HashMap::new() }
     }
 
     /// The key that all hashes of this run are made with.
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> HashKey {
         self.key
     }
 

@@ -113,7 +113,7 @@ fn kind(number: u32) -> usize {
 mod tests {
     use super::*;
 
-    use crate::plan::Order;
+    use crate::plan::CaseOrder;
     use crate::plan::fixtures::plan;
 
     const GUESS: Duration = Duration::from_millis(300);
@@ -122,7 +122,7 @@ mod tests {
     /// So many cases, of which nothing is known.
     fn unknown(cases: usize) -> Remaining {
         let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        let mut remaining = Remaining::new(&plan(&ids[..cases], 2, Order::Declared).cases);
+        let mut remaining = Remaining::new(&plan(&ids[..cases], 2, CaseOrder::Declared).cases);
         remaining.cases.iter_mut().for_each(|case| case.guess = GUESS);
         remaining
     }

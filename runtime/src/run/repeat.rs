@@ -6,7 +6,7 @@ use std::{any::Any, cell::Cell};
 
 use super::panicked::{self, bounded};
 use super::profiler::Profiler;
-use super::protocol::{Answer, RepeatRequest};
+use super::protocol::{ChildAnswer, RepeatRequest};
 use super::{Failure, How};
 use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
 use crate::device::Clock;
@@ -19,7 +19,7 @@ pub fn execute(
     resident: &mut Resident,
     tell: impl Fn(Phase) + 'static,
     pace: Option<Box<dyn Pace>>,
-) -> Answer {
+) -> ChildAnswer {
     panicked::note_places();
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
@@ -35,7 +35,7 @@ pub fn execute(
     }));
     match attempted {
         Ok(Ok(result)) => answer(result),
-        Ok(Err(error)) if error.is_skip() => Answer::Skipped(bounded(&error.to_string()).into_owned()),
+        Ok(Err(error)) if error.is_skip() => ChildAnswer::Skipped(bounded(&error.to_string()).into_owned()),
         Ok(Err(error)) => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
         Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
     }
@@ -127,13 +127,13 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
-fn answer(result: RepeatResult) -> Answer {
+fn answer(result: RepeatResult) -> ChildAnswer {
     let RepeatResult { seen, work, spots, evidence } = result;
-    Answer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
+    ChildAnswer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
 }
 
-fn failed(how: How, phase: Phase, detail: String) -> Answer {
-    Answer::Failed(Failure { how, phase, detail, stderr: String::new() })
+fn failed(how: How, phase: Phase, detail: String) -> ChildAnswer {
+    ChildAnswer::Failed(Failure { how, phase, detail, stderr: String::new() })
 }
 
 fn how(error: &Error) -> How {
@@ -179,7 +179,7 @@ mod tests {
         bencher.iter(|| panic!("planted"));
     }
 
-    fn run(scenario: &str) -> Answer {
+    fn run(scenario: &str) -> ChildAnswer {
         execute(
             &RepeatRequest {
                 scenario: scenario.to_owned(),
@@ -191,7 +191,7 @@ mod tests {
                 timeout: None,
                 seed: 42,
                 epoch: 0,
-                key: crate::bencher::Key::draw(),
+                key: crate::bencher::HashKey::draw(),
                 scratch: std::env::temp_dir().join("weighbridge-no-such-scratch"),
                 memory: None,
                 paced: false,
@@ -208,7 +208,7 @@ mod tests {
 
     fn failure(scenario: &str) -> (How, Phase, String) {
         match run(scenario) {
-            Answer::Failed(failure) => (failure.how, failure.phase, failure.detail),
+            ChildAnswer::Failed(failure) => (failure.how, failure.phase, failure.detail),
             other => panic!("{other:?}"),
         }
     }
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((how, phase), (How::Panic, Phase::WarmUp));
         let place = detail.strip_prefix("planted (").and_then(|place| place.strip_suffix(')')).unwrap();
         assert!(place.starts_with(file!()) && place.split(':').count() == 3, "{detail}");
-        assert_eq!(run("REPEAT-SKIP"), Answer::Skipped("no such device".to_owned()));
+        assert_eq!(run("REPEAT-SKIP"), ChildAnswer::Skipped("no such device".to_owned()));
     }
 
     #[test]

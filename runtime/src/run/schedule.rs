@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::event::{Ending, Event};
+use super::event::{Event, RunEnding};
 use super::executor::{Executor, Turn};
 use super::protocol::RepeatRequest;
 use super::reference::References;
 use super::remaining::{Remaining, Running};
-use super::stop::Seen;
-use super::supervised::Ended;
+use super::stop::CaseRepeats;
+use super::supervised::EndedRequest;
 use super::{Outcome, Repeat};
-use crate::bencher::{Key, Purpose};
+use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
 
 /// What a run needs beside its plan.
-pub struct Task<'a> {
+pub struct RunTask<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The number of the epoch that streams go through.
@@ -32,7 +32,7 @@ pub struct Task<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-impl std::fmt::Debug for Task<'_> {
+impl std::fmt::Debug for RunTask<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Task").field("budget", &self.budget).finish_non_exhaustive()
     }
@@ -40,25 +40,26 @@ impl std::fmt::Debug for Task<'_> {
 
 /// Runs every repeat that is not finished, and tells `sink` of each. An error of the sink (a full disk) ends the run.
 pub(super) fn go<E>(
-    task: &Task<'_>,
+    task: &RunTask<'_>,
     executor: &mut dyn Executor,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Ending, E> {
+) -> Result<RunEnding, E> {
     let plan = task.plan;
-    let mut progress = Progress::new(task);
+    let mut progress = RunProgress::new(task);
     // Drawn for this part of the run alone, and kept nowhere: what hashes are, nobody else can know.
-    let mut references = References::new(Key::draw());
+    let mut references = References::new(HashKey::draw());
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
-    let mut ending = Ending::Complete;
+    let mut ending = RunEnding::Complete;
     while let Some((index, number)) = progress.next(plan) {
         if task.interrupted.load(Ordering::Relaxed) {
-            ending = Ending::Interrupted;
+            ending = RunEnding::Interrupted;
             break;
         }
         if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
             // Repeats for the sake of a target are extra: without them the run is whole.
-            ending = if number > progress.planned[index] { Ending::Complete } else { Ending::OutOfBudget };
+            ending =
+                if number > progress.planned[index] { RunEnding::Complete } else { RunEnding::OutOfBudget };
             break;
         }
         let case = &plan.cases[index];
@@ -86,9 +87,9 @@ pub(super) fn go<E>(
         });
         told?;
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
-        let Ended { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
+        let EndedRequest { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
         let Some((mut outcome, spots)) = outcome else {
-            ending = Ending::Interrupted;
+            ending = RunEnding::Interrupted;
             break;
         };
         if let Outcome::Measured { evidence, .. } = &mut outcome {
@@ -113,7 +114,7 @@ pub(super) fn go<E>(
     Ok(ending)
 }
 
-fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> RepeatRequest {
+fn ask(task: &RunTask<'_>, case: &PlannedCase, number: u32, key: HashKey) -> RepeatRequest {
     let plan = task.plan;
     let purpose = match number {
         0 => Purpose::Verify,
@@ -142,7 +143,7 @@ fn ask(task: &Task<'_>, case: &PlannedCase, number: u32, key: Key) -> RepeatRequ
 }
 
 /// What is left to do, and what is known of what was done.
-struct Progress {
+struct RunProgress {
     left: Vec<(usize, u32)>,
     at: usize,
     given_up: HashSet<usize>,
@@ -155,17 +156,17 @@ struct Progress {
     /// The last round that was added; 0 before.
     round: u32,
     /// What each case has shown, where there is a target.
-    seen: Vec<Seen>,
+    seen: Vec<CaseRepeats>,
     remaining: Remaining,
 }
 
-impl Progress {
-    fn new(task: &Task<'_>) -> Self {
+impl RunProgress {
+    fn new(task: &RunTask<'_>) -> Self {
         let plan = task.plan;
         let mut given_up = HashSet::new();
         let mut done = HashSet::new();
         let mut round = 0;
-        let mut seen: Vec<Seen> = plan.cases.iter().map(|_| Seen::default()).collect();
+        let mut seen: Vec<CaseRepeats> = plan.cases.iter().map(|_| CaseRepeats::default()).collect();
         let mut planned: Vec<u32> = plan.cases.iter().map(|case| case.repeats).collect();
         for (id, repeat) in task.finished {
             let Some(index) = plan.cases.iter().position(|case| case.id == *id) else { continue };

@@ -24,7 +24,7 @@ const LONGEST: u32 = 10;
 
 /// The repeats of one case so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct CaseRepeats {
     /// Values of the metric that is to stand for the case.
     values: Vec<f64>,
     /// Samples of the pilot's processes, in seconds.
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     sampled: f64,
 }
 
-impl Seen {
+impl CaseRepeats {
     /// Takes in a measured repeat that ended well.
     pub(super) fn add(&mut self, repeat: &Repeat) {
         let Outcome::Measured { seen, .. } = &repeat.outcome else { return };
@@ -110,8 +110,8 @@ mod tests {
         Repeat { number, purpose, slot, start: None, tree: None, outcome }
     }
 
-    fn seen(centres: &[u64], within: u64) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(centres: &[u64], within: u64) -> CaseRepeats {
+        let mut seen = CaseRepeats::default();
         for (number, centre) in (1..).zip(centres) {
             seen.add(&repeat(number, *centre, within));
         }
@@ -124,7 +124,7 @@ mod tests {
         assert!(seen(&close, 0).meets(0.01));
         assert!(!seen(&close, 0).meets(0.001));
         assert!(!seen(&close[..5], 0).meets(0.5), "below six repeats there is no interval");
-        assert!(!Seen::default().meets(0.5));
+        assert!(!CaseRepeats::default().meets(0.5));
     }
 
     #[test]

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::sys::signal::Signal;
 
 use super::program::Program;
-use super::protocol::{Answer, CHILD_FLAG, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION};
+use super::protocol::{
+    CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
+};
 use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, Observation, TimedBy};
-use crate::process::{MemoryWatch, Output, Place, Received, Spawning, Subprocess, left_behind};
+use crate::process::{ChildPlace, MemoryWatch, Output, Received, Spawning, Subprocess, left_behind};
 
 /// How often the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -29,7 +31,7 @@ const HEAD_START: Duration = Duration::from_secs(15);
 
 /// What the parent watches for while a child runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watch<'a> {
+pub(super) struct ChildWatch<'a> {
     pub(super) timeout: Duration,
     /// Whether the child guards its set-up itself: it hears of what it has started that this lives. Then the parent
     /// allows [`PATIENCE`] times as long for the set-up, and the timeout for all that follows.
@@ -41,7 +43,7 @@ pub(super) struct Watch<'a> {
 
 /// What came of one ask.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedRequest {
     /// `None` when the run was interrupted.
     pub(super) outcome: Option<(Outcome, Vec<Spot>)>,
     pub(super) start: Option<Duration>,
@@ -85,7 +87,7 @@ impl Supervised {
         let started = Instant::now();
         let mut command = program.command()?;
         command.arg(CHILD_FLAG).envs(program.variables.iter().map(|(name, value)| (name, value)));
-        let child = Subprocess::spawn(&mut command, Place::new(silence), &spawning)?;
+        let child = Subprocess::spawn(&mut command, ChildPlace::new(silence), &spawning)?;
         Ok(Self { child, started, stdout, stderr, since, asked: false, patient: false, cleaned: false })
     }
 
@@ -93,14 +95,14 @@ impl Supervised {
     pub(super) fn run(
         &mut self,
         request: &RepeatRequest,
-        watch: Watch<'_>,
+        watch: ChildWatch<'_>,
         last: bool,
         tick: &mut dyn FnMut(Duration),
-    ) -> Ended {
+    ) -> EndedRequest {
         // The first repeat of a process has its start as well.
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
-        let mut seen = Seen::since(begun);
+        let mut seen = Listened::since(begun);
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
@@ -111,22 +113,22 @@ impl Supervised {
     pub(super) fn open(
         mut self,
         request: &RepeatRequest,
-        watch: Watch<'_>,
+        watch: ChildWatch<'_>,
         tick: &mut dyn FnMut(Duration),
-    ) -> Result<Opened, Box<Ended>> {
-        let mut seen = Seen::since(self.started);
+    ) -> Result<PacedChild, Box<EndedRequest>> {
+        let mut seen = Listened::since(self.started);
         self.send(request);
         match self.answer(watch, &mut seen, tick) {
-            End::Ready(work) => Ok(Opened { process: self, seen, work }),
+            ListeningEnd::Ready(work) => Ok(PacedChild { process: self, seen, work }),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
     }
 
     /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
-    pub(super) fn greeting(mut self, watch: Watch<'_>) -> Result<bool, Box<Ended>> {
-        let mut seen = Seen::since(self.started);
+    pub(super) fn greeting(mut self, watch: ChildWatch<'_>) -> Result<bool, Box<EndedRequest>> {
+        let mut seen = Listened::since(self.started);
         match self.listen(watch, &mut seen, &mut |_| {}) {
-            End::Greeted { debug } => Ok(debug),
+            ListeningEnd::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
     }
@@ -136,12 +138,18 @@ impl Supervised {
         let _ = self.child.send(&ParentMessage::Repeat(Box::new(request.clone())));
     }
 
-    fn ended(&mut self, end: End, seen: &Seen, watch: Watch<'_>, last: bool) -> Ended {
+    fn ended(
+        &mut self,
+        end: ListeningEnd,
+        seen: &Listened,
+        watch: ChildWatch<'_>,
+        last: bool,
+    ) -> EndedRequest {
         let slot = seen.begun.elapsed();
         // All that was asked for has been done when it answers: nothing is lost by ending it at once.
         // A process that has lost its device can do nothing more there: the next repeat gets a fresh one.
-        let lost = matches!(&end, End::Answered(answer) if answer.has_lost_its_device());
-        let alive = !last && !lost && matches!(end, End::Answered(_));
+        let lost = matches!(&end, ListeningEnd::Answered(answer) if answer.has_lost_its_device());
+        let alive = !last && !lost && matches!(end, ListeningEnd::Answered(_));
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         self.patient |= watch.patient;
         if !alive {
@@ -154,34 +162,44 @@ impl Supervised {
             }
         }
         let outcome = self.outcome(end, seen, watch, &stderr);
-        Ended { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
+        EndedRequest { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
     }
 
     /// Listens past the greeting.
-    fn answer(&mut self, watch: Watch<'_>, seen: &mut Seen, tick: &mut dyn FnMut(Duration)) -> End {
+    fn answer(
+        &mut self,
+        watch: ChildWatch<'_>,
+        seen: &mut Listened,
+        tick: &mut dyn FnMut(Duration),
+    ) -> ListeningEnd {
         loop {
             match self.listen(watch, seen, tick) {
-                End::Greeted { .. } => {}
+                ListeningEnd::Greeted { .. } => {}
                 end => return end,
             }
         }
     }
 
     /// Listens until the child has greeted, answered, died, broken the protocol or run into a limit.
-    fn listen(&mut self, watch: Watch<'_>, seen: &mut Seen, tick: &mut dyn FnMut(Duration)) -> End {
+    fn listen(
+        &mut self,
+        watch: ChildWatch<'_>,
+        seen: &mut Listened,
+        tick: &mut dyn FnMut(Duration),
+    ) -> ListeningEnd {
         let mut memory = MemoryWatch::of(self.child.tree());
         let mut next_tick = Instant::now() + TICK;
         loop {
             loop {
                 match self.child.next::<ChildMessage>() {
-                    Err(error) => return End::Garbled(error.to_string()),
+                    Err(error) => return ListeningEnd::Garbled(error.to_string()),
                     Ok(None) => break,
                     Ok(Some(ChildMessage::Hello { version: VERSION, debug })) => {
                         seen.greeted.get_or_insert_with(|| seen.begun.elapsed());
-                        return End::Greeted { debug };
+                        return ListeningEnd::Greeted { debug };
                     }
                     Ok(Some(ChildMessage::Hello { version, .. })) => {
-                        return End::Garbled(format!(
+                        return ListeningEnd::Garbled(format!(
                             "the child speaks version {version}, the parent {VERSION}"
                         ));
                     }
@@ -191,16 +209,16 @@ impl Supervised {
                             seen.start = Some(seen.begun.elapsed());
                         }
                     }
-                    Ok(Some(ChildMessage::Ready(work))) => return End::Ready(work),
-                    Ok(Some(ChildMessage::Block(block))) => return End::Block(block),
-                    Ok(Some(ChildMessage::Done(answer))) => return End::Answered(answer),
+                    Ok(Some(ChildMessage::Ready(work))) => return ListeningEnd::Ready(work),
+                    Ok(Some(ChildMessage::Block(block))) => return ListeningEnd::Block(block),
+                    Ok(Some(ChildMessage::Done(answer))) => return ListeningEnd::Answered(answer),
                 }
             }
             if seen.is_late(watch) {
-                return End::TimedOut;
+                return ListeningEnd::TimedOut;
             }
             if watch.interrupted.load(Ordering::Relaxed) {
-                return End::Interrupted;
+                return ListeningEnd::Interrupted;
             }
             let now = Instant::now();
             if now >= next_tick {
@@ -210,11 +228,11 @@ impl Supervised {
             if let Some((bytes, processes)) = memory.look() {
                 seen.note(bytes, processes);
                 if bytes > watch.memory {
-                    return End::TooLarge(bytes);
+                    return ListeningEnd::TooLarge(bytes);
                 }
             }
             if self.child.receive() == Received::End {
-                return End::Died;
+                return ListeningEnd::Died;
             }
         }
     }
@@ -237,9 +255,9 @@ impl Supervised {
 
     fn outcome(
         &mut self,
-        end: End,
-        seen: &Seen,
-        watch: Watch<'_>,
+        end: ListeningEnd,
+        seen: &Listened,
+        watch: ChildWatch<'_>,
         stderr: &[u8],
     ) -> Option<(Outcome, Vec<Spot>)> {
         let fail = |how, detail: String| {
@@ -248,41 +266,45 @@ impl Supervised {
         };
         let mebibytes = |bytes: u64| bytes >> 20;
         Some(match end {
-            End::Interrupted => return None,
-            End::Answered(answer) => match *answer {
-                Answer::Measured { seen: observation, .. }
+            ListeningEnd::Interrupted => return None,
+            ListeningEnd::Answered(answer) => match *answer {
+                ChildAnswer::Measured { seen: observation, .. }
                     if u128::from(observation.wall) > seen.begun.elapsed().as_nanos()
                         && !is_of_a_fake(&observation) =>
                 {
                     (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
                 }
-                Answer::Failed(failure) => {
+                ChildAnswer::Failed(failure) => {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
-                Answer::Measured { seen: mut observation, work, evidence, spots } => {
+                ChildAnswer::Measured { seen: mut observation, work, evidence, spots } => {
                     let start = seen.greeted.unwrap_or_default();
                     observation.ledger.add(Entry::Start, start.as_nanos() as u64);
                     (Outcome::Measured { seen: observation, work, evidence }, spots)
                 }
-                skipped @ Answer::Skipped(_) => skipped.into_outcome(),
+                skipped @ ChildAnswer::Skipped(_) => skipped.into_outcome(),
             },
-            End::Overclaimed { claimed, passed } => {
+            ListeningEnd::Overclaimed { claimed, passed } => {
                 (fail(How::Clock, overclaimed(Duration::from_nanos(claimed), passed)), vec![])
             }
-            End::TimedOut => (fail(How::Timeout, format!("no answer after {:?}", watch.timeout)), vec![]),
-            End::TooLarge(bytes) => {
+            ListeningEnd::TimedOut => {
+                (fail(How::Timeout, format!("no answer after {:?}", watch.timeout)), vec![])
+            }
+            ListeningEnd::TooLarge(bytes) => {
                 let (bytes, limit) = (mebibytes(bytes), mebibytes(watch.memory));
                 (
                     fail(How::Memory, format!("its processes held {bytes} MiB, the limit is {limit} MiB")),
                     vec![],
                 )
             }
-            End::Garbled(why) => (fail(How::Protocol, why), vec![]),
-            End::Greeted { .. } => (fail(How::Protocol, "the child greeted twice".to_owned()), vec![]),
-            End::Ready(_) | End::Block(_) => {
+            ListeningEnd::Garbled(why) => (fail(How::Protocol, why), vec![]),
+            ListeningEnd::Greeted { .. } => {
+                (fail(How::Protocol, "the child greeted twice".to_owned()), vec![])
+            }
+            ListeningEnd::Ready(_) | ListeningEnd::Block(_) => {
                 (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
             }
-            End::Died => {
+            ListeningEnd::Died => {
                 let how = self.child.end(&mut |_| {}).map_or(How::Protocol, |status| died(status, stderr));
                 let detail = match how {
                     How::Memory => format!("the limit is {} MiB", mebibytes(watch.memory)),
@@ -311,31 +333,31 @@ fn overclaimed(claimed: Duration, passed: Duration) -> String {
 
 /// A child in a paced repeat, waiting for its next block.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct PacedChild {
     process: Supervised,
-    seen: Seen,
+    seen: Listened,
     /// What one iteration does, as its author states it.
     pub(super) work: PerIteration,
 }
 
-impl Opened {
+impl PacedChild {
     /// Runs one block, and says how long it was until it had been told. A child that claims more time than has passed has
     /// failed.
     pub(super) fn block(
         &mut self,
         iterations: u64,
-        watch: Watch<'_>,
-    ) -> Result<(Block, Duration), Box<Ended>> {
+        watch: ChildWatch<'_>,
+    ) -> Result<(Block, Duration), Box<EndedRequest>> {
         let begun = Instant::now();
         let _ = self.process.child.send(&ParentMessage::Block(iterations)); // a death is noticed right below
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
-            End::Block(block) => {
+            ListeningEnd::Block(block) => {
                 let passed = begun.elapsed();
                 // A fake's clock is spared, as in whole repeats.
                 if block.by == TimedBy::Fake || u128::from(block.wall) <= passed.as_nanos() {
                     return Ok((block, passed));
                 }
-                End::Overclaimed { claimed: block.wall, passed }
+                ListeningEnd::Overclaimed { claimed: block.wall, passed }
             }
             end => end,
         };
@@ -367,7 +389,7 @@ fn tail(bytes: &[u8]) -> String {
 
 /// Why listening ended.
 #[derive(Debug)]
-enum End {
+enum ListeningEnd {
     /// It has started.
     Greeted {
         debug: bool,
@@ -376,7 +398,7 @@ enum End {
     Ready(PerIteration),
     /// A block has run.
     Block(Block),
-    Answered(Box<Answer>),
+    Answered(Box<ChildAnswer>),
     Died,
     TimedOut,
     TooLarge(u64),
@@ -391,7 +413,7 @@ enum End {
 
 /// What the parent saw while it listened.
 #[derive(Debug)]
-struct Seen {
+struct Listened {
     phase: Phase,
     start: Option<Duration>,
     tree: Option<TreeMemory>,
@@ -402,7 +424,7 @@ struct Seen {
     greeted: Option<Duration>,
 }
 
-impl Seen {
+impl Listened {
     fn since(begun: Instant) -> Self {
         Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None }
     }
@@ -414,7 +436,7 @@ impl Seen {
         }
     }
 
-    fn is_late(&self, watch: Watch<'_>) -> bool {
+    fn is_late(&self, watch: ChildWatch<'_>) -> bool {
         match (watch.patient, self.set_up) {
             (true, None) => self.begun.elapsed() >= watch.timeout * PATIENCE,
             (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START,

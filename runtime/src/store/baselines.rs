@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
-use super::{Broken, Disk, Error, Files, Layout};
+use super::{Disk, Files, Layout, StoreError, Unreadable};
 use crate::bencher::INJECT;
 use crate::plan::nearest;
 use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
@@ -24,14 +24,14 @@ const SLOWDOWN: &str = "WEIGHBRIDGE_SLOWDOWN";
 pub struct BaselineName(String);
 
 impl FromStr for BaselineName {
-    type Err = Error;
+    type Err = StoreError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, StoreError> {
         let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if letters && !text.is_empty() && !text.starts_with('.') && text.len() <= LONGEST {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Error::BadName(text.to_owned()))
+            Err(StoreError::BadName(text.to_owned()))
         }
     }
 }
@@ -75,7 +75,7 @@ impl Baselines {
     ///
     /// # Errors
     /// [`Error::NotPromoted`] when the run may not be judged by, else those of the file system.
-    pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
+    pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
         self.write(name, run, &self.layout.baselines(), false)
     }
 
@@ -83,8 +83,8 @@ impl Baselines {
     ///
     /// # Errors
     /// As [`Baselines::set`], and [`Error::TooBig`] over a megabyte.
-    pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, Error> {
-        let root = self.layout.committed().ok_or_else(|| Error::NoWorkspace(name.to_string()))?;
+    pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
+        let root = self.layout.committed().ok_or_else(|| StoreError::NoWorkspace(name.to_string()))?;
         self.write(name, run, &root, true)
     }
 
@@ -94,8 +94,8 @@ impl Baselines {
         run: &RunRecord,
         root: &Path,
         committed: bool,
-    ) -> Result<Stored, Error> {
-        may_be_judged_by(run).map_err(|why| Error::NotPromoted {
+    ) -> Result<Stored, StoreError> {
+        may_be_judged_by(run).map_err(|why| StoreError::NotPromoted {
             run: run.manifest.id.clone(),
             name: name.to_string(),
             why,
@@ -103,12 +103,16 @@ impl Baselines {
         let baseline = Baseline::promote(&name.0, run);
         let path = Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, name);
         let content = record::write(&baseline);
-        let content = content.map_err(|source| Error::Unwritable { path: path.clone(), source })?;
+        let content = content.map_err(|source| StoreError::Unwritable { path: path.clone(), source })?;
         if committed && content.len() > COMMITTED {
-            return Err(Error::TooBig { name: name.to_string(), bytes: content.len(), limit: COMMITTED });
+            return Err(StoreError::TooBig {
+                name: name.to_string(),
+                bytes: content.len(),
+                limit: COMMITTED,
+            });
         }
         if let Some(directory) = path.parent() {
-            self.files.make_dirs(directory).map_err(Error::io("make", directory))?;
+            self.files.make_dirs(directory).map_err(StoreError::io("make", directory))?;
         }
         replace(&*self.files, &path, &content)?;
         Ok(Stored { baseline, path, committed })
@@ -119,7 +123,7 @@ impl Baselines {
     ///
     /// # Errors
     /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
-    pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, Error> {
+    pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, StoreError> {
         for (root, committed) in self.roots() {
             let path = Layout::baseline(&root, machine, suite, name);
             match self.read(&path) {
@@ -138,7 +142,7 @@ impl Baselines {
     ///
     /// # Errors
     /// When a directory cannot be read. When it is not there, there are none.
-    pub fn list(&self) -> Result<(Vec<Stored>, Vec<Broken>), Error> {
+    pub fn list(&self) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
         let (mut stored, mut broken) = (Vec::new(), Vec::new());
         for (root, committed) in self.roots() {
             for path in self.beneath(&root)? {
@@ -149,7 +153,7 @@ impl Baselines {
                 match checked {
                     Ok(baseline) => stored.push(Stored { baseline, path, committed }),
                     Err(error) => {
-                        broken.push(Broken { name: path.display().to_string(), why: error.to_string() });
+                        broken.push(Unreadable { name: path.display().to_string(), why: error.to_string() });
                     }
                 }
             }
@@ -165,11 +169,11 @@ impl Baselines {
     ///
     /// # Errors
     /// [`Error::NoBaseline`], or those of the file system.
-    pub fn remove(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<(), Error> {
+    pub fn remove(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<(), StoreError> {
         let path = Layout::baseline(&self.layout.baselines(), machine, suite, name);
         self.files.remove(&path).map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => self.no_baseline(suite, name),
-            _ => Error::io("remove", &path)(source),
+            _ => StoreError::io("remove", &path)(source),
         })
     }
 
@@ -179,7 +183,7 @@ impl Baselines {
     }
 
     /// The files of all baselines under a root: machine, suite, name.
-    fn beneath(&self, root: &Path) -> Result<Vec<PathBuf>, Error> {
+    fn beneath(&self, root: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let mut level = vec![root.to_owned()];
         for _ in ["machine", "suite", "name"] {
             let mut next = Vec::new();
@@ -189,7 +193,8 @@ impl Baselines {
                         names.iter().filter(|name| !name.starts_with('.')).map(|name| directory.join(name)),
                     ),
                     // A stray file among the directories (a read-me) is nobody's baseline.
-                    Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => {}
+                    Err(StoreError::Io { source, .. })
+                        if source.kind() == std::io::ErrorKind::NotADirectory => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -199,22 +204,22 @@ impl Baselines {
         Ok(level)
     }
 
-    fn read(&self, path: &Path) -> Result<Baseline, Error> {
+    fn read(&self, path: &Path) -> Result<Baseline, StoreError> {
         Ok(read_record(&*self.files, path)?.0)
     }
 
-    fn no_baseline(&self, suite: &str, name: &BaselineName) -> Error {
+    fn no_baseline(&self, suite: &str, name: &BaselineName) -> StoreError {
         let known: Vec<String> = self
             .list()
             .map_or_else(|_| Vec::new(), |(known, _)| known.into_iter().map(|of| of.baseline.name).collect());
         let others = known.iter().map(String::as_str).filter(|other| *other != name.0);
         let nearest = nearest(&name.0, others).map(str::to_owned);
-        Error::NoBaseline { name: name.to_string(), suite: suite.to_owned(), nearest }
+        StoreError::NoBaseline { name: name.to_string(), suite: suite.to_owned(), nearest }
     }
 }
 
 /// A baseline lies where its own name, suite and machine put it, or somebody moved it.
-fn expect_place(baseline: &Baseline, path: &Path, root: &Path) -> Result<(), Error> {
+fn expect_place(baseline: &Baseline, path: &Path, root: &Path) -> Result<(), StoreError> {
     let own = baseline
         .name
         .parse::<BaselineName>()
@@ -224,7 +229,7 @@ fn expect_place(baseline: &Baseline, path: &Path, root: &Path) -> Result<(), Err
     }
     let machine = baseline.environment.machine_id();
     let found = format!("baseline `{}` of {} on machine {machine}", baseline.name, baseline.suite);
-    Err(Error::Misplaced { path: path.to_owned(), found, expected: "another".to_owned() })
+    Err(StoreError::Misplaced { path: path.to_owned(), found, expected: "another".to_owned() })
 }
 
 /// Whether a run may be judged by; if not, why not.
@@ -322,7 +327,7 @@ mod tests {
         with_home(|baselines| {
             let big = run(1_000, 1_000);
             let error = baselines.commit(&name("main"), &big).expect_err("over a megabyte");
-            assert!(matches!(error, Error::TooBig { .. }), "{error}");
+            assert!(matches!(error, StoreError::TooBig { .. }), "{error}");
             baselines.set(&name("main"), &big).expect("the data directory takes it");
         });
     }

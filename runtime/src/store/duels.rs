@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::replace;
-use super::{Disk, Error, Files, Layout, Runs};
+use super::{Disk, Files, Layout, Runs, StoreError};
 use crate::compare::Comparison;
 use crate::record::RunId;
 
@@ -30,10 +30,10 @@ impl Duels {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn write(&self, duel: &RunId, comparison: &Comparison) -> Result<PathBuf, Error> {
+    pub fn write(&self, duel: &RunId, comparison: &Comparison) -> Result<PathBuf, StoreError> {
         let path = self.layout.duel(duel);
         let folder = self.layout.duels();
-        self.files.make_dirs(&folder).map_err(Error::io("make", &folder))?;
+        self.files.make_dirs(&folder).map_err(StoreError::io("make", &folder))?;
         self.write_to(&path, comparison)?;
         Ok(path)
     }
@@ -42,9 +42,9 @@ impl Duels {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn write_to(&self, path: &Path, comparison: &Comparison) -> Result<(), Error> {
+    pub fn write_to(&self, path: &Path, comparison: &Comparison) -> Result<(), StoreError> {
         let content =
-            serde_json::to_vec(comparison).map_err(|error| Error::io("write", path)(error.into()))?;
+            serde_json::to_vec(comparison).map_err(|error| StoreError::io("write", path)(error.into()))?;
         replace(self.files.as_ref(), path, &content)
     }
 }

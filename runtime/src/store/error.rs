@@ -8,7 +8,7 @@ use crate::tool::tool;
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum StoreError {
     /// The file system refused.
     #[error("failed to {attempt} `{}`: {source}{}", path.display(), mend(source))]
     Io {
@@ -113,7 +113,7 @@ pub enum Error {
     NoWorkspace(String),
 }
 
-impl Error {
+impl StoreError {
     /// Turns an error of the file system into ours.
     pub(super) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

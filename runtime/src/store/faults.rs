@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::fixtures::{Failing, Fault, case, case_id, manifest, repeat, run};
+use super::fixtures::{Failing, StoreFault, case, case_id, manifest, repeat, run};
 use super::*;
 use crate::compare::History;
 use crate::metric::Stationarity;
@@ -19,13 +19,13 @@ fn runs(home: &tempfile::TempDir) -> Runs {
     Runs::new(Layout::new(home.path()))
 }
 
-fn failing(home: &tempfile::TempDir, fault: Fault) -> (Arc<Failing>, Runs) {
+fn failing(home: &tempfile::TempDir, fault: StoreFault) -> (Arc<Failing>, Runs) {
     let files = Arc::new(Failing::new(fault));
     (files.clone(), Runs::on(files, Layout::new(home.path())))
 }
 
 /// Writes a run as the harness does: the journal first, the cases after it, the manifest's end last.
-fn write(runs: &Runs, run: &RunRecord) -> Result<(), Error> {
+fn write(runs: &Runs, run: &RunRecord) -> Result<(), StoreError> {
     runs.create(&RunManifest { status: RunStatus::Running, ..run.manifest.clone() })?;
     for case in &run.cases {
         for repeat in &case.repeats {
@@ -62,7 +62,7 @@ fn a_full_disk_is_a_clear_error_and_leaves_nothing_half_written() {
     let mut failed = 0;
     for at in 0.. {
         let home = home();
-        let (files, runs) = failing(&home, Fault::Full(at));
+        let (files, runs) = failing(&home, StoreFault::Full(at));
         match write(&runs, &run) {
             Ok(()) => break,
             Err(error) => {
@@ -83,7 +83,7 @@ fn a_kill_at_any_moment_leaves_nothing_half_written() {
     let run = run(1_000, 2);
     for at in 0.. {
         let home = home();
-        let (_, runs) = failing(&home, Fault::Killed(at));
+        let (_, runs) = failing(&home, StoreFault::Killed(at));
         if write(&runs, &run).is_ok() {
             assert!(at >= 25, "every change of the run was met: {at}");
             break;
@@ -105,7 +105,7 @@ fn is_whole_as_far_as_it_goes(home: &tempfile::TempDir, written: &RunRecord, tid
     }
     assert_eq!(seen.status == RunStatus::Complete, whole == *written);
 
-    let leftovers = |now| runs.prune(Keep::default(), now).expect("a writable disk").leftovers;
+    let leftovers = |now| runs.prune(PrunePolicy::default(), now).expect("a writable disk").leftovers;
     let now = SystemTime::now();
     assert_eq!(leftovers(now), 0, "a young temporary file may belong to a living writer");
     let swept = leftovers(now + Duration::from_hours(2));
@@ -125,7 +125,7 @@ fn a_torn_temporary_file_is_ignored_and_pruned() {
     assert_eq!(runs.load_whole(id).expect("the torn file is no repeat"), run);
 
     let later = SystemTime::now() + Duration::from_hours(2);
-    assert_eq!(runs.prune(Keep::default(), later).expect("writable").leftovers, 1);
+    assert_eq!(runs.prune(PrunePolicy::default(), later).expect("writable").leftovers, 1);
     assert!(!torn.exists());
 }
 
@@ -133,7 +133,7 @@ fn a_torn_temporary_file_is_ignored_and_pruned() {
 fn a_read_only_directory_is_a_clear_error_and_can_still_be_read() {
     let (home, run) = (home(), run(1_000, 1));
     write(&runs(&home), &run).expect("a good disk");
-    let (_, runs) = failing(&home, Fault::ReadOnly);
+    let (_, runs) = failing(&home, StoreFault::ReadOnly);
     assert_eq!(runs.load_whole(&run.manifest.id).expect("reading is allowed"), run);
     for said in [
         runs.create(&manifest(2_000, 1)).expect_err("read-only").to_string(),
@@ -160,7 +160,7 @@ fn two_runs_that_write_at_once_do_each_other_no_harm() {
                 let seen = both[0].list().expect("listed");
                 assert!(seen.broken.is_empty() && seen.runs.len() == 2);
                 let later = SystemTime::UNIX_EPOCH + Duration::from_secs(2_000);
-                let keep = Keep { newest: Some(0), within: None };
+                let keep = PrunePolicy { newest: Some(0), within: None };
                 assert_eq!(both[1].prune(keep, later).expect("pruned").runs, [], "both may still run");
             }
         }
@@ -180,7 +180,7 @@ fn two_runs_of_one_name_are_refused() {
     let runs = runs(&home);
     write(&runs, &first).expect("a good disk");
     let error = runs.create(&first.manifest).expect_err("the name is taken");
-    assert!(matches!(&error, Error::RunExists(id) if *id == first.manifest.id), "{error}");
+    assert!(matches!(&error, StoreError::RunExists(id) if *id == first.manifest.id), "{error}");
     assert_eq!(runs.load_whole(&first.manifest.id).expect("untouched"), first);
     assert_eq!(fs::read_dir(runs.layout().runs()).expect("listed").count(), 1, "nothing is left behind");
 }
@@ -420,7 +420,7 @@ fn pruning_keeps_the_newest_of_each_suite_and_the_recent() {
     let id = |at: usize| all[at].manifest.id.clone();
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(4_000);
     let prune = |newest, within| {
-        let keep = Keep { newest, within: Option::map(within, Duration::from_secs) };
+        let keep = PrunePolicy { newest, within: Option::map(within, Duration::from_secs) };
         runs.prune(keep, now).expect("writable").runs
     };
     assert_eq!(prune(None, None), []);

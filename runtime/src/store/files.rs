@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::stat::{FileStat, SFlag, fstatat};
 
-use super::Error;
+use super::StoreError;
 use crate::record::{self, Filed};
 
 /// What the store needs of a file system. Tests put a failing one in place of the [`Disk`].
@@ -182,14 +182,14 @@ impl Files for Disk {
 
 /// Puts `content` into the place of a file: readers see the old content or the new one, never a part, and
 /// what was there stays when it cannot be done.
-pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let temporary = temporary(path);
     let written =
         files.write_new(&temporary, content).and_then(|()| rename_for_good(files, &temporary, path));
     written.map_err(|source| {
         // The first error is the one to tell; a leftover is ignored by readers and removed by pruning.
         drop(files.remove(&temporary));
-        Error::io("write", path)(source)
+        StoreError::io("write", path)(source)
     })
 }
 
@@ -200,19 +200,19 @@ pub(super) fn rename_for_good(files: &dyn Files, from: &Path, to: &Path) -> io::
 }
 
 /// Writes a record in its envelope.
-pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R) -> Result<(), Error> {
+pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R) -> Result<(), StoreError> {
     let content = record::write(record);
-    let content = content.map_err(|source| Error::Unwritable { path: path.to_owned(), source })?;
+    let content = content.map_err(|source| StoreError::Unwritable { path: path.to_owned(), source })?;
     replace(files, path, &content)
 }
 
 /// Reads a record out of its envelope, and tells whether it is of a schema that had no digest.
-pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<(R, bool), Error>
+pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<(R, bool), StoreError>
 where
     R: Filed + serde::de::DeserializeOwned,
 {
-    let content = files.read(path).map_err(Error::io("read", path))?;
-    record::read_and_tell(&content).map_err(|source| Error::Record { path: path.to_owned(), source })
+    let content = files.read(path).map_err(StoreError::io("read", path))?;
+    record::read_and_tell(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })
 }
 
 /// Gives a stored file that was edited on purpose the digest of what it holds now, and today's schema. A record of a schema
@@ -220,10 +220,10 @@ where
 ///
 /// # Errors
 /// What is the matter with the file, which then stays as it is, or those of the file system.
-pub fn redigest(path: &Path) -> Result<(), Error> {
-    let content = Disk.read(path).map_err(Error::io("read", path))?;
+pub fn redigest(path: &Path) -> Result<(), StoreError> {
+    let content = Disk.read(path).map_err(StoreError::io("read", path))?;
     let content = record::redigest(&content);
-    let content = content.map_err(|source| Error::Record { path: path.to_owned(), source })?;
+    let content = content.map_err(|source| StoreError::Record { path: path.to_owned(), source })?;
     replace(&Disk, path, &content)
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn run(second: u64, cases: usize) -> RunRecord {
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum StoreFault {
     /// The disk is full when this change is made, and stays so: of a write, half is done.
     Full(usize),
     /// The process is killed while this change is made: of a write, half is done, and no change follows.
@@ -138,13 +138,13 @@ pub(crate) enum Fault {
 /// A disk that fails.
 #[derive(Debug)]
 pub(crate) struct Failing {
-    fault: Fault,
+    fault: StoreFault,
     changes: AtomicUsize,
     syncs: AtomicUsize,
 }
 
 impl Failing {
-    pub(crate) fn new(fault: Fault) -> Self {
+    pub(crate) fn new(fault: StoreFault) -> Self {
         Self { fault, changes: AtomicUsize::new(0), syncs: AtomicUsize::new(0) }
     }
 
@@ -162,10 +162,10 @@ impl Failing {
     fn change(&self) -> Result<(), (io::Error, bool)> {
         let at = self.changes.fetch_add(1, Ordering::Relaxed);
         match self.fault {
-            Fault::Full(from) if at >= from => Err((io::ErrorKind::StorageFull.into(), true)),
-            Fault::Killed(from) if at >= from => Err((io::Error::other("killed"), at == from)),
-            Fault::ReadOnly => Err((io::ErrorKind::ReadOnlyFilesystem.into(), false)),
-            Fault::Full(_) | Fault::Killed(_) => Ok(()),
+            StoreFault::Full(from) if at >= from => Err((io::ErrorKind::StorageFull.into(), true)),
+            StoreFault::Killed(from) if at >= from => Err((io::Error::other("killed"), at == from)),
+            StoreFault::ReadOnly => Err((io::ErrorKind::ReadOnlyFilesystem.into(), false)),
+            StoreFault::Full(_) | StoreFault::Killed(_) => Ok(()),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Files for Failing {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         // A rename takes no room, or a full disk could never be left in order.
-        if !matches!(self.fault, Fault::Full(_)) {
+        if !matches!(self.fault, StoreFault::Full(_)) {
             self.change().map_err(|(error, _)| error)?;
         }
         Disk.rename(from, to)
@@ -212,7 +212,7 @@ impl Files for Failing {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        if !matches!(self.fault, Fault::Full(_)) {
+        if !matches!(self.fault, StoreFault::Full(_)) {
             self.change().map_err(|(error, _)| error)?;
         }
         Disk.remove(path)

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::files::{replace, temporary};
 use super::layout::MANIFEST;
 use super::runs::names_or_none;
-use super::{Broken, Error, FileMark, Files, Runs};
+use super::{FileMark, Files, Runs, StoreError, Unreadable};
 use crate::device::on_all_processors;
 use crate::record::{RunId, RunManifest, RunStatus};
 
@@ -89,7 +89,7 @@ pub struct RunLines {
     /// Those that can be read, newest first.
     pub runs: Vec<RunLine>,
     /// Those that cannot.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<Unreadable>,
 }
 
 /// What a listing found, and when it looked.
@@ -133,7 +133,7 @@ impl Runs {
     ///
     /// # Errors
     /// When the directory cannot be read. When it is not there, there are no runs.
-    pub fn lines(&self) -> Result<RunLines, Error> {
+    pub fn lines(&self) -> Result<RunLines, StoreError> {
         let files = &*self.files;
         let (folder, path) = (self.layout.runs(), self.layout.index());
         let mut index = Index::read(files, &path);
@@ -157,7 +157,7 @@ impl Runs {
     ///
     /// # Errors
     /// As [`lines`](Self::lines).
-    pub fn newest_lines(&self, most: usize) -> Result<(RunLines, usize), Error> {
+    pub fn newest_lines(&self, most: usize) -> Result<(RunLines, usize), StoreError> {
         let files = &*self.files;
         let folder = self.layout.runs();
         let mut index = Index::read(files, &self.layout.index());
@@ -179,7 +179,7 @@ impl Runs {
 
     /// Reads the manifests of those runs that the index does not have, of `count` that were in it, and writes it where it was not
     /// as the files are. Hands back what no index can hold: runs whose manifests have no mark, and what cannot be read.
-    fn bring_up_to_date(&self, index: &mut Index, count: usize) -> Result<RunLines, Error> {
+    fn bring_up_to_date(&self, index: &mut Index, count: usize) -> Result<RunLines, StoreError> {
         let files = &*self.files;
         let (folder, path) = (self.layout.runs(), self.layout.index());
         // In this order: what changes after it was looked at is seen by the next listing.
@@ -204,7 +204,7 @@ impl Runs {
             match (line, mark) {
                 (Ok(line), Some(mark)) => index.runs.push((mark, line)),
                 (Ok(line), None) => beside.runs.push(line),
-                (Err(why), _) => beside.broken.push(Broken { name, why }),
+                (Err(why), _) => beside.broken.push(Unreadable { name, why }),
             }
         }
         let is_more = index.runs.len() > before;

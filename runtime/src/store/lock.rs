@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
-use super::Error;
+use super::StoreError;
 
 /// How often a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -43,12 +43,12 @@ impl RunLock {
     ///
     /// # Errors
     /// When the folder cannot be opened or locked.
-    pub(super) fn attempt(folder: &Path) -> Result<Option<Self>, Error> {
-        let file = File::open(folder).map_err(Error::io("open", folder))?;
+    pub(super) fn attempt(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let file = File::open(folder).map_err(StoreError::io("open", folder))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _folder: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(Error::io("lock", folder)(error)),
+            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", folder)(error)),
         }
     }
 }
@@ -67,8 +67,8 @@ impl MachineLock {
     ///
     /// # Errors
     /// When the lock's file can neither be opened nor made, or is a link or no file at all.
-    pub fn attempt(path: &Path, who: &str) -> Result<Attempt, Error> {
-        let mut file = open(path).map_err(Error::io("open the lock", path))?;
+    pub fn attempt(path: &Path, who: &str) -> Result<Attempt, StoreError> {
+        let mut file = open(path).map_err(StoreError::io("open the lock", path))?;
         match file.try_lock() {
             Ok(()) => {
                 sign(&mut file, who);
@@ -79,7 +79,7 @@ impl MachineLock {
                 let said = signature(&mut file).unwrap_or_default();
                 Ok(Attempt::Held(if said.is_empty() { UNNAMED.to_owned() } else { said }))
             }
-            Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
         }
     }
 
@@ -92,7 +92,7 @@ impl MachineLock {
         path: &Path,
         who: &str,
         mut waiting: impl FnMut(&str) -> bool,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>, StoreError> {
         loop {
             match Self::attempt(path, who)? {
                 Attempt::Taken(lock) => return Ok(Some(lock)),

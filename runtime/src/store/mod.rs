@@ -15,13 +15,13 @@ mod runs;
 
 pub use baselines::{BaselineName, Baselines, Stored};
 pub use duels::Duels;
-pub use error::Error;
+pub use error::StoreError;
 pub use files::{Disk, FileMark, Files, MarkOf, redigest};
 pub use index::{RunLine, RunLines, SharedText};
 pub use layout::{Layout, OutputStream};
 pub use lock::{Attempt, MachineLock, RunLock};
-pub use prune::{Keep, Pruned};
-pub use runs::{Broken, Listing, Runs};
+pub use prune::{PrunePolicy, Pruned};
+pub use runs::{RunListing, Runs, Unreadable};
 
 #[cfg(test)]
 mod faults;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::files::on_its_way_to;
 use super::layout::{directories_in, duel_of, is_index, is_of_run, scratch_of, unborn_or_dying};
 use super::runs::names_or_none;
-use super::{Duels, Error, Files, RunLine, Runs, SharedText};
+use super::{Duels, Files, RunLine, Runs, SharedText, StoreError};
 use crate::device::on_all_processors;
 use crate::record::{RunId, RunStatus};
 
@@ -24,7 +24,7 @@ const LEFTOVER: Duration = Duration::from_hours(1);
 
 /// Which runs to keep. A run goes when either rule says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keep {
+pub struct PrunePolicy {
     /// The newest so many of each suite.
     pub newest: Option<usize>,
     /// Those that started within this time.
@@ -52,7 +52,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::Link`] where the folder of runs is one, and those of the file system.
-    pub fn prune(&self, keep: Keep, now: SystemTime) -> Result<Pruned, Error> {
+    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
         let files = &*self.files;
         let folder = self.layout.runs();
         let mut pruned = Pruned::default();
@@ -94,24 +94,24 @@ impl Runs {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn remove(&self, run: &RunId) -> Result<(), Error> {
+    pub fn remove(&self, run: &RunId) -> Result<(), StoreError> {
         self.remove_all(std::slice::from_ref(run))
     }
 
     /// Takes their names from all runs, waits once until the disk has that, and removes what they were.
-    fn remove_all(&self, runs: &[RunId]) -> Result<(), Error> {
+    fn remove_all(&self, runs: &[RunId]) -> Result<(), StoreError> {
         if runs.is_empty() {
             return Ok(());
         }
         for run in runs {
             let path = self.layout.run(run);
-            self.files.rename(&path, &self.layout.dying(run)).map_err(Error::io("remove", &path))?;
+            self.files.rename(&path, &self.layout.dying(run)).map_err(StoreError::io("remove", &path))?;
         }
         let folder = self.layout.runs();
-        self.files.sync(&folder).map_err(Error::io("write", &folder))?;
+        self.files.sync(&folder).map_err(StoreError::io("write", &folder))?;
         let removed = on_all_processors(runs, |run| {
             let dying = self.layout.dying(run);
-            self.files.remove(&dying).map_err(Error::io("remove", &dying))
+            self.files.remove(&dying).map_err(StoreError::io("remove", &dying))
         });
         removed.into_iter().collect()
     }
@@ -123,7 +123,7 @@ impl Duels {
     ///
     /// # Errors
     /// [`Error::Link`] where the folder of duels is one, and those of the file system.
-    pub fn prune(&self, keep: Keep, now: SystemTime) -> Result<Pruned, Error> {
+    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
         let files = &*self.files;
         let folder = self.layout.duels();
         let mut pruned = Pruned::default();
@@ -151,7 +151,7 @@ impl Duels {
             if keep.newest.is_some_and(|most| *newer >= most)
                 || keep.within.is_some_and(|within| age > within)
             {
-                files.remove(&path).map_err(Error::io("remove", &path))?;
+                files.remove(&path).map_err(StoreError::io("remove", &path))?;
                 pruned.runs.push(duel);
             }
             *newer += 1;
@@ -175,7 +175,7 @@ fn sweep(
     after: Duration,
     is_file_of: impl Fn(&str) -> bool,
     is_directory_of: impl Fn(&str) -> bool,
-) -> Result<usize, Error> {
+) -> Result<usize, StoreError> {
     let mut leftovers = 0;
     if !files.metadata(directory).is_ok_and(|found| found.is_dir()) {
         return Ok(0);
@@ -190,7 +190,7 @@ fn sweep(
         let Ok(found) = files.metadata(&path) else { continue };
         let own = if file { found.is_file() } else { found.is_dir() };
         if own && age_of(&found, now).is_some_and(|age| age > after) {
-            files.remove(&path).map_err(Error::io("remove", &path))?;
+            files.remove(&path).map_err(StoreError::io("remove", &path))?;
             leftovers += 1;
         }
     }
@@ -201,12 +201,12 @@ fn sweep(
 ///
 /// # Errors
 /// [`Error::Link`] where it is one: what lies behind it is not of this data directory.
-fn is_folder(files: &dyn Files, path: &Path) -> Result<bool, Error> {
+fn is_folder(files: &dyn Files, path: &Path) -> Result<bool, StoreError> {
     match files.metadata(path) {
-        Ok(found) if found.is_symlink() => Err(Error::Link(PathBuf::from(path))),
+        Ok(found) if found.is_symlink() => Err(StoreError::Link(PathBuf::from(path))),
         Ok(found) => Ok(found.is_dir()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("look at", path)(error)),
+        Err(error) => Err(StoreError::io("look at", path)(error)),
     }
 }
 
@@ -247,8 +247,8 @@ mod tests {
         SystemTime::now() + Duration::from_hours(1_000)
     }
 
-    fn everything() -> Keep {
-        Keep { newest: Some(0), within: Some(Duration::ZERO) }
+    fn everything() -> PrunePolicy {
+        PrunePolicy { newest: Some(0), within: Some(Duration::ZERO) }
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -301,7 +301,7 @@ mod tests {
         }
         fs::create_dir_all(layout.duels().join(".scratch-20260101-000000-000008/deep")).expect("writable");
 
-        assert_eq!(runs.prune(Keep::default(), late()).expect("pruned").leftovers, 5);
+        assert_eq!(runs.prune(PrunePolicy::default(), late()).expect("pruned").leftovers, 5);
         assert_eq!(duels.prune(everything(), late()).expect("pruned"), Pruned { runs: vec![], leftovers: 2 });
         assert_eq!(folders.each_ref().map(|folder| names(folder).len()), before);
     }
@@ -346,7 +346,7 @@ mod tests {
         symlink(&duel, layout.duels().join(format!("{ID}.json"))).expect("writable");
 
         let nothing = Pruned::default();
-        assert_eq!(runs.prune(Keep::default(), late()).expect("pruned"), nothing);
+        assert_eq!(runs.prune(PrunePolicy::default(), late()).expect("pruned"), nothing);
         assert_eq!(duels.prune(everything(), late()).expect("pruned"), nothing);
         assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, [mine.id]);
         assert!(temporary.exists() && duel.exists() && layout.run(&old.id).is_symlink());
@@ -378,11 +378,11 @@ mod tests {
         write("20250101-000000-000000.json", "half of a du");
         write("notes.txt", "mine");
         let now = SystemTime::now();
-        let pruned = duels.prune(Keep { newest: Some(2), within: None }, now).expect("pruned");
+        let pruned = duels.prune(PrunePolicy { newest: Some(2), within: None }, now).expect("pruned");
         let oldest = "20260101-000000-000000".parse().expect("an id");
         assert_eq!(pruned, Pruned { runs: vec![oldest], leftovers: 0 });
         let later = now + Duration::from_hours(48);
-        let keep = Keep { newest: None, within: Some(Duration::from_hours(24)) };
+        let keep = PrunePolicy { newest: None, within: Some(Duration::from_hours(24)) };
         let pruned = duels.prune(keep, later).expect("pruned");
         assert_eq!((pruned.runs.len(), pruned.leftovers), (3, 1));
         assert_eq!(names(&folder), ["20250101-000000-000000.json", "notes.txt"]);
@@ -396,11 +396,11 @@ mod tests {
             runs.create(&run(second, 1).manifest).expect("writable");
         }
         let files = std::sync::Arc::new(super::super::fixtures::Failing::new(
-            super::super::fixtures::Fault::Full(usize::MAX),
+            super::super::fixtures::StoreFault::Full(usize::MAX),
         ));
         let counted = Runs::on(files.clone(), runs.layout().clone());
         assert_eq!(
-            counted.prune(Keep { newest: Some(5), within: None }, late()).expect("pruned").runs.len(),
+            counted.prune(PrunePolicy { newest: Some(5), within: None }, late()).expect("pruned").runs.len(),
             25
         );
         assert_eq!(files.syncs(), 2, "once for the runs, and once for the index of them");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Error, Files, Layout, OutputStream, RunLine, RunLock};
+use super::{Disk, Files, Layout, OutputStream, RunLine, RunLock, StoreError};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -30,16 +30,16 @@ pub struct Runs {
 
 /// The runs that are there.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct RunListing {
     /// Those that can be read, newest first.
     pub runs: Vec<RunManifest>,
     /// Those that cannot.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<Unreadable>,
 }
 
 /// Something that cannot be read where a run or a baseline should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct Unreadable {
     /// Its name in its directory.
     pub name: String,
     /// What is the matter.
@@ -66,23 +66,23 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::RunExists`] when there is one of that name: draw another salt. Else those of the file system.
-    pub fn create(&self, manifest: &RunManifest) -> Result<(), Error> {
+    pub fn create(&self, manifest: &RunManifest) -> Result<(), StoreError> {
         let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
         let made = self.prepare(manifest).and_then(|()| {
             rename_for_good(&*self.files, &unborn, &run).map_err(|source| match source.kind() {
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
-                    Error::RunExists(manifest.id.clone())
+                    StoreError::RunExists(manifest.id.clone())
                 }
-                _ => Error::io("make", &run)(source),
+                _ => StoreError::io("make", &run)(source),
             })
         });
         made.inspect_err(|_| drop(self.files.remove(&unborn)))
     }
 
-    fn prepare(&self, manifest: &RunManifest) -> Result<(), Error> {
+    fn prepare(&self, manifest: &RunManifest) -> Result<(), StoreError> {
         let unborn = self.layout.unborn(&manifest.id);
         for directory in directories_in(&unborn) {
-            self.files.make_dirs(&directory).map_err(Error::io("make", &directory))?;
+            self.files.make_dirs(&directory).map_err(StoreError::io("make", &directory))?;
         }
         write_record(&*self.files, &manifest_in(&unborn), manifest)
     }
@@ -91,7 +91,7 @@ impl Runs {
     ///
     /// # Errors
     /// Those of the file system, and a repeat that holds what is no number.
-    pub fn journal(&self, run: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), Error> {
+    pub fn journal(&self, run: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), StoreError> {
         let entry = JournalEntry { case: Cow::Borrowed(case), repeat: Cow::Borrowed(repeat) };
         write_record(&*self.files, &self.layout.repeat(run, case, repeat.number), &entry)
     }
@@ -106,10 +106,10 @@ impl Runs {
         case: &CaseId,
         of: RoundId,
         round: &EndedRound,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         let RoundId { confirming, number, .. } = of;
         let folder = self.layout.rounds(duel);
-        self.files.make_dirs(&folder).map_err(Error::io("make", &folder))?;
+        self.files.make_dirs(&folder).map_err(StoreError::io("make", &folder))?;
         let entry = RoundEntry { case: Cow::Borrowed(case), confirming, number, round: Cow::Borrowed(round) };
         write_record(&*self.files, &self.layout.round(duel, case, confirming, number), &entry)
     }
@@ -123,7 +123,7 @@ impl Runs {
         &self,
         duel: &RunId,
         pair: &dyn Fn(&CaseId) -> Option<usize>,
-    ) -> Result<HashMap<RoundId, EndedRound>, Error> {
+    ) -> Result<HashMap<RoundId, EndedRound>, StoreError> {
         let folder = self.layout.rounds(duel);
         let mut rounds = HashMap::new();
         for name in names_or_none(&*self.files, &folder)? {
@@ -135,7 +135,7 @@ impl Runs {
             let place = self.layout.round(duel, &case, confirming, number);
             let Some(pair) = pair(&case).filter(|_| place == path) else {
                 let found = format!("round {number} of {case}");
-                return Err(Error::Misplaced { path, found, expected: format!("`{name}`") });
+                return Err(StoreError::Misplaced { path, found, expected: format!("`{name}`") });
             };
             rounds.insert(RoundId { pair, confirming, number }, round.into_owned());
         }
@@ -153,7 +153,7 @@ impl Runs {
         number: u32,
         stream: OutputStream,
         said: &[u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         if said.is_empty() {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl Runs {
     ///
     /// # Errors
     /// Those of the file system, and a record that holds what is no number.
-    pub fn write_case(&self, run: &RunId, case: &CaseRecord) -> Result<(), Error> {
+    pub fn write_case(&self, run: &RunId, case: &CaseRecord) -> Result<(), StoreError> {
         write_record(&*self.files, &self.layout.case(run, &case.id), &case.summary())
     }
 
@@ -179,7 +179,7 @@ impl Runs {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn write_manifest(&self, manifest: &RunManifest) -> Result<(), Error> {
+    pub fn write_manifest(&self, manifest: &RunManifest) -> Result<(), StoreError> {
         write_record(&*self.files, &self.layout.manifest(&manifest.id), manifest)
     }
 
@@ -187,10 +187,10 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::NoRun`], or those of the file system.
-    pub fn lock(&self, run: &RunId) -> Result<Option<RunLock>, Error> {
+    pub fn lock(&self, run: &RunId) -> Result<Option<RunLock>, StoreError> {
         let folder = self.layout.run(run);
         if !folder.is_dir() {
-            return Err(Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() });
+            return Err(StoreError::NoRun { run: run.clone(), data: self.layout.data().to_owned() });
         }
         RunLock::attempt(&folder)
     }
@@ -199,11 +199,11 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::NoRun`], or what is the matter with the file.
-    pub fn manifest(&self, run: &RunId) -> Result<RunManifest, Error> {
+    pub fn manifest(&self, run: &RunId) -> Result<RunManifest, StoreError> {
         let path = self.layout.manifest(run);
         let (manifest, _): (RunManifest, bool) = read_record(&*self.files, &path).map_err(|error| {
             if error.absent() {
-                Error::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
+                StoreError::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
             } else {
                 error
             }
@@ -212,7 +212,7 @@ impl Runs {
             Ok(manifest)
         } else {
             let (found, expected) = (format!("run {}", manifest.id), format!("run {run}"));
-            Err(Error::Misplaced { path, found, expected })
+            Err(StoreError::Misplaced { path, found, expected })
         }
     }
 
@@ -221,7 +221,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`Error::NoRun`], or what is the matter with a file: a damaged case is never passed over.
-    pub fn load(&self, run: &RunId) -> Result<RunRecord, Error> {
+    pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.
         let read = on_all_processors(&manifest.planned.cases, |id| self.case_of(&manifest, id));
@@ -233,7 +233,7 @@ impl Runs {
     ///
     /// # Errors
     /// As [`Runs::load`].
-    pub fn load_whole(&self, run: &RunId) -> Result<RunRecord, Error> {
+    pub fn load_whole(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let mut whole = self.load(run)?;
         let mut at = 0;
         for (id, repeat) in self.finished(run)? {
@@ -246,7 +246,7 @@ impl Runs {
         }
         // What an earlier version condensed it may have condensed in another way.
         for case in whole.cases.iter().filter(|_| !whole.manifest.undigested) {
-            record::against_samples(case).map_err(|what| Error::Record {
+            record::against_samples(case).map_err(|what| StoreError::Record {
                 path: self.layout.case(run, &case.id),
                 source: SchemaError::Impossible(what),
             })?;
@@ -258,11 +258,11 @@ impl Runs {
     ///
     /// # Errors
     /// What is the matter with the file.
-    pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
+    pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, StoreError> {
         self.case_of(&self.manifest(run)?, case)
     }
 
-    fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, Error> {
+    fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, StoreError> {
         let path = self.layout.case(&run.id, case);
         match read_record::<CaseRecord>(&*self.files, &path) {
             Ok((record, _)) if record.id != *case => Err(misplaced(path, &record.id, case)),
@@ -280,7 +280,12 @@ impl Runs {
     ///
     /// # Errors
     /// What is the matter with the file.
-    pub fn repeat(&self, run: &RunManifest, case: &CaseId, number: u32) -> Result<Option<Repeat>, Error> {
+    pub fn repeat(
+        &self,
+        run: &RunManifest,
+        case: &CaseId,
+        number: u32,
+    ) -> Result<Option<Repeat>, StoreError> {
         let path = self.layout.repeat(&run.id, case, number);
         match read_record::<JournalEntry<'_>>(&*self.files, &path) {
             Ok((JournalEntry { case: of, repeat }, lifted)) if *of == *case && repeat.number == number => {
@@ -297,7 +302,7 @@ impl Runs {
     ///
     /// # Errors
     /// What is the matter with a file.
-    pub fn repeats(&self, run: &RunId, case: &CaseId) -> Result<Vec<Repeat>, Error> {
+    pub fn repeats(&self, run: &RunId, case: &CaseId) -> Result<Vec<Repeat>, StoreError> {
         let prefix = format!("{}.", case.file_name());
         let entries = self.journalled(run, &|name| name.starts_with(&prefix))?;
         // `a.` is also the start of `a.b.1.json`, so the entry itself decides.
@@ -308,14 +313,18 @@ impl Runs {
     ///
     /// # Errors
     /// What is the matter with a file.
-    pub fn finished(&self, run: &RunId) -> Result<Vec<(CaseId, Repeat)>, Error> {
+    pub fn finished(&self, run: &RunId) -> Result<Vec<(CaseId, Repeat)>, StoreError> {
         self.journalled(run, &|_| true)
     }
 
-    fn journalled(&self, run: &RunId, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<(CaseId, Repeat)>, Error> {
+    fn journalled(
+        &self,
+        run: &RunId,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(CaseId, Repeat)>, StoreError> {
         let directory = self.layout.repeats(run);
         let manifest = self.manifest(run)?;
-        let names = self.files.names(&directory).map_err(Error::io("list", &directory))?;
+        let names = self.files.names(&directory).map_err(StoreError::io("list", &directory))?;
         let mut repeats = Vec::new();
         for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
             let path = directory.join(name);
@@ -324,7 +333,7 @@ impl Runs {
             let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
             if self.layout.repeat(run, &case, repeat.number) != path {
                 let found = format!("repeat {} of {case}", repeat.number);
-                return Err(Error::Misplaced { path, found, expected: format!("`{name}`") });
+                return Err(StoreError::Misplaced { path, found, expected: format!("`{name}`") });
             }
             repeats.push((case, repeat));
         }
@@ -336,8 +345,8 @@ impl Runs {
     ///
     /// # Errors
     /// When the directory cannot be read. When it is not there, there are no runs.
-    pub fn list(&self) -> Result<Listing, Error> {
-        let mut listing = Listing::default();
+    pub fn list(&self) -> Result<RunListing, StoreError> {
+        let mut listing = RunListing::default();
         let names = names_or_none(&*self.files, &self.layout.runs())?;
         let names: Vec<String> = names.into_iter().rev().filter(|name| !name.starts_with('.')).collect();
         let manifests = on_all_processors(&names, |name| {
@@ -347,7 +356,7 @@ impl Runs {
         for (name, manifest) in names.into_iter().zip(manifests) {
             match manifest {
                 Ok(manifest) => listing.runs.push(manifest),
-                Err(why) => listing.broken.push(Broken { name, why }),
+                Err(why) => listing.broken.push(Unreadable { name, why }),
             }
         }
         Ok(listing)
@@ -357,7 +366,7 @@ impl Runs {
     ///
     /// # Errors
     /// As [`Runs::list`].
-    pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, Error> {
+    pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, StoreError> {
         let lines = self.lines()?.runs;
         let mut meant = self.meant(&lines, |line| line.suite == suite && line.is_measured());
         Ok(meant.find(|run| run.suite == suite && RunLine::of(run).is_measured()))
@@ -369,7 +378,12 @@ impl Runs {
     ///
     /// # Errors
     /// As [`Runs::list`].
-    pub fn history(&self, baseline: &Baseline, candidate: &RunId, most: usize) -> Result<History, Error> {
+    pub fn history(
+        &self,
+        baseline: &Baseline,
+        candidate: &RunId,
+        most: usize,
+    ) -> Result<History, StoreError> {
         let lines = self.lines()?.runs;
         let may_belong = |line: &RunLine| {
             let alike = line.suite == baseline.suite && line.profile == baseline.profile;
@@ -392,22 +406,25 @@ impl Runs {
 }
 
 /// A part of a run is no older than the run: a file without a digest in one that has them was put there.
-fn digested(run: &RunManifest, lifted: bool, path: &std::path::Path) -> Result<(), Error> {
+fn digested(run: &RunManifest, lifted: bool, path: &std::path::Path) -> Result<(), StoreError> {
     if lifted && !run.undigested {
-        return Err(Error::Record { path: path.to_owned(), source: SchemaError::NoDigest });
+        return Err(StoreError::Record { path: path.to_owned(), source: SchemaError::NoDigest });
     }
     Ok(())
 }
 
 /// The names in a directory; none when it is not there.
-pub(super) fn names_or_none(files: &dyn Files, directory: &std::path::Path) -> Result<Vec<String>, Error> {
+pub(super) fn names_or_none(
+    files: &dyn Files,
+    directory: &std::path::Path,
+) -> Result<Vec<String>, StoreError> {
     match files.names(directory) {
         Ok(names) => Ok(names),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(Error::io("list", directory)(error)),
+        Err(error) => Err(StoreError::io("list", directory)(error)),
     }
 }
 
-fn misplaced(path: std::path::PathBuf, found: &CaseId, expected: &CaseId) -> Error {
-    Error::Misplaced { path, found: format!("case {found}"), expected: format!("case {expected}") }
+fn misplaced(path: std::path::PathBuf, found: &CaseId, expected: &CaseId) -> StoreError {
+    StoreError::Misplaced { path, found: format!("case {found}"), expected: format!("case {expected}") }
 }

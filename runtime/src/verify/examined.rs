@@ -21,14 +21,14 @@ pub struct Examined<'a> {
 
 /// A repeat that came to its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct One<'a> {
+pub(super) struct EndedRepeat<'a> {
     pub(super) repeat: &'a Repeat,
     pub(super) seen: &'a Observation,
     pub(super) work: Option<&'a Work>,
     pub(super) evidence: &'a Evidence,
 }
 
-impl One<'_> {
+impl EndedRepeat<'_> {
     pub(super) fn is_measured(&self) -> bool {
         self.repeat.purpose == Purpose::Measure
     }
@@ -48,10 +48,10 @@ impl One<'_> {
 
 impl<'a> Examined<'a> {
     /// The repeats that came to their end.
-    pub(super) fn ended(&self) -> impl Iterator<Item = One<'a>> + use<'a> {
+    pub(super) fn ended(&self) -> impl Iterator<Item = EndedRepeat<'a>> + use<'a> {
         self.repeats.iter().filter_map(|repeat| match &repeat.outcome {
             Outcome::Measured { seen, work, evidence } => {
-                Some(One { repeat, seen, work: work.as_ref(), evidence })
+                Some(EndedRepeat { repeat, seen, work: work.as_ref(), evidence })
             }
             Outcome::Failed(_) | Outcome::Skipped { .. } => None,
         })

@@ -14,16 +14,16 @@ use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
 use super::protocol::{
-    Batch, Collected, CopiedBatch, Hello, Opened, Order, Run, Unstopped, Usage, VERSION, WorkerRequest,
-    WorkerResponse,
+    Collected, CopiedBatch, ElementOrder, EpochRequest, ExchangedBatch, Hello, OpenedPipeline, RunRequest,
+    VERSION, WorkerRequest, WorkerResponse,
 };
 use crate::bencher::{
-    Asked, Audit, Budget, CheckedBatch, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran, Remote,
-    Result, Stopped, Used, Whole, skip,
+    Asked, Budget, CheckedBatch, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran, Remote,
+    Result, Used, Whole, skip,
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
-use crate::process::{Place, Trace, TraceKind};
+use crate::process::{ChildPlace, Trace, TraceKind};
 
 /// A system under test in a process of its own, which has said who it is.
 ///
@@ -32,7 +32,7 @@ use crate::process::{Place, Trace, TraceKind};
 #[derive(Debug)]
 pub struct Worker {
     process: Conversation,
-    place: Place,
+    place: ChildPlace,
     /// Its own among the workers of this process.
     name: String,
     hello: Hello,
@@ -44,7 +44,7 @@ pub struct Worker {
 /// A worker that has not said yet who it is.
 struct Started {
     process: Conversation,
-    place: Place,
+    place: ChildPlace,
     name: String,
 }
 
@@ -68,7 +68,7 @@ impl Started {
 
 /// What a pipeline is opened with, beside what the contract asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
+pub struct PipelineTask<'a> {
     /// The name of the contract: `loader`, `checkpointer`.
     pub contract: &'a str,
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
@@ -85,7 +85,7 @@ pub struct Task<'a> {
 struct Open {
     folder: PathBuf,
     exchange: Exchange,
-    what: Opened,
+    what: OpenedPipeline,
     epoch: Option<Expected>,
     /// Where what it hands out is to be.
     on: Platform,
@@ -104,7 +104,7 @@ impl Worker {
     /// That it cannot be started, ends, is silent for longer than the case's timeout, speaks another version of the
     /// protocol, or what it says itself.
     pub fn start(command: &Command) -> Result<Self> {
-        Self::start_at(command, &Place::from_env())
+        Self::start_at(command, &ChildPlace::from_env())
     }
 
     /// Starts several at once, and waits until each has imported its system: they do so side by side. All are started
@@ -114,16 +114,16 @@ impl Worker {
     /// # Errors
     /// As [`Worker::start`], each its own.
     pub fn start_all(command: &Command, count: usize) -> Vec<Result<Self>> {
-        let begin = |_| Self::begin_at(command, &Place::from_env());
+        let begin = |_| Self::begin_at(command, &ChildPlace::from_env());
         let started: Vec<_> = (0..count).map(begin).collect();
         started.into_iter().map(|started| started.and_then(Started::listen)).collect()
     }
 
-    pub(super) fn start_at(command: &Command, place: &Place) -> Result<Self> {
+    pub(super) fn start_at(command: &Command, place: &ChildPlace) -> Result<Self> {
         Self::begin_at(command, place)?.listen()
     }
 
-    fn begin_at(command: &Command, place: &Place) -> Result<Started> {
+    fn begin_at(command: &Command, place: &ChildPlace) -> Result<Started> {
         // Several may be at work at once: one that is ended takes along all that carries its mark, and nobody else's.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -150,7 +150,7 @@ impl Worker {
     /// # Errors
     /// A skip with the worker's reason if it declines; that its backend is not the one that it was asked for; else what
     /// went wrong.
-    pub fn open(&mut self, task: Task<'_>, parts: &impl Serialize) -> Result<&Opened> {
+    pub fn open(&mut self, task: PipelineTask<'_>, parts: &impl Serialize) -> Result<&OpenedPipeline> {
         if self.open.is_some() {
             self.close()?;
         }
@@ -219,7 +219,7 @@ impl Worker {
         }
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let active = what.backend.clone();
-        let in_order = what.order == Order::Kept;
+        let in_order = what.order == ElementOrder::Kept;
         let epoch = task.epoch.map(|epoch| Expected { in_order, ..epoch });
         self.open = Some(Open { folder, exchange, what, epoch, on, grown, files, failed: false });
         if active != on.name() {
@@ -235,7 +235,7 @@ impl Worker {
     ///
     /// # Errors
     /// That nothing is open.
-    pub fn opened(&self) -> Result<&Opened> {
+    pub fn opened(&self) -> Result<&OpenedPipeline> {
         self.open.as_ref().map(|open| &open.what).ok_or_else(nothing_open)
     }
 
@@ -295,7 +295,7 @@ impl Worker {
     /// What went wrong.
     pub fn used(&mut self) -> Result<Used> {
         match self.ask("saying what it has used", &WorkerRequest::Usage {})? {
-            WorkerResponse::Used(usage) => Ok(usage.into()),
+            WorkerResponse::Used(usage) => Ok(usage),
             other => Err(self.not(&other, "`used`")),
         }
     }
@@ -442,7 +442,7 @@ impl Worker {
     }
 
     /// Reads a batch that was handed over. One that is not what it is said to be breaks the protocol.
-    fn read(&mut self, batch: &Batch) -> Result<Kept> {
+    fn read(&mut self, batch: &ExchangedBatch) -> Result<Kept> {
         let open = self.open.as_ref().ok_or_else(nothing_open)?;
         open.exchange.read(batch).map_err(|why| {
             self.alive = false;
@@ -484,7 +484,7 @@ impl Remote for Worker {
         let moved = tree.moved();
         let (begun, before, cpu_before) = (clock.now(), tree.processes(), tree.cpu());
         let all = self.expected().map_or(0, |expected| expected.batches());
-        let ask = WorkerRequest::Run(Run { epoch, all, warmup, batches, min_time });
+        let ask = WorkerRequest::Run(RunRequest { epoch, all, warmup, batches, min_time });
         let ran = match self.ask("running the measured loop", &ask)? {
             WorkerResponse::Ran(ran) => *ran,
             other => return Err(self.not(&other, "`ran`")),
@@ -519,16 +519,12 @@ impl Remote for Worker {
             caught_up: ran.caught_up,
             passes: ran.passes,
             ran_out: ran.ran_out,
-            usage: ran.usage.into(),
-            stopped: Stopped { wall: ran.stopped.wall, cpu: ran.stopped.cpu, others: ran.stopped.others },
+            usage: ran.usage,
+            stopped: ran.stopped,
             processes: ran.processes,
             threads: ran.threads,
             compile: ran.compile,
-            audits: ran
-                .audit
-                .iter()
-                .map(|audit| Audit { waited: audit.waited, again: audit.again })
-                .collect(),
+            audits: ran.audit,
             ledger: Ledger {
                 begin: ran.ledger.begin,
                 warm_up: ran.ledger.warm_up,
@@ -552,7 +548,7 @@ impl Remote for Worker {
         let Asked { batches, limit, least } = asked;
         let limit = limit.map(|limit| limit.as_nanos() as u64);
         let timed = match self
-            .ask("timing an epoch", &WorkerRequest::Epoch(Unstopped { epoch, batches, limit, least }))?
+            .ask("timing an epoch", &WorkerRequest::Epoch(EpochRequest { epoch, batches, limit, least }))?
         {
             WorkerResponse::Timed(timed) => *timed,
             other => return Err(self.not(&other, "`timed`")),
@@ -580,7 +576,7 @@ impl Remote for Worker {
             batches: timed.batches,
             ended: timed.ended,
             copied: Duration::from_nanos(timed.copied),
-            usage: timed.usage.into(),
+            usage: timed.usage,
             checked: self.checked(&timed.checked)?,
         })
     }
@@ -615,20 +611,6 @@ impl Remote for Worker {
             convert: opened.convert,
             set_up: opened.set_up,
             compile: opened.compile,
-        }
-    }
-}
-
-impl From<Usage> for Used {
-    fn from(usage: Usage) -> Self {
-        let Usage { cpu, wait, minor_faults, major_faults, voluntary, involuntary } = usage;
-        Self {
-            cpu,
-            wait,
-            minor_faults,
-            major_faults,
-            voluntary_switches: voluntary,
-            involuntary_switches: involuntary,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::command::{Command, HOST_ALONE};
 use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
-use crate::process::{Output, Place, Received, Spawning, Subprocess, Trace, TraceKind};
+use crate::process::{ChildPlace, Output, Received, Spawning, Subprocess, Trace, TraceKind};
 
 /// How often it is looked whether a silent worker still runs: what it started may hold its end of the socket open.
 const LOOK: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// Starts a worker, with one end of a socket pair as its standard input.
-    pub(super) fn start(command: &Command, place: Place) -> Result<Self> {
+    pub(super) fn start(command: &Command, place: ChildPlace) -> Result<Self> {
         let temporary = place.temporary();
         let failed = |error: io::Error| {
             Error::of(

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::protocol::{Batch, Field};
+use super::protocol::{ExchangedBatch, ExchangedField};
 use crate::bencher::{Dtype, Kept, KeptField};
 
 /// The exchange file of an open pipeline.
@@ -26,14 +26,14 @@ impl Exchange {
     }
 
     /// Reads the batch that is said to lie there; the error says what is wrong with it.
-    pub(super) fn read(&self, batch: &Batch) -> Result<Kept, String> {
+    pub(super) fn read(&self, batch: &ExchangedBatch) -> Result<Kept, String> {
         let length = self.file.metadata().map_err(|error| error.to_string())?.len();
         let fields = batch.fields.iter().map(|field| self.field(batch.elements, field, length));
         Ok(Kept { elements: batch.elements as usize, fields: fields.collect::<Result<_, _>>()? })
     }
 
-    fn field(&self, elements: u64, field: &Field, length: u64) -> Result<KeptField, String> {
-        let Field { name, dtype, shape, offset } = field;
+    fn field(&self, elements: u64, field: &ExchangedField, length: u64) -> Result<KeptField, String> {
+        let ExchangedField { name, dtype, shape, offset } = field;
         let known = Dtype::ALL.into_iter().find(|known| known.name() == dtype).ok_or_else(|| {
             let all: Vec<&str> = Dtype::ALL.into_iter().map(Dtype::name).collect();
             format!("it delivers `{name}` as {dtype}; types are {}", all.join(", "))
@@ -60,9 +60,9 @@ impl Exchange {
 mod tests {
     use super::*;
 
-    fn batch(elements: u64, dtype: &str, shape: &[usize], offset: u64) -> Batch {
-        let field = Field { name: "x".into(), dtype: dtype.into(), shape: shape.to_vec(), offset };
-        Batch { elements, fields: vec![field] }
+    fn batch(elements: u64, dtype: &str, shape: &[usize], offset: u64) -> ExchangedBatch {
+        let field = ExchangedField { name: "x".into(), dtype: dtype.into(), shape: shape.to_vec(), offset };
+        ExchangedBatch { elements, fields: vec![field] }
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod epoch;
 mod exchange;
 mod protocol;
 
-pub use client::{Task, Worker};
+pub use client::{PipelineTask, Worker};
 pub use command::Command;
-pub use protocol::{Better, Collected, CollectedMetric, Costs, Executed, Hello, Opened, Order};
+pub use protocol::{
+    Better, Collected, CollectedMetric, ElementOrder, ExecutedPipeline, Hello, OpenedPipeline, OpeningCosts,
+};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::bencher::{Audit, Stopped, Used};
 use crate::device::Platform;
 
 /// The version of the protocol: part of the first thing that a worker says.
@@ -22,8 +23,8 @@ pub(super) enum WorkerRequest {
     Open(Map<String, Value>),
     Verify { epoch: u64 },
     Next {},
-    Run(Run),
-    Epoch(Unstopped),
+    Run(RunRequest),
+    Epoch(EpochRequest),
     Begin { epoch: u64 },
     Advance {},
     Step { band: [usize; 2] },
@@ -37,7 +38,7 @@ pub(super) enum WorkerRequest {
 
 /// How much of an epoch is gone through without a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Unstopped {
+pub(super) struct EpochRequest {
     pub(super) epoch: u64,
     pub(super) batches: u64,
     /// In nanoseconds.
@@ -47,7 +48,7 @@ pub(super) struct Unstopped {
 
 /// How much is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Run {
+pub(super) struct RunRequest {
     pub(super) epoch: u64,
     /// Batches of the epoch; 0 where that is not known.
     pub(super) all: u64,
@@ -67,19 +68,19 @@ fn nanoseconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S:
 pub(super) enum WorkerResponse {
     Hello(Hello),
     Beat(Beat),
-    Opened(Box<Opened>),
+    Opened(Box<OpenedPipeline>),
     Declined(Declined),
     Failed(Failed),
-    Batch(Batch),
+    Batch(ExchangedBatch),
     End(Nothing),
-    Ran(Box<Ran>),
-    Timed(Box<Timed>),
+    Ran(Box<MeasuredRun>),
+    Timed(Box<TimedEpoch>),
     Begun(Nothing),
     Stepped(Stepped),
-    Used(Usage),
+    Used(Used),
     Saved(Saved),
     Restored(Nothing),
-    Answer(Answer),
+    Answer(CallAnswer),
     Closed(Closed),
 }
 
@@ -109,7 +110,7 @@ impl WorkerResponse {
 
 /// The answer to a call that hands nothing over.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct CallAnswer {
     /// Times in nanoseconds, by the names that the contract has for them.
     #[serde(default)]
     pub(super) times: BTreeMap<String, Vec<u64>>,
@@ -121,7 +122,7 @@ pub(super) struct Answer {
     failed: BTreeMap<String, String>,
 }
 
-impl Answer {
+impl CallAnswer {
     /// What collectors say.
     pub(super) fn collected(self) -> Collected {
         let Self { metrics, cost, failed, .. } = self;
@@ -204,18 +205,18 @@ pub(super) struct Failed {
 
 /// An open pipeline: what it really does, and what opening it cost.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Opened {
+pub struct OpenedPipeline {
     /// For the work report.
-    pub executed: Executed,
+    pub executed: ExecutedPipeline,
     /// What it really runs on: `cpu`, `gpu`, `tpu`. It must be the platform that was asked for.
     #[serde(default = "host")]
     pub backend: String,
     /// What of the system hands out the batches: `grain.python.MapDataset.source`.
     pub entry_point: String,
     /// Whether batches come in the order of the elements.
-    pub order: Order,
+    pub order: ElementOrder,
     /// What the set-up cost.
-    pub costs: Costs,
+    pub costs: OpeningCosts,
     /// How many processes it has.
     pub processes: Option<u64>,
     /// How many threads they have together.
@@ -240,7 +241,7 @@ fn host() -> String {
 
 /// What a pipeline really does.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Executed {
+pub struct ExecutedPipeline {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
     /// Whose operator does each of them; empty where the worker does not say.
@@ -262,7 +263,7 @@ pub struct Executed {
 /// In which order elements are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
+pub enum ElementOrder {
     /// In theirs.
     Kept,
     /// In any.
@@ -271,7 +272,7 @@ pub enum Order {
 
 /// What opening a pipeline cost, in nanoseconds; `None` where there is no such step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Costs {
+pub struct OpeningCosts {
     /// Bringing the data into the system's own format.
     pub convert: Option<u64>,
     /// Making the pipeline.
@@ -282,15 +283,15 @@ pub struct Costs {
 
 /// A batch in the exchange file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Batch {
+pub(super) struct ExchangedBatch {
     pub(super) elements: u64,
     #[serde(default)]
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<ExchangedField>,
 }
 
 /// A field of a batch in the exchange file. The type is a text: what is no type of ours is said by name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Field {
+pub(super) struct ExchangedField {
     pub(super) name: String,
     pub(super) dtype: String,
     pub(super) shape: Vec<usize>,
@@ -300,7 +301,7 @@ pub(super) struct Field {
 /// What a worker measured. Times in nanoseconds; a time that cannot be had is `None`, a count is always told.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names are those of the protocol")]
-pub(super) struct Ran {
+pub(super) struct MeasuredRun {
     pub(super) samples: Vec<u64>,
     pub(super) elements: u64,
     pub(super) bytes: u64,
@@ -313,7 +314,7 @@ pub(super) struct Ran {
     pub(super) caught_up: u64,
     pub(super) passes: u64,
     pub(super) ran_out: bool,
-    pub(super) usage: Usage,
+    pub(super) usage: Used,
     pub(super) stopped: Stopped,
     pub(super) processes: Option<u64>,
     pub(super) threads: Option<u64>,
@@ -321,14 +322,14 @@ pub(super) struct Ran {
     pub(super) compile: Option<u64>,
     #[serde(default)]
     pub(super) audit: Vec<Audit>,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: RunLedger,
     pub(super) cpu: Cpu,
     pub(super) checked: Vec<CopiedBatch>,
 }
 
 /// Where the time of a run went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Ledger {
+pub(super) struct RunLedger {
     pub(super) begin: u64,
     pub(super) warm_up: u64,
     pub(super) caught_up: u64,
@@ -355,42 +356,19 @@ pub(super) struct CopiedBatch {
     pub(super) of: u64,
     pub(super) elements: u64,
     #[serde(default)]
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<ExchangedField>,
 }
 
 impl CopiedBatch {
     /// What was copied, as a batch.
-    pub(super) fn batch(&self) -> Batch {
-        Batch { elements: self.elements, fields: self.fields.clone() }
+    pub(super) fn batch(&self) -> ExchangedBatch {
+        ExchangedBatch { elements: self.elements, fields: self.fields.clone() }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Audit {
-    pub(super) waited: u64,
-    pub(super) again: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Usage {
-    pub(super) cpu: Option<u64>,
-    pub(super) wait: Option<u64>,
-    pub(super) minor_faults: u64,
-    pub(super) major_faults: u64,
-    pub(super) voluntary: u64,
-    pub(super) involuntary: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Stopped {
-    pub(super) wall: Option<u64>,
-    pub(super) cpu: Option<u64>,
-    pub(super) others: Option<u64>,
 }
 
 /// An epoch without a stop by the worker's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Timed {
+pub(super) struct TimedEpoch {
     pub(super) wall: u64,
     pub(super) begin: u64,
     pub(super) first: u64,
@@ -398,7 +376,7 @@ pub(super) struct Timed {
     pub(super) batches: u64,
     pub(super) ended: bool,
     pub(super) copied: u64,
-    pub(super) usage: Usage,
+    pub(super) usage: Used,
     #[serde(default)]
     pub(super) checked: Vec<CopiedBatch>,
 }
@@ -481,12 +459,13 @@ mod tests {
     #[test]
     fn requests_are_written_as_on_the_page() {
         let page = page();
-        let run = Run { epoch: 0, all: 157, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
+        let run =
+            RunRequest { epoch: 0, all: 157, warmup: 2, batches: 40, min_time: Duration::from_millis(500) };
         let asks = [
             WorkerRequest::Verify { epoch: 0 },
             WorkerRequest::Next {},
             WorkerRequest::Run(run),
-            WorkerRequest::Epoch(Unstopped {
+            WorkerRequest::Epoch(EpochRequest {
                 epoch: 0,
                 batches: 157,
                 limit: Some(10_000_000_000),

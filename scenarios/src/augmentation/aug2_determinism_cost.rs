@@ -69,7 +69,7 @@ impl ChainForm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Timed, bencher, metrics};
+    use crate::contract::changed::{TimedReference, bencher, metrics};
 
     #[test]
     fn both_of_the_pair_tell_the_time_with_draws_over_the_time_without() {
@@ -77,8 +77,15 @@ mod tests {
             let mut bencher = bencher();
             let seconds = |spec: &PipelineSpec, _| if spec.transforms.contains(&RandomScale) { 6 } else { 4 };
             let images = Images::new(200, 8, 64);
-            determinism_cost(&mut bencher, &mut Timed::new(seconds), variant, images, 0, Operators::Shared)
-                .unwrap();
+            determinism_cost(
+                &mut bencher,
+                &mut TimedReference::new(seconds),
+                variant,
+                images,
+                0,
+                Operators::Shared,
+            )
+            .unwrap();
             let told = [("stochastic over deterministic".to_owned(), 1.5)];
             assert_eq!(metrics(bencher).unwrap(), told, "{variant:?}");
         }

@@ -3,7 +3,7 @@
 use weighbridge::prelude::*;
 use weighbridge::{Dtype, Equivalence};
 
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Throughput against the depth of a random chain: 1, 3, 6 and 12 random transforms after `Normalize`.
@@ -60,8 +60,12 @@ pub struct CountedRows(pub usize);
 
 impl StochasticDepth {
     fn pipeline(self, rows: CountedRows) -> PipelineSpec {
-        let data =
-            DataSpec::synthetic(rows.0, Vec::new()).with("data", Dtype::U8, &[64, 64], Values::Below(256));
+        let data = DataSpec::synthetic(rows.0, Vec::new()).with(
+            "data",
+            Dtype::U8,
+            &[64, 64],
+            FieldValues::Below(256),
+        );
         let chain = [GaussianNoise, RandomBrightness, RandomScale].into_iter().cycle().take(self.0);
         chain.fold(PipelineSpec::new(data, 64).map(Normalize), PipelineSpec::map)
     }

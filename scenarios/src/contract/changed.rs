@@ -47,18 +47,18 @@ pub(crate) fn bencher() -> Bencher {
 }
 
 /// The reference by a clock of its own: an epoch of a pipeline takes as long as this says.
-pub(crate) struct Timed {
+pub(crate) struct TimedReference {
     seconds: fn(&PipelineSpec, u64) -> u64,
     reference: Reference,
 }
 
-impl Timed {
+impl TimedReference {
     pub(crate) fn new(seconds: fn(&PipelineSpec, u64) -> u64) -> Self {
         Self { seconds, reference: Reference }
     }
 }
 
-impl Loader for Timed {
+impl Loader for TimedReference {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let (spec, seconds) = (spec.clone(), self.seconds);
         Ok(Box::new(TimedEpochs { seconds, epochs: self.reference.open(&spec, data)?, spec }))

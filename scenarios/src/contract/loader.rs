@@ -8,7 +8,7 @@ use weighbridge::{
 };
 
 use crate::data::DataSet;
-use crate::workload::{Mode, PipelineSpec};
+use crate::workload::{ExecutionMode, PipelineSpec};
 
 /// A system that feeds batches to a consumer.
 pub trait Loader {
@@ -39,7 +39,7 @@ pub trait Loader {
     /// As [`Loader::open`]. A loader that has one way declines, which is what happens unless it says otherwise.
     fn open_in(
         &mut self,
-        mode: Mode,
+        mode: ExecutionMode,
         spec: &PipelineSpec,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Epochs + '_>> {

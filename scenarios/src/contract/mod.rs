@@ -30,4 +30,4 @@ pub use train::{
     Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, Train, WHOLE_STEP, open_material,
     tell_operators, time_phases,
 };
-pub use trainer::{First, Operators, Phases, Tensors, Trainer, TrainingLoop};
+pub use trainer::{First, OperatorTimes, Phases, Tensors, Trainer, TrainingLoop};

@@ -84,7 +84,7 @@ pub trait TrainingLoop: Epochs {
     ///
     /// # Errors
     /// A skip where there is no profiler to read; as [`Epochs::begin`].
-    fn operators(&mut self, steps: usize) -> Result<Operators> {
+    fn operators(&mut self, steps: usize) -> Result<OperatorTimes> {
         Err(skip(format!("operators: no profiler tells what {steps} steps are made of")))
     }
 
@@ -118,7 +118,7 @@ pub struct Phases {
 
 /// What steps are made of, as a profiler sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Operators {
+pub struct OperatorTimes {
     /// All steps together, by the clock, with the profiler running.
     pub took: Duration,
     /// Each operator: the time that it took itself, in all steps and threads, and how often it was called.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use weighbridge::{Error, FieldKind, Result};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::generate::Generator;
+use super::generate::FieldGenerator;
 use super::manifest::{DataManifest, FORMAT, FieldEntry, hex};
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
@@ -163,7 +163,7 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<DataManifest> 
     let mut entries = Vec::new();
     let mut before = None;
     for (position, field) in spec.fields.iter().enumerate() {
-        let mut generator = Generator::new(field, position, seed, before)
+        let mut generator = FieldGenerator::new(field, position, seed, before)
             .map_err(|error| std::io::Error::other(error.to_string()))?;
         let mut file = FieldFile::create(directory, field)?;
         let row = file.row_bytes;
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use weighbridge::Dtype;
 
-    use crate::data::Values;
+    use crate::data::FieldValues;
 
     fn place() -> (tempfile::TempDir, Cache) {
         let place = tempfile::tempdir().unwrap();
@@ -399,8 +399,9 @@ mod tests {
         let (_place, cache) = place();
         let fields = |count: usize| {
             let rows = DataSpec::table(3, 2);
-            (0..count)
-                .fold(rows, |rows, field| rows.with(&format!("x{field}"), Dtype::I64, &[], Values::Below(9)))
+            (0..count).fold(rows, |rows, field| {
+                rows.with(&format!("x{field}"), Dtype::I64, &[], FieldValues::Below(9))
+            })
         };
         assert_eq!(cache.open(&fields(40)).unwrap().kinds().count(), 41);
         assert_ne!(fields(40).name(""), fields(41).name(""));

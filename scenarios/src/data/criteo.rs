@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use weighbridge::Dtype;
 
-    use crate::data::{Cache, Origin, Values};
+    use crate::data::{Cache, FieldValues, Origin};
 
     fn open(text: &str, rows: usize) -> Result<Vec<f32>> {
         let place = tempfile::tempdir().unwrap();
@@ -110,7 +110,8 @@ mod tests {
         std::fs::write(place.path().join("criteo/train.txt"), text).unwrap();
         let cache = Cache::at(place.path().join("cache")).with_data_root(place.path());
         let spec = DataSpec::normal("dense", 1, vec![DENSE]);
-        let spec = spec.with("sparse", Dtype::I64, &[CATEGORIES], Values::Read).read_from(Origin::Criteo);
+        let spec =
+            spec.with("sparse", Dtype::I64, &[CATEGORIES], FieldValues::Read).read_from(Origin::Criteo);
         let set = cache.open(&spec).unwrap();
         let ids: Vec<i64> = bytemuck::pod_collect_to_vec(set.rows(1, 0..1));
         // CRC-32 of nothing, and of `68fd1e64` as zlib computes it.

@@ -81,7 +81,7 @@ mod tests {
 
     fn dealt(elements: usize, held_out: usize, shape: Vec<usize>) -> Result<crate::data::DataSet> {
         let spec = DataSpec::normal("input", elements, shape)
-            .with("label", Dtype::I32, &[], crate::data::Values::Below(10))
+            .with("label", Dtype::I32, &[], crate::data::FieldValues::Below(10))
             .read_from(Origin::Digits { seed: 7, held_out });
         let place = tempfile::tempdir().unwrap();
         Cache::at(place.path()).open(&spec)

@@ -13,16 +13,16 @@ use super::clusters::Clusters;
 use super::normal_stream::NormalStream;
 use super::photograph::{Photographs, ROOM};
 use super::scene::{CHANNELS, Scene};
-use super::spec::{FieldSpec, Values};
+use super::spec::{FieldSpec, FieldValues};
 
 /// Draws the numbers of one field, element after element.
-pub(super) struct Generator {
+pub(super) struct FieldGenerator {
     random: Pcg64,
     /// Bytes of the last output that were not used yet, lowest first, so that any cut of a byte field is a prefix.
     left: u64,
     left_bytes: u32,
     dtype: Dtype,
-    values: Values,
+    values: FieldValues,
     /// What draws pictures, where that is asked for.
     scene: Option<Scene>,
     photographs: Option<Photographs>,
@@ -31,7 +31,7 @@ pub(super) struct Generator {
     scaled: Option<(NormalStream, f64)>,
 }
 
-impl Generator {
+impl FieldGenerator {
     /// The generator of a field. `before` is the one of the field before, which a stream over all fields goes on from.
     ///
     /// # Errors
@@ -40,28 +40,28 @@ impl Generator {
         let (dtype, values) = (field.kind.dtype, field.values);
         let known = matches!(
             (dtype, values),
-            (Dtype::I32 | Dtype::I64, Values::Between(from, below)) if from < below && below <= i32::MAX.unsigned_abs()
+            (Dtype::I32 | Dtype::I64, FieldValues::Between(from, below)) if from < below && below <= i32::MAX.unsigned_abs()
         ) || matches!(
             (dtype, values),
-            (Dtype::U8, Values::Below(1..=256))
-                | (Dtype::I32 | Dtype::I64, Values::Below(1..))
+            (Dtype::U8, FieldValues::Below(1..=256))
+                | (Dtype::I32 | Dtype::I64, FieldValues::Below(1..))
                 | (
                     Dtype::F32,
-                    Values::Normal
-                        | Values::Scaled
-                        | Values::Spread(_)
-                        | Values::Same(_)
-                        | Values::Around { classes: 1.., .. }
+                    FieldValues::Normal
+                        | FieldValues::Scaled
+                        | FieldValues::Spread(_)
+                        | FieldValues::Same(_)
+                        | FieldValues::Around { classes: 1.., .. }
                 )
-        ) || (dtype, values) == (Dtype::U8, Values::Scene)
-            || (dtype, values) == (Dtype::U8, Values::Photograph) && field.kind.shape == [ROOM];
+        ) || (dtype, values) == (Dtype::U8, FieldValues::Scene)
+            || (dtype, values) == (Dtype::U8, FieldValues::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
-            (Values::Scene, &[rows, columns, channels @ 1..=CHANNELS]) if rows > 0 && columns > 0 => {
+            (FieldValues::Scene, &[rows, columns, channels @ 1..=CHANNELS]) if rows > 0 && columns > 0 => {
                 Some(Scene::new(seed, [rows, columns, channels]))
             }
             _ => None,
         };
-        let known = known && (scene.is_some() || values != Values::Scene);
+        let known = known && (scene.is_some() || values != FieldValues::Scene);
         if !known {
             let name = &field.kind.name;
             return Err(Error::new(format!(
@@ -69,7 +69,7 @@ impl Generator {
                 dtype.name()
             )));
         }
-        let scaled = (values == Values::Scaled).then(|| {
+        let scaled = (values == FieldValues::Scaled).then(|| {
             let stream = before.and_then(|before| before.scaled);
             // The twister has seeds of 32 bits, and a state is asked for with one.
             let stream = stream.map_or_else(|| NormalStream::new(seed as u32), |(stream, _)| stream);
@@ -83,12 +83,12 @@ impl Generator {
             values,
             scene,
             clusters: match values {
-                Values::Around { classes, apart } => {
+                FieldValues::Around { classes, apart } => {
                     Some(Clusters::new(field.kind.shape.iter().product(), classes, apart, position, seed))
                 }
                 _ => None,
             },
-            photographs: (values == Values::Photograph).then(|| Photographs::new(seed)),
+            photographs: (values == FieldValues::Photograph).then(|| Photographs::new(seed)),
             scaled,
         })
     }
@@ -111,46 +111,46 @@ impl Generator {
             return;
         }
         match (self.dtype, self.values) {
-            (Dtype::U8, Values::Below(256)) => self.fill_bytes(bytes),
-            (Dtype::U8, Values::Below(bound)) => {
+            (Dtype::U8, FieldValues::Below(256)) => self.fill_bytes(bytes),
+            (Dtype::U8, FieldValues::Below(bound)) => {
                 for byte in bytes {
                     *byte = self.below(bound) as u8;
                 }
             }
-            (Dtype::I32, Values::Below(bound)) => {
+            (Dtype::I32, FieldValues::Below(bound)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = self.below(bound).cast_signed().to_le_bytes();
                 }
             }
-            (Dtype::I64, Values::Below(bound)) => {
+            (Dtype::I64, FieldValues::Below(bound)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = i64::from(self.below(bound)).to_le_bytes();
                 }
             }
-            (Dtype::I32, Values::Between(from, below)) => {
+            (Dtype::I32, FieldValues::Between(from, below)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = (from + self.below(below - from)).cast_signed().to_le_bytes();
                 }
             }
-            (Dtype::I64, Values::Between(from, below)) => {
+            (Dtype::I64, FieldValues::Between(from, below)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = i64::from(from + self.below(below - from)).to_le_bytes();
                 }
             }
-            (Dtype::F32, Values::Normal) => {
+            (Dtype::F32, FieldValues::Normal) => {
                 for number in bytes.as_chunks_mut().0 {
                     let drawn: f64 = StandardNormal.sample(&mut self.random);
                     *number = (drawn as f32).to_le_bytes();
                 }
             }
-            (Dtype::F32, Values::Spread(millionths)) => {
+            (Dtype::F32, FieldValues::Spread(millionths)) => {
                 let deviation = f64::from(millionths) / 1e6;
                 for number in bytes.as_chunks_mut().0 {
                     let drawn: f64 = StandardNormal.sample(&mut self.random);
                     *number = ((deviation * drawn) as f32).to_le_bytes();
                 }
             }
-            (Dtype::F32, Values::Same(same)) => {
+            (Dtype::F32, FieldValues::Same(same)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = f32::from(same).to_le_bytes();
                 }
@@ -199,7 +199,7 @@ mod tests {
 
     fn bytes(field: &FieldSpec, seed: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
-        Generator::new(field, 0, seed, None).unwrap().fill(&mut bytes);
+        FieldGenerator::new(field, 0, seed, None).unwrap().fill(&mut bytes);
         bytes
     }
 
@@ -216,7 +216,7 @@ mod tests {
             let field = &spec.fields[0];
             let whole = bytes(field, 42, 400);
             let mut pieces = vec![0; 400];
-            let mut generator = Generator::new(field, 0, 42, None).unwrap();
+            let mut generator = FieldGenerator::new(field, 0, 42, None).unwrap();
             let size = field.kind.dtype.size();
             let (first, rest) = pieces.split_at_mut(3 * size);
             generator.fill(first);
@@ -241,13 +241,15 @@ mod tests {
 
     #[test]
     fn elements_lie_around_the_centre_of_the_class_that_the_next_field_has() {
-        let spec = DataSpec::normal("x", 1_000, vec![50]).with("y", Dtype::I32, &[], Values::Below(3));
-        let field =
-            FieldSpec { values: Values::Around { classes: 3, apart: 1_000_000 }, ..spec.fields[0].clone() };
+        let spec = DataSpec::normal("x", 1_000, vec![50]).with("y", Dtype::I32, &[], FieldValues::Below(3));
+        let field = FieldSpec {
+            values: FieldValues::Around { classes: 3, apart: 1_000_000 },
+            ..spec.fields[0].clone()
+        };
         let drawn = bytes(&field, 42, 4 * 50_000);
         let numbers: Vec<f32> = drawn.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect();
         let mut labels = vec![0; 4_000];
-        Generator::new(&spec.fields[1], 1, 42, None).unwrap().fill(&mut labels);
+        FieldGenerator::new(&spec.fields[1], 1, 42, None).unwrap().fill(&mut labels);
         let labels: Vec<i32> = labels.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect();
         let mean = |class: i32| {
             let of: Vec<&[f32]> = numbers
@@ -275,11 +277,12 @@ mod tests {
     #[test]
     fn a_state_is_one_stream_over_its_tensors_each_with_its_own_scale() {
         let spec = DataSpec::state([("a".into(), vec![3]), ("b".into(), vec![2, 2])], 0);
-        let first = Generator::new(&spec.fields[0], 0, 0, None).unwrap();
+        let first = FieldGenerator::new(&spec.fields[0], 0, 0, None).unwrap();
         let mut made = [[0; 12].to_vec(), [0; 16].to_vec()];
         let mut before = Some(first);
         for (position, bytes) in made.iter_mut().enumerate() {
-            let mut generator = Generator::new(&spec.fields[position], position, 0, before.take()).unwrap();
+            let mut generator =
+                FieldGenerator::new(&spec.fields[position], position, 0, before.take()).unwrap();
             generator.fill(bytes);
             before = Some(generator);
         }
@@ -297,9 +300,13 @@ mod tests {
     fn a_distribution_that_a_type_cannot_hold_is_refused() {
         let kind = FieldKind { name: "x".into(), dtype: Dtype::U8, shape: vec![] };
         assert!(
-            Generator::new(&FieldSpec { kind: kind.clone(), values: Values::Normal }, 0, 42, None).is_err()
+            FieldGenerator::new(&FieldSpec { kind: kind.clone(), values: FieldValues::Normal }, 0, 42, None)
+                .is_err()
         );
         let kind = FieldKind { dtype: Dtype::I32, ..kind };
-        assert!(Generator::new(&FieldSpec { kind, values: Values::Between(5, 5) }, 0, 42, None).is_err());
+        assert!(
+            FieldGenerator::new(&FieldSpec { kind, values: FieldValues::Between(5, 5) }, 0, 42, None)
+                .is_err()
+        );
     }
 }

@@ -34,6 +34,6 @@ mod wikitext;
 pub use cache::Cache;
 pub use digits::DIGITS;
 pub use manifest::Normalisation;
-pub use real_sets::{REAL_SETS, RealSet, Seen};
+pub use real_sets::{REAL_SETS, RealSet, SetStatus};
 pub use set::DataSet;
-pub use spec::{DataSpec, FieldSpec, Origin, VOCABULARY, Values};
+pub use spec::{DataSpec, FieldSpec, FieldValues, Origin, VOCABULARY};

@@ -86,7 +86,7 @@ pub const REAL_SETS: &[RealSet] = &[
 
 /// What was found of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SetStatus {
     /// Files are not there: what to do.
     Absent(String),
     /// All files are there and are what was recorded or published.
@@ -142,16 +142,16 @@ impl RealSet {
     ///
     /// # Errors
     /// Files that cannot be read; a record that cannot be read or written.
-    pub fn verify(&self, root: &Path) -> Result<Seen> {
+    pub fn verify(&self, root: &Path) -> Result<SetStatus> {
         if !self.is_present(root) {
-            return Ok(Seen::Absent(self.remedy(Some(root))));
+            return Ok(SetStatus::Absent(self.remedy(Some(root))));
         }
         if let Some((archive, published)) = self.archive
             && root.join(archive).is_file()
         {
             let found = md5_of(&root.join(archive))?;
             if found != published {
-                return Ok(Seen::Differs(format!(
+                return Ok(SetStatus::Differs(format!(
                     "{archive} has the MD5 {found}, published is {published}: fetch it again"
                 )));
             }
@@ -177,7 +177,7 @@ impl RealSet {
         }
         if !differs.is_empty() {
             let record = root.join(RECORD);
-            return Ok(Seen::Differs(format!(
+            return Ok(SetStatus::Differs(format!(
                 "{}: unpack it again, or remove its lines from {} if the change is wanted",
                 differs.join("; "),
                 record.display()
@@ -185,9 +185,9 @@ impl RealSet {
         }
         if new {
             write_record(root, &record)?;
-            return Ok(Seen::Recorded);
+            return Ok(SetStatus::Recorded);
         }
-        Ok(Seen::Same)
+        Ok(SetStatus::Same)
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
     fn what_is_absent_says_what_to_fetch_and_where_to_put_it() {
         let place = tempfile::tempdir().unwrap();
         for set in REAL_SETS {
-            let Seen::Absent(why) = set.verify(place.path()).unwrap() else {
+            let SetStatus::Absent(why) = set.verify(place.path()).unwrap() else {
                 panic!("{} is there", set.name)
             };
             assert!(
@@ -278,10 +278,10 @@ mod tests {
     #[test]
     fn files_are_recorded_at_first_sight_and_held_against_that_later() {
         let place = place();
-        assert_eq!(CIFAR.verify(place.path()).unwrap(), Seen::Recorded);
-        assert_eq!(CIFAR.verify(place.path()).unwrap(), Seen::Same);
+        assert_eq!(CIFAR.verify(place.path()).unwrap(), SetStatus::Recorded);
+        assert_eq!(CIFAR.verify(place.path()).unwrap(), SetStatus::Same);
         fs::write(place.path().join(cifar10::FOLDER).join("data_batch_1.bin"), "two").unwrap();
-        let Seen::Differs(why) = CIFAR.verify(place.path()).unwrap() else { panic!("it was not seen") };
+        let SetStatus::Differs(why) = CIFAR.verify(place.path()).unwrap() else { panic!("it was not seen") };
         assert!(why.contains("data_batch_1.bin has 3 bytes"), "{why}");
     }
 
@@ -289,7 +289,7 @@ mod tests {
     fn an_archive_is_held_against_its_published_checksum() {
         let place = place();
         fs::write(place.path().join("cifar-10-binary.tar.gz"), "abc").unwrap();
-        let Seen::Differs(why) = CIFAR.verify(place.path()).unwrap() else { panic!("it was not seen") };
+        let SetStatus::Differs(why) = CIFAR.verify(place.path()).unwrap() else { panic!("it was not seen") };
         assert!(why.contains("MD5 900150983cd24fb0d6963f7d28e17f72"), "{why}"); // RFC 1321's answer for "abc"
     }
 

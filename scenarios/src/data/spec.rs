@@ -28,12 +28,12 @@ pub struct FieldSpec {
     /// Its name, type and element shape.
     pub kind: FieldKind,
     /// How its numbers are drawn.
-    pub values: Values,
+    pub values: FieldValues,
 }
 
 /// How the numbers of a field come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
+pub enum FieldValues {
     /// Whole numbers from 0, below this, all equally likely.
     Below(u32),
     /// Whole numbers from the first, below the second, all equally likely.
@@ -96,7 +96,8 @@ pub enum Origin {
 impl FieldSpec {
     /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a state or a model.
     pub(super) fn is_normalised(&self) -> bool {
-        let of_a_model = matches!(self.values, Values::Scaled | Values::Spread(_) | Values::Same(_));
+        let of_a_model =
+            matches!(self.values, FieldValues::Scaled | FieldValues::Spread(_) | FieldValues::Same(_));
         self.kind.dtype == Dtype::F32 && !of_a_model
     }
 }
@@ -105,19 +106,19 @@ impl DataSpec {
     /// Square `u8` images, every value equally likely.
     pub fn images(elements: usize, side: usize, channels: usize) -> Self {
         let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![side, side, channels] };
-        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(256) }])
+        Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Below(256) }])
     }
 
     /// Photographs as JPEG files: `u8` rows of [`photograph::ROOM`](super::photograph::ROOM) bytes.
     pub fn photographs(elements: usize) -> Self {
         let kind = FieldKind { name: "image".into(), dtype: Dtype::U8, shape: vec![photograph::ROOM] };
-        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Photograph }])
+        Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Photograph }])
     }
 
     /// Rows of token ids.
     pub fn tokens(elements: usize, length: usize) -> Self {
         let kind = FieldKind { name: "tokens".into(), dtype: Dtype::I32, shape: vec![length] };
-        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Below(VOCABULARY) }])
+        Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Below(VOCABULARY) }])
     }
 
     /// Rows of normal features.
@@ -128,14 +129,14 @@ impl DataSpec {
     /// One `f32` field of any shape, standard normal.
     pub fn normal(name: &str, elements: usize, shape: Vec<usize>) -> Self {
         let kind = FieldKind { name: name.into(), dtype: Dtype::F32, shape };
-        Self::synthetic(elements, vec![FieldSpec { kind, values: Values::Normal }])
+        Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Normal }])
     }
 
     /// The state of a model: one element, whose fields are tensors of `f32`, drawn as [`Values::Scaled`] says.
     pub fn state(tensors: impl IntoIterator<Item = (String, Vec<usize>)>, seed: u32) -> Self {
         let field = |(name, shape)| FieldSpec {
             kind: FieldKind { name, dtype: Dtype::F32, shape },
-            values: Values::Scaled,
+            values: FieldValues::Scaled,
         };
         let fields = tensors.into_iter().map(field).collect();
         Self { fields, elements: 1, origin: Origin::Synthetic { seed: seed.into() } }
@@ -148,7 +149,7 @@ impl DataSpec {
 
     /// The same data with another field beside those that there are.
     #[must_use]
-    pub fn with(mut self, name: &str, dtype: Dtype, shape: &[usize], values: Values) -> Self {
+    pub fn with(mut self, name: &str, dtype: Dtype, shape: &[usize], values: FieldValues) -> Self {
         let kind = FieldKind { name: name.into(), dtype, shape: shape.to_vec() };
         self.fields.push(FieldSpec { kind, values });
         self
@@ -158,7 +159,7 @@ impl DataSpec {
     #[must_use]
     pub fn read_from(mut self, origin: Origin) -> Self {
         for field in &mut self.fields {
-            field.values = Values::Read;
+            field.values = FieldValues::Read;
         }
         Self { origin, ..self }
     }
@@ -167,8 +168,8 @@ impl DataSpec {
     #[must_use]
     pub fn of_scenes(mut self) -> Self {
         for FieldSpec { kind, values } in &mut self.fields {
-            if *values == Values::Below(256) && kind.dtype == Dtype::U8 && kind.shape.len() == 3 {
-                *values = Values::Scene;
+            if *values == FieldValues::Below(256) && kind.dtype == Dtype::U8 && kind.shape.len() == 3 {
+                *values = FieldValues::Scene;
             }
         }
         self
@@ -197,16 +198,16 @@ impl DataSpec {
         let field = |FieldSpec { kind, values }: &FieldSpec| {
             let shape: Vec<String> = kind.shape.iter().map(usize::to_string).collect();
             let values = match values {
-                Values::Below(bound) => format!("below{bound}"),
-                Values::Between(from, below) => format!("from{from}below{below}"),
-                Values::Scene => "scene".into(),
-                Values::Photograph => "photograph".into(),
-                Values::Normal => "normal".into(),
-                Values::Scaled => "scaled".into(),
-                Values::Spread(millionths) => format!("spread{millionths}"),
-                Values::Around { classes, apart } => format!("around{classes}by{apart}"),
-                Values::Same(number) => format!("same{number}"),
-                Values::Read => "read".into(),
+                FieldValues::Below(bound) => format!("below{bound}"),
+                FieldValues::Between(from, below) => format!("from{from}below{below}"),
+                FieldValues::Scene => "scene".into(),
+                FieldValues::Photograph => "photograph".into(),
+                FieldValues::Normal => "normal".into(),
+                FieldValues::Scaled => "scaled".into(),
+                FieldValues::Spread(millionths) => format!("spread{millionths}"),
+                FieldValues::Around { classes, apart } => format!("around{classes}by{apart}"),
+                FieldValues::Same(number) => format!("same{number}"),
+                FieldValues::Read => "read".into(),
             };
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))
         };

@@ -39,12 +39,12 @@ fn modes(
     variant: Images,
     #[sweep(
         all,
-        eager = Mode::Eager,
-        vectorised = Mode::Vectorised,
-        compiled = Mode::Compiled,
-        fused = Mode::Fused
+        eager = ExecutionMode::Eager,
+        vectorised = ExecutionMode::Vectorised,
+        compiled = ExecutionMode::Compiled,
+        fused = ExecutionMode::Fused
     )]
-    mode: Mode,
+    mode: ExecutionMode,
 ) -> Result<()> {
     let (spec, data) = open_data(bencher, &pipeline(&variant))?;
     let mut epochs = bencher.open(|| loader.open_in(mode, &spec, &data))?;
@@ -65,7 +65,7 @@ fn modes(
 }
 
 /// What a point does.
-fn workload(variant: &Images, _: &Mode) -> PipelineSpec {
+fn workload(variant: &Images, _: &ExecutionMode) -> PipelineSpec {
     pipeline(variant)
 }
 
@@ -101,7 +101,7 @@ mod tests {
 
         fn open_in(
             &mut self,
-            mode: Mode,
+            mode: ExecutionMode,
             spec: &PipelineSpec,
             data: &Arc<DataSet>,
         ) -> Result<Box<dyn Epochs + '_>> {
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_mode_that_does_other_work_fails() {
-        for mode in Mode::ALL {
+        for mode in ExecutionMode::ALL {
             modes(&mut bencher(), &mut Reference, Images::floats(64, 9, 16), mode).unwrap();
             let said = modes(&mut bencher(), &mut Elsewhere(Reference), Images::floats(64, 9, 16), mode);
             assert!(said.unwrap_err().to_string().contains("delivers other bits"));
@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn a_loader_with_one_way_declines_by_name() {
         let loader = &mut crate::adapters::native::Rayon;
-        let said = modes(&mut bencher(), loader, Images::floats(64, 9, 16), Mode::Fused).unwrap_err();
+        let said =
+            modes(&mut bencher(), loader, Images::floats(64, 9, 16), ExecutionMode::Fused).unwrap_err();
         assert!(said.is_skip() && said.to_string().contains("`mode` fused"), "{said}");
     }
 }

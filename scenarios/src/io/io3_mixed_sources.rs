@@ -6,7 +6,7 @@ use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
 use crate::contract::{for_each_batch, open_data};
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Two halves of a data set, mixed by equal weights.
@@ -43,7 +43,7 @@ fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
 
 fn pipeline(variant: &Images) -> PipelineSpec {
     let mut spec = PipelineSpec::images(variant);
-    spec.source = spec.source.with("label", Dtype::I32, &[1], Values::Below(1 << 30));
+    spec.source = spec.source.with("label", Dtype::I32, &[1], FieldValues::Below(1 << 30));
     spec.map(Normalize).mixture(&[1.0, 1.0])
 }
 

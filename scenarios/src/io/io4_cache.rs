@@ -183,7 +183,7 @@ impl Remote for Later<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, Timed, bencher, metrics};
+    use crate::contract::changed::{Changed, TimedReference, bencher, metrics};
 
     fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
         cache(&mut bencher(), &mut Changed::new(change), Images::floats(200, 8, 64), epoch, 0)
@@ -204,8 +204,14 @@ mod tests {
     fn the_speed_up_is_the_first_epoch_over_the_mean_of_the_two_after_it() {
         let speed_up = |seconds| {
             let mut bencher = bencher();
-            cache(&mut bencher, &mut Timed::new(seconds), Images::floats(200, 8, 64), Epoch::Later, 0)
-                .unwrap();
+            cache(
+                &mut bencher,
+                &mut TimedReference::new(seconds),
+                Images::floats(200, 8, 64),
+                Epoch::Later,
+                0,
+            )
+            .unwrap();
             metrics(bencher).unwrap()
         };
         let told = |value: f64| [("cache speed-up".to_owned(), value)];

@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Images of 224 pixels, cropped and normalised, with 77 tokens each.
@@ -39,6 +39,6 @@ const IDS: u32 = 49_408;
 
 fn pipeline(variant: &Images) -> PipelineSpec {
     let mut spec = PipelineSpec::images(variant);
-    spec.source = spec.source.with("tokens", Dtype::I32, &[77], Values::Below(IDS));
+    spec.source = spec.source.with("tokens", Dtype::I32, &[77], FieldValues::Below(IDS));
     spec.map(RandomResizedCrop).map(Normalize).map(CastToFloat32)
 }

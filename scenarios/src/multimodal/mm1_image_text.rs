@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::{VOCABULARY, Values};
+use crate::data::{FieldValues, VOCABULARY};
 use crate::prelude::*;
 
 /// Float images with 77 tokens each, the images standardised.
@@ -34,6 +34,6 @@ fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> Pipeli
 
 fn pipeline(variant: &Images) -> PipelineSpec {
     let mut spec = PipelineSpec::images(variant);
-    spec.source = spec.source.with("tokens", Dtype::I32, &[77], Values::Below(VOCABULARY));
+    spec.source = spec.source.with("tokens", Dtype::I32, &[77], FieldValues::Below(VOCABULARY));
     spec.map(Normalize)
 }

@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::{VOCABULARY, Values};
+use crate::data::{FieldValues, VOCABULARY};
 use crate::prelude::*;
 
 /// Waveforms of one second with 128 tokens each, untransformed.
@@ -47,5 +47,5 @@ impl Audio {
 
 fn pipeline(variant: &Audio) -> PipelineSpec {
     let audio = DataSpec::normal("waveform", variant.elements, vec![variant.samples]);
-    PipelineSpec::new(audio.with("tokens", Dtype::I32, &[128], Values::Below(VOCABULARY)), 16)
+    PipelineSpec::new(audio.with("tokens", Dtype::I32, &[128], FieldValues::Below(VOCABULARY)), 16)
 }

@@ -4,7 +4,7 @@ use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
 use crate::contract::open_data;
-use crate::data::{VOCABULARY, Values};
+use crate::data::{FieldValues, VOCABULARY};
 use crate::prelude::*;
 
 /// Token rows of 10 to 512 tokens, padded to the longest of their batch, with a mask.
@@ -67,8 +67,8 @@ impl PaddedRows {
 fn pipeline(variant: &PaddedRows) -> PipelineSpec {
     let PaddedRows { elements, length, batch_size } = *variant;
     let rows = DataSpec::synthetic(elements, Vec::new())
-        .with("tokens", Dtype::I32, &[length], Values::Between(1, VOCABULARY)) // 0 is the padding
-        .with("length", Dtype::I32, &[], Values::Between(10, length as u32 + 1));
+        .with("tokens", Dtype::I32, &[length], FieldValues::Between(1, VOCABULARY)) // 0 is the padding
+        .with("length", Dtype::I32, &[], FieldValues::Between(10, length as u32 + 1));
     PipelineSpec::new(rows, batch_size).map(DynamicPad).map(CreateAttentionMask)
 }
 

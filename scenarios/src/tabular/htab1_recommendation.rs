@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Thirteen dense columns and 26 columns of ids: logarithm, hash, normalisation.
@@ -39,8 +39,8 @@ fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> Pipeli
 fn pipeline(variant: &Clicks) -> PipelineSpec {
     let dense = DataSpec::normal("dense", variant.elements(), vec![13]);
     let rows = match variant.origin() {
-        None => dense.with("sparse", Dtype::I32, &[26], Values::Below(1 << 30)),
-        Some(origin) => dense.with("sparse", Dtype::I64, &[26], Values::Read).read_from(origin),
+        None => dense.with("sparse", Dtype::I32, &[26], FieldValues::Below(1 << 30)),
+        Some(origin) => dense.with("sparse", Dtype::I64, &[26], FieldValues::Read).read_from(origin),
     };
     PipelineSpec::new(rows, variant.batch_size()).map(LogTransform).map(HashEmbeddingIndex).map(Normalize)
 }

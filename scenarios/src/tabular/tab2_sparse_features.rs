@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Thirteen dense columns and 26 sparse ones, each a field of its own, untransformed.
@@ -34,7 +34,7 @@ fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> Pipeli
 fn pipeline(variant: &Clicks) -> PipelineSpec {
     let dense = DataSpec::normal("dense", variant.elements(), vec![13]);
     let columns = (0..26).map(|column| format!("sparse_{column}"));
-    let rows = columns.fold(dense, |rows, name| rows.with(&name, Dtype::I64, &[], Values::Below(1_000)));
+    let rows = columns.fold(dense, |rows, name| rows.with(&name, Dtype::I64, &[], FieldValues::Below(1_000)));
     PipelineSpec::new(rows, variant.batch_size())
 }
 

@@ -13,7 +13,7 @@ use super::feeding::{FeedTimes, both_at_once, load_alone, step_alone};
 use super::preset::Preset;
 use super::trainer_choice::TrainerChoice;
 use crate::contract::{Trainer, keep_order, open_data, open_material};
-use crate::data::{DataSpec, FieldSpec, Origin, Values};
+use crate::data::{DataSpec, FieldSpec, FieldValues, Origin};
 use crate::prelude::*;
 use crate::workload::{Compilation, TrainingSpec};
 
@@ -188,7 +188,7 @@ fn pipeline(spec: &TrainingSpec, preparation: Preparation) -> PipelineSpec {
         fields: vec![
             FieldSpec {
                 kind: weighbridge::FieldKind { dtype: Dtype::U8, ..input },
-                values: Values::Below(256),
+                values: FieldValues::Below(256),
             },
             FieldSpec { kind: label, values: classes },
         ],

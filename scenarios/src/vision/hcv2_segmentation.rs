@@ -3,7 +3,7 @@
 use weighbridge::Dtype;
 use weighbridge::prelude::*;
 
-use crate::data::Values;
+use crate::data::FieldValues;
 use crate::prelude::*;
 
 /// Images with masks of 21 classes, moved together and resized each in its way.
@@ -50,7 +50,7 @@ impl Pairs {
 fn pipeline(variant: &Pairs) -> PipelineSpec {
     let side = variant.images.side();
     let mut spec = PipelineSpec::images(&variant.images);
-    spec.source = spec.source.with("mask", Dtype::I32, &[side, side, 1], Values::Below(21));
+    spec.source = spec.source.with("mask", Dtype::I32, &[side, side, 1], FieldValues::Below(21));
     [RandomResizedCrop, RandomFlip, ColorJitter, Normalize, CastToFloat32]
         .into_iter()
         .fold(spec, PipelineSpec::map)

@@ -29,7 +29,7 @@ pub use destination::Destination;
 pub use device_mesh::DeviceMesh;
 pub use draw::{Draw, Draws};
 pub use learning_task::{Form, LearningTask, Parameters};
-pub use mode::Mode;
+pub use mode::ExecutionMode;
 pub use operators::Operators;
 pub use orbax_options::{OrbaxOptions, Setting};
 pub use placement::Placement;

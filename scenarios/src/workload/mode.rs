@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How a list of transforms is run. The bytes that come out are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum ExecutionMode {
     /// Element by element, each transform called through a pointer and giving a new array.
     Eager,
     /// Transform by transform, each over the whole batch.
@@ -15,7 +15,7 @@ pub enum Mode {
     Fused,
 }
 
-impl Mode {
+impl ExecutionMode {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Eager, Self::Vectorised, Self::Compiled, Self::Fused];
 
@@ -25,7 +25,7 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ExecutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Eager => "eager",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::model::{Model, Shape};
-use crate::data::{DIGITS, DataSpec, FieldSpec, Origin, Values};
+use crate::data::{DIGITS, DataSpec, FieldSpec, FieldValues, Origin};
 
 /// What a training learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Samples {
     pub(super) fn data(self, model: &Model, learned: usize, held_out: usize) -> Result<DataSpec> {
         let (classes, labels) = model.labels()?;
         let (dtype, values) = match (model.input, self) {
-            (Shape::Ids { below, .. }, Self::Noise { .. }) => (Dtype::I32, Values::Below(below as u32)),
+            (Shape::Ids { below, .. }, Self::Noise { .. }) => (Dtype::I32, FieldValues::Below(below as u32)),
             (Shape::Ids { .. }, other) => {
                 return Err(Error::new(format!(
                     "`samples.kind` is {}: there are none of ids, as this model takes them",
@@ -92,9 +92,9 @@ impl Samples {
                         "`samples.apart` is {apart}: it must be above 0 and up to 1000"
                     )));
                 }
-                (Dtype::F32, Values::Around { classes: classes as u32, apart: (apart * 1e6) as u32 })
+                (Dtype::F32, FieldValues::Around { classes: classes as u32, apart: (apart * 1e6) as u32 })
             }
-            _ => (Dtype::F32, Values::Normal),
+            _ => (Dtype::F32, FieldValues::Normal),
         };
         if matches!(self, Self::Clusters { .. } | Self::Digits { .. }) && !labels.is_empty() {
             return Err(Error::new(format!("`samples.kind` is {}: they have one label each", self.name())));
@@ -105,7 +105,7 @@ impl Samples {
             elements: learned + held_out,
             origin: Origin::Synthetic { seed: self.seed() },
         };
-        let spec = spec.with("label", Dtype::I32, &labels, Values::Below(classes as u32));
+        let spec = spec.with("label", Dtype::I32, &labels, FieldValues::Below(classes as u32));
         let Self::Digits { seed } = self else { return Ok(spec) };
         let shape = model.input.axes();
         if !(shape == [64] || matches!(shape[..], [8, 8, _])) || classes < 10 {

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::model::{Dimensions, Flops, Layer, Model, Scheme, Start};
 use super::samples::{SampleTarget, Samples};
-use crate::data::{DataSpec, FieldSpec, Values};
+use crate::data::{DataSpec, FieldSpec, FieldValues};
 
 /// A training: everything that decides what its steps compute. How they are run is said beside it ([`Compilation`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,9 +223,9 @@ impl TrainingSpec {
         let Initialisation { scheme, seed } = self.initialisation;
         let field = |one: super::model::Parameter| FieldSpec {
             values: match (scheme.millionths(one.start), one.start) {
-                (Some(millionths), _) => Values::Spread(millionths),
-                (None, Start::Ones) => Values::Same(1),
-                (None, _) => Values::Same(0),
+                (Some(millionths), _) => FieldValues::Spread(millionths),
+                (None, Start::Ones) => FieldValues::Same(1),
+                (None, _) => FieldValues::Same(0),
             },
             kind: FieldKind { name: one.name, dtype: Dtype::F32, shape: one.shape },
         };

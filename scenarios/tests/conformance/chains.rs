@@ -6,7 +6,7 @@ use std::thread;
 use weighbridge::{Dtype, FieldKind, Kept};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::Loader as _;
-use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, Values};
+use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, FieldValues};
 use weighbridge_scenarios::workload::{Access, Draws, PipelineSpec, Route, Transform};
 
 use crate::oracle::oracle;
@@ -32,10 +32,10 @@ impl Dice {
         let shapes: [&[usize]; 9] =
             [&[], &[13], &[100], &[6, 5], &[8, 8, 3], &[12, 17, 3], &[9, 7, 1], &[40, 33, 4], &[16, 16, 3]];
         let (dtype, values) = self.pick(&[
-            (Dtype::U8, Values::Below(256)),
-            (Dtype::F32, Values::Normal),
-            (Dtype::I32, Values::Below(32_000)),
-            (Dtype::I64, Values::Below(5)),
+            (Dtype::U8, FieldValues::Below(256)),
+            (Dtype::F32, FieldValues::Normal),
+            (Dtype::I32, FieldValues::Below(32_000)),
+            (Dtype::I64, FieldValues::Below(5)),
         ]);
         let kind = FieldKind { name: format!("field{number}"), dtype, shape: self.pick(&shapes).to_vec() };
         FieldSpec { kind, values }
@@ -46,7 +46,7 @@ impl Dice {
         let mut fields: Vec<FieldSpec> = (0..=self.below(3)).map(|number| self.field(number)).collect();
         if self.below(2) == 0 {
             let kind = FieldKind { name: "length".into(), dtype: Dtype::I32, shape: vec![] };
-            fields.push(FieldSpec { kind, values: Values::Below(110) });
+            fields.push(FieldSpec { kind, values: FieldValues::Below(110) });
         }
         let elements = 1 + self.below(12);
         let mut spec = PipelineSpec::new(DataSpec::synthetic(elements, fields), 1 + self.below(12));
@@ -137,13 +137,13 @@ fn every_sort() -> Vec<FieldSpec> {
         values,
     };
     vec![
-        field("image", Dtype::U8, &[14, 14, 3], Values::Below(256)),
-        field("mask", Dtype::I32, &[14, 14, 1], Values::Below(21)),
-        field("wide", Dtype::F32, &[16, 16, 3], Values::Normal),
-        field("grey", Dtype::F32, &[9, 9, 1], Values::Normal),
-        field("row", Dtype::F32, &[301], Values::Normal),
-        field("tokens", Dtype::I32, &[40], Values::Below(32_000)),
-        field("length", Dtype::I32, &[], Values::Between(3, 33)),
+        field("image", Dtype::U8, &[14, 14, 3], FieldValues::Below(256)),
+        field("mask", Dtype::I32, &[14, 14, 1], FieldValues::Below(21)),
+        field("wide", Dtype::F32, &[16, 16, 3], FieldValues::Normal),
+        field("grey", Dtype::F32, &[9, 9, 1], FieldValues::Normal),
+        field("row", Dtype::F32, &[301], FieldValues::Normal),
+        field("tokens", Dtype::I32, &[40], FieldValues::Below(32_000)),
+        field("length", Dtype::I32, &[], FieldValues::Between(3, 33)),
     ]
 }
 

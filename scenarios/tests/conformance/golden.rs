@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weighbridge::{Dtype, FieldKind, Kept};
 use weighbridge_scenarios::adapters::native::Reference;
 use weighbridge_scenarios::contract::Loader as _;
-use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, Values};
+use weighbridge_scenarios::data::{DataSet, DataSpec, FieldSpec, FieldValues};
 use weighbridge_scenarios::workload::{PipelineSpec, Transform};
 
 use crate::chains::check;
@@ -27,12 +27,12 @@ fn pipeline() -> PipelineSpec {
         values,
     };
     let fields = vec![
-        field("image", Dtype::U8, &[10, 10, 3], Values::Below(256)),
-        field("mask", Dtype::I32, &[10, 10, 1], Values::Below(21)),
-        field("wide", Dtype::F32, &[8, 8, 3], Values::Normal),
-        field("row", Dtype::F32, &[61], Values::Normal),
-        field("tokens", Dtype::I32, &[40], Values::Below(32_000)),
-        field("length", Dtype::I32, &[], Values::Between(3, 33)),
+        field("image", Dtype::U8, &[10, 10, 3], FieldValues::Below(256)),
+        field("mask", Dtype::I32, &[10, 10, 1], FieldValues::Below(21)),
+        field("wide", Dtype::F32, &[8, 8, 3], FieldValues::Normal),
+        field("row", Dtype::F32, &[61], FieldValues::Normal),
+        field("tokens", Dtype::I32, &[40], FieldValues::Below(32_000)),
+        field("length", Dtype::I32, &[], FieldValues::Between(3, 33)),
     ];
     PipelineSpec::new(DataSpec::synthetic(ELEMENTS, fields), ELEMENTS)
 }

@@ -1,7 +1,7 @@
 //! What is not a step on one element: branches, mixing, mixtures, caching, regrouping, held to the page.
 
 use weighbridge::Kept;
-use weighbridge_scenarios::data::{DataSet, DataSpec, Values};
+use weighbridge_scenarios::data::{DataSet, DataSpec, FieldValues};
 use weighbridge_scenarios::workload::{Merge, Mixing, PipelineSpec, Transform};
 
 use crate::oracle::{Address, exp, ln64, oracle};
@@ -147,7 +147,8 @@ fn the_beta_draws_have_the_spread_of_the_distribution() {
 #[test]
 fn a_mixture_takes_the_elements_of_its_parts_in_order_by_their_weights() {
     let weights = [3.0, 1.0, 0.0];
-    let source = DataSpec::images(41, 4, 1).with("id", weighbridge::Dtype::I32, &[], Values::Below(1 << 30));
+    let source =
+        DataSpec::images(41, 4, 1).with("id", weighbridge::Dtype::I32, &[], FieldValues::Below(1 << 30));
     let spec = PipelineSpec::new(source, 4).map(Transform::RandomFlip).mixture(&weights);
     through_all(&spec, &|name, batches, data, number| {
         let mut next = [0; 3];
@@ -208,8 +209,12 @@ fn regrouping_loses_nothing_and_changes_no_row() {
 fn an_image_and_its_mask_move_together_and_the_mask_keeps_its_classes() {
     // A mask that says where its pixel was: wherever a pixel goes, its place in the mask must go too.
     let transforms = [Transform::RandomCrop, Transform::RandomFlip, Transform::AffineRotation];
-    let source =
-        DataSpec::images(30, 16, 1).with("mask", weighbridge::Dtype::I32, &[16, 16, 1], Values::Below(21));
+    let source = DataSpec::images(30, 16, 1).with(
+        "mask",
+        weighbridge::Dtype::I32,
+        &[16, 16, 1],
+        FieldValues::Below(21),
+    );
     for transform in transforms {
         let spec = PipelineSpec::new(source.clone(), 6).map(transform);
         through_all(&spec, &|name, batches, data, _| {

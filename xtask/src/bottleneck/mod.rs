@@ -12,7 +12,7 @@ use weighbridge::data::Exit;
 use crate::said::Said;
 use crate::table::Table;
 
-use planted::{Outcome, Plant};
+use planted::{Plant, PlantedOutcome};
 
 /// Arguments of `bottleneck`.
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Bottleneck) -> Result<Said> {
         return Ok(Said::fine(plants.iter().map(line).collect::<String>()));
     }
     let mut buffers = planted::buffers();
-    let outcomes: Vec<Outcome> = plants.iter().map(|plant| plant.try_out(&mut buffers)).collect();
+    let outcomes: Vec<PlantedOutcome> = plants.iter().map(|plant| plant.try_out(&mut buffers)).collect();
     Ok(told(&plants, &outcomes))
 }
 
@@ -52,7 +52,7 @@ fn name(plant: &Plant) -> String {
     plant.resource.map_or_else(|| "none".to_owned(), |resource| resource.to_string())
 }
 
-fn told(plants: &[Plant], outcomes: &[Outcome]) -> Said {
+fn told(plants: &[Plant], outcomes: &[PlantedOutcome]) -> Said {
     let mut table = Table::new(["planted", "size", "named", "expected>", "without it>", "off>"]);
     let (mut named, mut foretold, mut accused) = (0, 0, 0);
     let (mut sentences, mut shown) = (String::new(), Vec::new());

@@ -40,7 +40,7 @@ pub(super) struct Pipeline {
 
 /// What a run of a pipeline took.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ran {
+pub(super) struct PipelineRun {
     /// Seconds a step.
     pub(super) step: f64,
     /// Of the time in which workers made batches, the share that they ran.
@@ -58,7 +58,7 @@ const BLOCK: usize = 64 << 10;
 
 impl Pipeline {
     /// Runs so many steps.
-    pub(super) fn run(&self, steps: usize, buffers: &mut Buffers) -> Ran {
+    pub(super) fn run(&self, steps: usize, buffers: &mut StepBuffers) -> PipelineRun {
         let (give, take) = sync_channel::<u64>(READY);
         let (next, lock) = (AtomicUsize::new(0), Mutex::new(()));
         let all = steps + UNSEEN;
@@ -99,7 +99,7 @@ impl Pipeline {
             let times = made.into_iter().filter_map(|worker| worker.join().ok());
             let (ran, busy) = times.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
             drop(rank.join());
-            Ran { step: took / steps as f64, workers_ran: if busy > 0.0 { ran / busy } else { 0.0 } }
+            PipelineRun { step: took / steps as f64, workers_ran: if busy > 0.0 { ran / busy } else { 0.0 } }
         })
     }
 
@@ -115,7 +115,7 @@ impl Pipeline {
         work(self.rounds)
     }
 
-    fn step(&self, buffers: &mut Buffers, ask: &Sender<()>, answered: &Receiver<()>) {
+    fn step(&self, buffers: &mut StepBuffers, ask: &Sender<()>, answered: &Receiver<()>) {
         wait(self.computes);
         buffers.copy(self.copied, self.in_cache);
         if !self.answers.is_zero() && ask.send(()).is_ok() {
@@ -136,12 +136,12 @@ impl Pipeline {
 }
 
 /// What steps copy from and to.
-pub(super) struct Buffers {
+pub(super) struct StepBuffers {
     from: Vec<u8>,
     to: Vec<u8>,
 }
 
-impl Buffers {
+impl StepBuffers {
     /// Of so many bytes each, all touched.
     pub(super) fn new(bytes: usize) -> Self {
         Self { from: vec![1; bytes], to: vec![2; bytes] }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use weighbridge::data::median;
 
 use super::diagnosis::{Diagnosis, Experiments, Resource, diagnose};
-use super::pipeline::{Buffers, Pipeline, work};
+use super::pipeline::{Pipeline, StepBuffers, work};
 
 /// A pipeline, what is planted in it, and the same without that.
 pub(super) struct Plant {
@@ -18,13 +18,13 @@ pub(super) struct Plant {
 }
 
 /// What became of it.
-pub(super) struct Outcome {
+pub(super) struct PlantedOutcome {
     pub(super) diagnosis: Option<Diagnosis>,
     /// How many times as fast a step is without what was planted.
     pub(super) gain: f64,
 }
 
-impl Outcome {
+impl PlantedOutcome {
     /// How far the gain that was foretold is off, as a share of the real one.
     pub(super) fn off(&self) -> Option<f64> {
         self.diagnosis.map(|found| found.gain() / self.gain - 1.0)
@@ -106,7 +106,7 @@ fn rounds_of_millisecond() -> u64 {
 
 impl Plant {
     /// Runs the experiments and the pipeline without what was planted, in turns.
-    pub(super) fn try_out(&self, buffers: &mut Buffers) -> Outcome {
+    pub(super) fn try_out(&self, buffers: &mut StepBuffers) -> PlantedOutcome {
         let whole = self.with;
         let variants = [
             whole,
@@ -161,13 +161,13 @@ impl Plant {
             workers_ran: Some(median(&ran)),
             waited: None,
         };
-        Outcome { diagnosis: diagnose(&took), gain: whole / without }
+        PlantedOutcome { diagnosis: diagnose(&took), gain: whole / without }
     }
 }
 
 /// What steps of all plants copy from and to.
-pub(super) fn buffers() -> Buffers {
-    Buffers::new(MOST)
+pub(super) fn buffers() -> StepBuffers {
+    StepBuffers::new(MOST)
 }
 
 #[cfg(test)]

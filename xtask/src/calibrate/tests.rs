@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::evidence::{CalibrationEvidence, KeptCase, KeptRow};
-use weighbridge::data::{Rounds, clopper_pearson, decide};
+use weighbridge::data::{JudgedRounds, clopper_pearson, decide};
 
 fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
     KeptCase {
@@ -15,8 +15,12 @@ fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
     }
 }
 
-fn rounds(case: &KeptCase) -> Rounds {
-    Rounds { shifts: case.shifts.clone(), confirmation: case.confirmation.clone(), ..Rounds::default() }
+fn rounds(case: &KeptCase) -> JudgedRounds {
+    JudgedRounds {
+        shifts: case.shifts.clone(),
+        confirmation: case.confirmation.clone(),
+        ..JudgedRounds::default()
+    }
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn the_published_table_follows_from_the_published_rounds_and_bears_its_claims_ou
     let text = fs::read(docs.join("evidence/duel.json")).expect("the evidence is published");
     let evidence: CalibrationEvidence = serde_json::from_slice(&text).expect("it is ours");
     for kept in &evidence.comparisons {
-        let all: Vec<Rounds> = kept.cases.iter().map(rounds).collect();
+        let all: Vec<JudgedRounds> = kept.cases.iter().map(rounds).collect();
         let said: Vec<&str> = kept.cases.iter().map(|case| case.verdict.as_str()).collect();
         assert_eq!(decide(&all, evidence.margin, evidence.alpha), said);
     }

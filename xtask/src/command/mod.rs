@@ -23,7 +23,7 @@ const VARIABLE: &str = "WEIGHBRIDGE_COMMANDS";
 /// Arguments of `command`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: command 'grep -r fn src' 'rg fn src' --prepare 'sync'")]
-pub(crate) struct Args {
+pub(crate) struct CommandArgs {
     /// The commands, each in quotes, as `sh -c` takes them.
     #[arg(required = true, value_name = "COMMAND")]
     commands: Vec<String>,
@@ -72,7 +72,7 @@ struct Shell {
 ///
 /// # Errors
 /// When the commands are none, or the program cannot be started; else it does not come back.
-pub(crate) fn run(args: &Args, data: Option<PathBuf>) -> Result<Said> {
+pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<Said> {
     let commands = commands(args)?;
     let program = std::env::current_exe().context("failed to find this program")?;
     let mut bench = process::Command::new(program);
@@ -97,7 +97,7 @@ fn kept() -> PathBuf {
     data.unwrap_or_else(std::env::temp_dir).join("weighbridge").join("commands")
 }
 
-fn commands(args: &Args) -> Result<CommandFile> {
+fn commands(args: &CommandArgs) -> Result<CommandFile> {
     let all = args.commands.len();
     if !args.names.is_empty() && args.names.len() != all {
         return Err(stop::usage(format!("{} names for {all} commands: name all or none", args.names.len())));
@@ -158,7 +158,7 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        args: Args,
+        args: CommandArgs,
     }
 
     fn read(line: &[&str]) -> Result<CommandFile> {

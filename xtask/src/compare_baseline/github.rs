@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use weighbridge::data::Verdict;
 
-use super::{Judged, details};
+use super::{JudgedSuite, details};
 use crate::inert::plain;
 
 const FITS: &str = "a String takes all that is written";
@@ -43,12 +43,12 @@ impl Actions {
 }
 
 /// An annotation for all that should catch the eye.
-pub(super) fn annotations(judged: &[Judged]) -> String {
+pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
     let mut text = String::new();
     let mut say = |level: &str, title: &str, message: &str| {
         writeln!(text, "::{level} title={}::{}", property(title), data(message)).expect(FITS);
     };
-    for Judged { comparison, missing, fake, .. } in judged {
+    for JudgedSuite { comparison, missing, fake, .. } in judged {
         if let Some(fake) = fake {
             say("warning", &format!("{} ran on no device", comparison.suite), fake);
         }

@@ -3,14 +3,14 @@
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::Judged;
+use super::JudgedSuite;
 use weighbridge::data::Exit;
 
 /// The version of this document.
 const SCHEMA: u32 = 1;
 
 /// The whole comparison.
-pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> Result<String> {
+pub(super) fn of(name: &str, judged: &[JudgedSuite], exit: Exit) -> Result<String> {
     let suites: Vec<_> = judged
         .iter()
         .map(|one| {

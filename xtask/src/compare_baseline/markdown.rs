@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::{Judged, details, summary_line};
+use super::{JudgedSuite, details, summary_line};
 use crate::inert::{code, markdown};
 use weighbridge::data::Exit;
 
 const FITS: &str = "a String takes all that is written";
 
 /// The whole comparison; metrics are folded away under each case.
-pub(super) fn of(name: &str, judged: &[Judged], exit: Exit) -> String {
+pub(super) fn of(name: &str, judged: &[JudgedSuite], exit: Exit) -> String {
     let mut text = format!("## Weighbridge: {} against {}\n", heading(exit), code(name));
-    for Judged { comparison, missing, calibrated, fake, .. } in judged {
+    for JudgedSuite { comparison, missing, calibrated, fake, .. } in judged {
         writeln!(text, "\n### {}\n", markdown(&comparison.suite)).expect(FITS);
         match &comparison.baseline.run {
             Some(run) => writeln!(text, "Run `{}` against the stored run `{run}`.", comparison.candidate),

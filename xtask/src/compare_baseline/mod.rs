@@ -17,7 +17,7 @@ use weighbridge::data::{
     BaselineName, Comparison, Layout, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
 };
 
-use crate::cli::{CompareBaseline, Format, Inconclusive};
+use crate::cli::{CompareBaseline, ComparisonFormat, Inconclusive};
 use crate::history::accept;
 use crate::lock;
 use crate::pick;
@@ -32,7 +32,7 @@ const HISTORY: usize = 20;
 
 /// What was found of one suite.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedSuite {
     /// The comparison.
     pub(crate) comparison: Comparison,
     /// Scenarios of the committed list that the run did not plan.
@@ -85,15 +85,15 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
 
     let line = summary_line::of(&judged, exit);
     let mut text = match args.format {
-        Format::Table => text::of(&judged),
-        Format::Json => json::of(&against, &judged, exit)?,
-        Format::Markdown => markdown,
-        Format::Github => github::annotations(&judged),
+        ComparisonFormat::Table => text::of(&judged),
+        ComparisonFormat::Json => json::of(&against, &judged, exit)?,
+        ComparisonFormat::Markdown => markdown,
+        ComparisonFormat::Github => github::annotations(&judged),
     };
     match args.format {
-        Format::Json => remarks.push(line), // stdout is the one document
-        Format::Table | Format::Markdown | Format::Github => {
-            if actions.running && args.format != Format::Github {
+        ComparisonFormat::Json => remarks.push(line), // stdout is the one document
+        ComparisonFormat::Table | ComparisonFormat::Markdown | ComparisonFormat::Github => {
+            if actions.running && args.format != ComparisonFormat::Github {
                 text.push_str(&github::annotations(&judged));
             }
             text.push_str(&line);
@@ -109,7 +109,7 @@ fn judge_all(
     wanted: &str,
     place: &Place,
     remarks: &mut Vec<String>,
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<JudgedSuite>> {
     let name: BaselineName = wanted.parse()?;
     let (stored, broken) = place.baselines().list()?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
@@ -188,7 +188,7 @@ pub(crate) fn judge_one(
     stored: &Stored,
     manifest: &RunManifest,
     policy: &Policy,
-) -> Result<Judged> {
+) -> Result<JudgedSuite> {
     let runs = place.runs();
     let run: RunRecord = runs.load(&manifest.id)?;
     let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
@@ -198,7 +198,7 @@ pub(crate) fn judge_one(
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     let fake = fake_device(&manifest.environment);
-    Ok(Judged { comparison, missing, calibrated: Vec::new(), fake, exit })
+    Ok(JudgedSuite { comparison, missing, calibrated: Vec::new(), fake, exit })
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse
@@ -217,7 +217,7 @@ fn against<'a>(
     }
     // One that lies there and cannot be read must not be passed over for another machine's.
     match place.baselines().find(&own_machine, &run.suite, name) {
-        Err(weighbridge::data::Error::NoBaseline { .. }) => Ok(of_suite.next_back()),
+        Err(weighbridge::data::StoreError::NoBaseline { .. }) => Ok(of_suite.next_back()),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(of_suite.next()),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use weighbridge::data::{Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity};
 
-use super::Judged;
+use super::JudgedSuite;
 use crate::calibrate::stored;
 use crate::cli::CompareBaseline;
 use crate::fight::fight;
@@ -23,7 +23,7 @@ pub(super) fn judge_all(
     place: &Place,
     policy: &Policy,
     remarks: &mut Vec<String>,
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<JudgedSuite>> {
     let repository = Repository::find(&place.root)?;
     let commit = repository.commit(revision)?;
     let state = if repository.is_dirty()? { ", with changes that are not committed" } else { "" };
@@ -66,7 +66,7 @@ pub(super) fn judge_program(
     program: &Path,
     place: &Place,
     policy: &Policy,
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<JudgedSuite>> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
     let ours = programs::build(&place.root, None, &[])?;
@@ -92,7 +92,7 @@ fn duel(
     baseline: &BuiltProgram,
     name: String,
     accepted: Option<&Path>,
-) -> Result<Judged> {
+) -> Result<JudgedSuite> {
     let mut flags = flags(args);
     flags.extend(accepted.map(|file| format!("--accepted={}", file.display())));
     let comparison = fight(candidate, baseline, name, place, &flags)?;
@@ -102,7 +102,7 @@ fn duel(
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     let calibrated = calibrated(place, &comparison)?;
     let fake = comparison.environment.as_ref().and_then(fake_device);
-    Ok(Judged { comparison, missing, calibrated, fake, exit })
+    Ok(JudgedSuite { comparison, missing, calibrated, fake, exit })
 }
 
 /// The file of those changes that were accepted since a commit; `None` where none were.

@@ -17,7 +17,7 @@ fn args(name: &str) -> CompareBaseline {
         threshold: None,
         inconclusive: None,
         markdown: None,
-        format: Format::Table,
+        format: ComparisonFormat::Table,
         suite: None,
         allow_different_machine: false,
     }
@@ -156,7 +156,7 @@ fn every_row_says_what_it_finds_and_an_inconclusive_one_what_would_decide_it() {
         ],
     );
     let home = with(&few);
-    for format in [Format::Table, Format::Markdown] {
+    for format in [ComparisonFormat::Table, ComparisonFormat::Markdown] {
         let said = said(&home, &CompareBaseline { format, ..args("main") });
         assert_eq!(said.exit, Exit::Inconclusive);
         let why = "CV-1/small/Reference: 7 against 3 processes: at least 6 are needed on each side; to decide it: \
@@ -261,7 +261,7 @@ fn an_interrupted_run_is_passed_over_and_said() {
 
 #[test]
 fn json_is_one_document_and_the_line_goes_beside_it() {
-    let json = CompareBaseline { format: Format::Json, ..args("main") };
+    let json = CompareBaseline { format: ComparisonFormat::Json, ..args("main") };
     let said = said(&with(&plain(2_000, 4.0e6, 12.0e6)), &json);
     let document: serde_json::Value = serde_json::from_str(&said.text).expect("one document");
     assert_eq!((&document["exit"], &document["baseline"]), (&3.into(), &"main".into()));
@@ -290,7 +290,7 @@ fn markdown_goes_to_its_file_and_holds_every_metric() {
         text.contains("| throughput | 8.00 M elem/s | 4.00 M elem/s | -50.0 % | 0.500 | higher | worse |"),
         "{text}"
     );
-    let same = said(&home, &CompareBaseline { format: Format::Markdown, ..args("main") }).text;
+    let same = said(&home, &CompareBaseline { format: ComparisonFormat::Markdown, ..args("main") }).text;
     assert!(same.starts_with(&text) && same.ends_with("exit=3\n"));
     let nowhere = CompareBaseline { markdown: Some("/nowhere/at/all.md".into()), ..args("main") };
     let error = run_in(&nowhere, &home.place, &Actions::default()).expect_err("no such directory");
@@ -312,7 +312,7 @@ fn every_form_of_a_comparison_with_a_fake_device_says_so() {
     assert!(said.text.contains(&format!("::warning title=toy/suite ran on no device::{words}")));
     assert!(said.text.contains(" incomparable=0 device=fake exit=0\n"), "{}", said.text);
     assert!(fs::read_to_string(&page).expect("written").contains(&format!("\n**{words}**\n")));
-    let json = CompareBaseline { format: Format::Json, ..allowed };
+    let json = CompareBaseline { format: ComparisonFormat::Json, ..allowed };
     let said = run_in(&json, &home.place, &Actions::default()).expect("judged");
     assert!(said.text.contains(&format!("\"fake\": \"{words}\"")), "{}", said.text);
 }

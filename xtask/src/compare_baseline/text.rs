@@ -2,14 +2,14 @@
 
 use weighbridge::data::Verdict;
 
-use super::{Judged, details};
+use super::{JudgedSuite, details};
 use crate::inert::line;
 
 /// All suites, one after the other: what changed around the code, then the cases, then what each verdict
 /// rests on.
-pub(super) fn of(judged: &[Judged]) -> String {
+pub(super) fn of(judged: &[JudgedSuite]) -> String {
     let mut text = String::new();
-    for Judged { comparison, missing, calibrated, fake, .. } in judged {
+    for JudgedSuite { comparison, missing, calibrated, fake, .. } in judged {
         let baseline = &comparison.baseline;
         let title = match &baseline.run {
             Some(run) => format!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use weighbridge::data::{Comparison, Effect, Mark, Rounds, Row, Verdict, quantile, quantity};
+use weighbridge::data::{Comparison, Effect, JudgedRounds, Row, RowMark, Verdict, quantile, quantity};
 
 use super::FITS;
 use super::samples::percent;
@@ -106,7 +106,7 @@ fn said(row: &Row) -> String {
     plain(&format!("{}{effect}{accepted}", row.verdict)).into_owned()
 }
 
-fn which_clock(row: &Row, rounds: &Rounds) -> String {
+fn which_clock(row: &Row, rounds: &JudgedRounds) -> String {
     let (clean, pairs) = rounds.clean_pairs;
     if pairs == 0 {
         return "the wall clock decided: its rounds are whole repeats, not pairs of blocks".to_owned();
@@ -114,7 +114,7 @@ fn which_clock(row: &Row, rounds: &Rounds) -> String {
     let share = percent(clean as f64 / pairs as f64);
     let clean =
         format!("{clean} of {pairs} pairs of blocks ({share}) ran without being taken off the processor");
-    match (row.marks.contains(&Mark::ByCpuClock), rounds.by_cpu) {
+    match (row.marks.contains(&RowMark::ByCpuClock), rounds.by_cpu) {
         (true, by_cpu) => format!(
             "the CPU clock decided in {by_cpu} of {} rounds: fewer than a quarter of their pairs, or eight, were clean; {clean}",
             rounds.shifts.len()

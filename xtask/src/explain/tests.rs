@@ -1,6 +1,7 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Counts, Effect, Evidence, Exit, Ledger, Mark, Method, Observation, Outcome,
-    Promoted, Rounds, Row, RunId, RunRecord, Stationarity, Tagged, Tolerance, Unstopped, Verdict,
+    Basis, Cause, Comparison, Effect, Evidence, Exit, JudgedRounds, Ledger, Method, Observation, Outcome,
+    Promoted, Row, RowMark, RunId, RunRecord, Stationarity, Tagged, Tolerance, Unstopped, Verdict,
+    VerdictCounts,
 };
 
 use super::*;
@@ -46,17 +47,17 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
         marks: Vec::new(),
         advice: None,
         processes: None,
-        rounds: Some(Rounds {
+        rounds: Some(JudgedRounds {
             shifts: vec![0.001, -0.002, 0.003, 0.0, 0.001, -0.001, 0.002, 0.004],
             by_cpu,
             clean_pairs: (600, 800),
             seconds: 2.1,
-            ..Rounds::default()
+            ..JudgedRounds::default()
         }),
         metrics: Vec::new(),
     };
     if by_cpu > 4 {
-        row.marks.push(Mark::ByCpuClock);
+        row.marks.push(RowMark::ByCpuClock);
     }
     let rows = vec![row];
     let comparison = Comparison {
@@ -68,7 +69,7 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
         environment_changes: Vec::new(),
         refused: None,
         failures: Vec::new(),
-        counts: Counts::default(),
+        counts: VerdictCounts::default(),
         rows,
     };
     let file = home.place.layout.duel(&comparison.candidate);

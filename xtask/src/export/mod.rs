@@ -64,7 +64,7 @@ pub(crate) struct Export {
 }
 
 /// A format.
-pub(crate) struct Format {
+pub(crate) struct ExportFormat {
     /// What it is called on the command line.
     pub(crate) name: &'static str,
     /// What reads it.
@@ -73,67 +73,71 @@ pub(crate) struct Format {
 }
 
 /// Every format, in the order in which help has them.
-pub(crate) const FORMATS: [Format; 16] = [
-    Format {
+pub(crate) const FORMATS: [ExportFormat; 16] = [
+    ExportFormat {
         name: "jsonl",
         about: "JSON Lines: a line for each metric of each case",
         write: jsonl::estimates,
     },
-    Format {
+    ExportFormat {
         name: "jsonl-samples",
         about: "JSON Lines: a line for each repeat, with all its samples",
         write: jsonl::samples,
     },
-    Format { name: "csv", about: "a row for each metric of each case", write: csv::estimates },
-    Format { name: "csv-samples", about: "a row for each sample", write: csv::samples },
-    Format {
+    ExportFormat { name: "csv", about: "a row for each metric of each case", write: csv::estimates },
+    ExportFormat { name: "csv-samples", about: "a row for each sample", write: csv::samples },
+    ExportFormat {
         name: "criterion",
         about: "criterion's folders, for critcmp: --out DIR/criterion --name NAME",
         write: criterion::write,
     },
-    Format {
+    ExportFormat {
         name: "bencher",
         about: "a line for each case in the form of libtest's benches",
         write: bencher::write,
     },
-    Format { name: "bmf", about: "Bencher Metric Format", write: bmf::write },
-    Format {
+    ExportFormat { name: "bmf", about: "Bencher Metric Format", write: bmf::write },
+    ExportFormat {
         name: "smaller-is-better",
         about: "customSmallerIsBetter of github-action-benchmark",
         write: custom::smaller,
     },
-    Format {
+    ExportFormat {
         name: "bigger-is-better",
         about: "customBiggerIsBetter of github-action-benchmark",
         write: custom::bigger,
     },
-    Format {
+    ExportFormat {
         name: "junit",
         about: "JUnit XML: a failure is a regression or work that does not verify",
         write: junit::write,
     },
-    Format { name: "openmetrics", about: "OpenMetrics text, for Prometheus", write: openmetrics::write },
-    Format {
+    ExportFormat {
+        name: "openmetrics",
+        about: "OpenMetrics text, for Prometheus",
+        write: openmetrics::write,
+    },
+    ExportFormat {
         name: "tensorboard",
         about: "event files of TensorBoard: --out LOGDIR",
         write: tensorboard::write,
     },
-    Format {
+    ExportFormat {
         name: "wandb",
         about: "Weights & Biases through its SDK, offline: --out DIR",
         write: tracker::wandb,
     },
-    Format {
+    ExportFormat {
         name: "mlflow",
         about: "MLflow through its SDK, a store of files: --out DIR",
         write: tracker::mlflow,
     },
-    Format {
+    ExportFormat {
         name: "mlperf",
         about: "the log of each training to a target in MLPerf's form: --out DIR; no compliance is claimed",
         write: mlperf::write,
     },
-    Format {
+    ExportFormat {
         name: "calibrax",
         about: "the store of calibrax: --out DIR, into which several runs go",
         write: calibrax::write,
@@ -257,6 +261,6 @@ fn names() -> clap::builder::PossibleValuesParser {
 }
 
 fn help() -> String {
-    let line = |format: &Format| format!("  {:18}{}\n", format.name, format.about);
+    let line = |format: &ExportFormat| format!("  {:18}{}\n", format.name, format.about);
     format!("Formats:\n{}", FORMATS.iter().map(line).collect::<String>())
 }

@@ -20,7 +20,7 @@ use crate::table::Table;
 
 /// Arguments of `flops`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct FlopsArgs {
     /// A model by name (vit5-tiny, vit5-small, vit5-base, resnet50), or a training's configuration: a file that ends in
     /// `.toml` [default: the three sizes of ViT-5].
     pub(crate) model: Vec<String>,
@@ -46,7 +46,7 @@ const NAMED: [(&str, Dimensions); 4] = [
     ("resnet50", Dimensions::Resnet50 { image: 224, width: 64, classes: 1_000 }),
 ];
 
-pub(crate) fn run(args: &Args) -> Result<Said> {
+pub(crate) fn run(args: &FlopsArgs) -> Result<Said> {
     if let Some(file) = &args.check {
         let text =
             fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
@@ -143,7 +143,7 @@ mod tests {
     fn hardware_and_models_that_are_not_known_are_refused() {
         let run = |model: &[&str], peak: &str| {
             let model = model.iter().map(|name| (*name).to_owned()).collect();
-            run(&Args { model, peak: peak.into(), check: None, mixers: false, chart: None })
+            run(&FlopsArgs { model, peak: peak.into(), check: None, mixers: false, chart: None })
                 .map(|said| said.text)
         };
         assert!(run(&[], "H200").unwrap_err().to_string().contains("there is no peak `H200`"));

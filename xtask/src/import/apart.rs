@@ -18,7 +18,7 @@ fn compared(home: &Home, name: &str) -> Said {
         threshold: None,
         inconclusive: None,
         markdown: None,
-        format: crate::cli::Format::Table,
+        format: crate::cli::ComparisonFormat::Table,
         suite: None,
         allow_different_machine: false,
     };

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{
-    Budget, CaseRecord, Environment, Error, Imported, Planned, RunId, RunManifest, RunStatus,
+    Budget, CaseRecord, Environment, Imported, Planned, RunId, RunManifest, RunStatus, StoreError,
 };
 
 use super::{Benchmark, FileContent};
@@ -103,7 +103,7 @@ fn create(place: &Place, manifest: RunManifest) -> Result<RunManifest> {
         let manifest = RunManifest { id, started: now.as_secs(), ..manifest.clone() };
         match place.runs().create(&manifest) {
             Ok(()) => return Ok(manifest),
-            Err(Error::RunExists(_)) => {}
+            Err(StoreError::RunExists(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }

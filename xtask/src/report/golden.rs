@@ -16,7 +16,7 @@ use super::comparison::page;
 use crate::fixtures;
 
 /// A verified case whose batch of `elements` takes `batch` seconds.
-struct Measured<'a> {
+struct MeasuredCase<'a> {
     variant: &'a str,
     adapter: &'a str,
     batch: f64,
@@ -39,7 +39,7 @@ fn metric(name: &str, unit: Unit, direction: Direction, values: Vec<f64>) -> Met
     }
 }
 
-impl Measured<'_> {
+impl MeasuredCase<'_> {
     fn record(&self) -> CaseRecord {
         let (scenario, variant) = self.variant.split_once('/').expect("scenario/variant");
         let peer = weighbridge_scenarios::adapters::python::find(self.adapter);
@@ -96,7 +96,7 @@ impl Measured<'_> {
 }
 
 fn plain(variant: &str, adapter: &str, batch: f64) -> CaseRecord {
-    Measured { variant, adapter, batch, elements: 64.0 }.record()
+    MeasuredCase { variant, adapter, batch, elements: 64.0 }.record()
 }
 
 /// Datarax has 180 µs a batch and twice the fastest one's work, Grain 20 µs and 1.5 times, Deep Lake 10 µs and 1.2 times.
@@ -381,7 +381,7 @@ fn a_number_that_grows_is_a_curve_with_what_a_batch_costs_whatever_it_is_and_wha
     for (variant, elements) in [("CV-1/batch_1", 1.0), ("CV-1/batch_8", 8.0), ("CV-1/batch_512", 512.0)] {
         for (adapter, fixed) in [("Datarax", 180e-6), ("Google Grain", 20e-6)] {
             let batch = fixed + elements * 1e-6;
-            run.cases.push(Measured { variant, adapter, batch, elements }.record());
+            run.cases.push(MeasuredCase { variant, adapter, batch, elements }.record());
         }
     }
     run.cases.push(plain("TAB-1/batch_64", "Datarax", 1e-3));

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::draw::Draw;
-use super::lab::{ARGS, Lab, Trial};
+use super::draw::Draws;
+use super::lab::{ARGS, FaultTrial, Lab};
 use super::toll::{Harm, Toll};
 
 /// What a data directory needs at most, in KiB: of more, nothing is noticed.
@@ -16,7 +16,7 @@ const MOST: usize = 140;
 const MOST_FILES: usize = 36;
 
 /// Tries so many disks.
-pub(super) fn storm(lab: &Lab, draw: &mut Draw, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, draw: &mut Draws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("disks");
     let mountable = mountable(&lab.trial("mount")?);
     for number in 0..faults {
@@ -46,7 +46,7 @@ pub(super) fn storm(lab: &Lab, draw: &mut Draw, faults: usize) -> Result<Toll> {
 }
 
 /// A data directory on a disk with so much room, which then gets more.
-fn full(lab: &Lab, trial: &Trial, room: &str, harm: &mut Harm) -> Result<()> {
+fn full(lab: &Lab, trial: &FaultTrial, room: &str, harm: &mut Harm) -> Result<()> {
     let data = trial.data();
     mount(&data, room)?;
     let held = broken_off(lab, trial, "\"$0\" \"$@\"", harm);
@@ -61,7 +61,7 @@ fn full(lab: &Lab, trial: &Trial, room: &str, harm: &mut Harm) -> Result<()> {
 }
 
 /// A limit on the size of each file, of so many blocks of 512 bytes.
-fn limited(lab: &Lab, trial: &Trial, blocks: usize, harm: &mut Harm) -> Result<()> {
+fn limited(lab: &Lab, trial: &FaultTrial, blocks: usize, harm: &mut Harm) -> Result<()> {
     broken_off(lab, trial, &format!("ulimit -f {blocks}; \"$0\" \"$@\""), harm)?;
     trial.expect_a_resume(lab, harm)?;
     trial.expect_nothing_left(harm);
@@ -69,7 +69,7 @@ fn limited(lab: &Lab, trial: &Trial, blocks: usize, harm: &mut Harm) -> Result<(
 }
 
 /// A run in which something cannot be written: it says so, and all that can be seen of it is whole.
-fn broken_off(lab: &Lab, trial: &Trial, script: &str, harm: &mut Harm) -> Result<()> {
+fn broken_off(lab: &Lab, trial: &FaultTrial, script: &str, harm: &mut Harm) -> Result<()> {
     // What it says goes through a pipe, which no limit is on; and the shell ends as the program did.
     let piped =
         format!("exec 3>&1; code=$( {{ ({script}; echo $? >&4) 2>&1 | cat >&3; }} 4>&1 ); exit $code");
@@ -84,7 +84,7 @@ fn broken_off(lab: &Lab, trial: &Trial, script: &str, harm: &mut Harm) -> Result
 }
 
 /// Whether file systems can be mounted here.
-fn mountable(trial: &Trial) -> Result<(), String> {
+fn mountable(trial: &FaultTrial) -> Result<(), String> {
     let data = trial.data();
     mount(&data, "size=4k").and_then(|()| unmount(&data)).map_err(|error| error.to_string())
 }

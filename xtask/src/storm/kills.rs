@@ -8,8 +8,8 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::draw::Draw;
-use super::lab::{ARGS, Lab, Trial, last};
+use super::draw::Draws;
+use super::lab::{ARGS, FaultTrial, Lab, last};
 use super::toll::{Harm, Toll};
 
 /// The process that is ended, and how.
@@ -36,7 +36,7 @@ const TURNS: [Victim; 8] = [
 ];
 
 /// Tries so many kills.
-pub(super) fn storm(lab: &Lab, draw: &mut Draw, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, draw: &mut Draws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("kills");
     for (number, victim) in TURNS.iter().cycle().take(faults).enumerate() {
         let trial = lab.trial(&format!("kill-{number}"))?;
@@ -61,10 +61,10 @@ pub(super) fn storm(lab: &Lab, draw: &mut Draw, faults: usize) -> Result<Toll> {
 /// Starts a run, and ends what is to be ended.
 fn strike(
     lab: &Lab,
-    trial: &Trial,
+    trial: &FaultTrial,
     victim: Victim,
     after: Duration,
-    draw: &mut Draw,
+    draw: &mut Draws,
     harm: &mut Harm,
 ) -> Result<()> {
     let child = trial.start(&mut lab.bench(trial, ARGS))?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use weighbridge::data::{Keep, Layout, RunStatus, Runs};
+use weighbridge::data::{Layout, PrunePolicy, RunStatus, Runs};
 
 use super::toll::Harm;
 use crate::place::Place;
@@ -49,14 +49,14 @@ pub(super) struct Lab {
 
 /// The place of one fault.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct FaultTrial {
     pub(super) folder: PathBuf,
     mark: String,
 }
 
 /// A command that has ended, or was ended at its deadline.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedCommand {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
     pub(super) hung: bool,
@@ -95,22 +95,23 @@ impl Lab {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn trial(&self, name: &str) -> Result<Trial> {
-        let trial = Trial { folder: self.folder.join(name), mark: format!("{}-{name}", std::process::id()) };
+    pub(super) fn trial(&self, name: &str) -> Result<FaultTrial> {
+        let trial =
+            FaultTrial { folder: self.folder.join(name), mark: format!("{}-{name}", std::process::id()) };
         let made = fs::create_dir_all(trial.data()).and_then(|()| fs::create_dir_all(trial.temporary()));
         made.with_context(|| format!("failed to make `{}`", trial.folder.display()))?;
         Ok(trial)
     }
 
     /// The bench program with these arguments, for a place of its own.
-    pub(super) fn bench(&self, trial: &Trial, args: &[&str]) -> Command {
+    pub(super) fn bench(&self, trial: &FaultTrial, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(args).args(["--no-lock", "--bench", "--data"]).arg(trial.data());
         self.settle(command, trial)
     }
 
     /// The same, started by a script of the shell, which has the program and its arguments as `"$0" "$@"`.
-    pub(super) fn through(&self, trial: &Trial, script: &str, args: &[&str]) -> Command {
+    pub(super) fn through(&self, trial: &FaultTrial, script: &str, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).arg(&self.program).args(args);
         command.args(["--no-lock", "--bench", "--data"]).arg(trial.data());
@@ -118,7 +119,7 @@ impl Lab {
     }
 
     /// One of our own commands over the fault's data directory.
-    pub(super) fn xtask(&self, trial: &Trial, place: &Place, args: &[&str]) -> Result<Command> {
+    pub(super) fn xtask(&self, trial: &FaultTrial, place: &Place, args: &[&str]) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe().context("failed to find this program")?);
         command.arg("--data").arg(trial.data()).args(args);
         let mut command = self.settle(command, trial);
@@ -126,7 +127,7 @@ impl Lab {
         Ok(command)
     }
 
-    fn settle(&self, mut command: Command, trial: &Trial) -> Command {
+    fn settle(&self, mut command: Command, trial: &FaultTrial) -> Command {
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("WEIGHBRIDGE_") {
                 command.env_remove(&name);
@@ -143,7 +144,7 @@ impl Lab {
     }
 }
 
-impl Trial {
+impl FaultTrial {
     pub(super) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
@@ -202,7 +203,7 @@ impl Trial {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(super) fn finish(&self, command: &mut Command) -> Result<Ended> {
+    pub(super) fn finish(&self, command: &mut Command) -> Result<EndedCommand> {
         let child = self.start(command)?;
         self.wait(child)
     }
@@ -211,7 +212,7 @@ impl Trial {
     ///
     /// # Errors
     /// When the system does not tell how it ended.
-    pub(super) fn wait(&self, mut child: Child) -> Result<Ended> {
+    pub(super) fn wait(&self, mut child: Child) -> Result<EndedCommand> {
         let begun = Instant::now();
         let mut hung = false;
         let status = loop {
@@ -226,7 +227,7 @@ impl Trial {
             thread::sleep(PAUSE);
         };
         let said = String::from_utf8_lossy(&fs::read(self.said()).unwrap_or_default()).into_owned();
-        Ok(Ended { code: status.code(), signal: status.signal(), hung, said })
+        Ok(EndedCommand { code: status.code(), signal: status.signal(), hung, said })
     }
 
     /// The processes that carry the mark.
@@ -260,7 +261,7 @@ impl Trial {
 
     /// Whatever a command may do, it does not panic and does not hang, and no signal but ours ends it.
     #[expect(clippy::unused_self, reason = "as the other expectations are asked")]
-    pub(super) fn expect_an_end(&self, ended: &Ended, what: &str, harm: &mut Harm) {
+    pub(super) fn expect_an_end(&self, ended: &EndedCommand, what: &str, harm: &mut Harm) {
         if ended.hung {
             harm.hung.push(format!("{what} took over {DEADLINE:?}: {}", last(&ended.said)));
         } else if let Some(signal) = ended.signal {
@@ -345,7 +346,9 @@ impl Trial {
                 harm.left.push(format!("shared memory {name}"));
             }
         }
-        if let Err(error) = self.store().prune(Keep::default(), SystemTime::now() + Duration::from_hours(2)) {
+        if let Err(error) =
+            self.store().prune(PrunePolicy::default(), SystemTime::now() + Duration::from_hours(2))
+        {
             harm.lost.push(format!("runs are not pruned: {error}"));
         }
         let mut folders = vec![self.data().join("runs")];
@@ -402,8 +405,9 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn trial(home: &tempfile::TempDir) -> Trial {
-        let trial = Trial { folder: home.path().to_owned(), mark: format!("test-{}", std::process::id()) };
+    fn trial(home: &tempfile::TempDir) -> FaultTrial {
+        let trial =
+            FaultTrial { folder: home.path().to_owned(), mark: format!("test-{}", std::process::id()) };
         fs::create_dir_all(trial.temporary()).expect("writable");
         trial
     }
@@ -441,7 +445,7 @@ mod tests {
         let trial = trial(&home);
         let ended = |code, signal, hung, said: &str| {
             let mut harm = Harm::default();
-            trial.expect_an_end(&Ended { code, signal, hung, said: said.into() }, "it", &mut harm);
+            trial.expect_an_end(&EndedCommand { code, signal, hung, said: said.into() }, "it", &mut harm);
             (harm.panicked.len(), harm.hung.len())
         };
         assert_eq!(ended(Some(1), None, false, "error: no"), (0, 0));

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::cli::{Fault, Storm};
+use crate::cli::{FaultKind, Storm};
 use crate::place::Place;
 use crate::programs;
 use crate::said::Said;
 use crate::stop;
-use draw::Draw;
+use draw::Draws;
 use lab::Lab;
 
 /// How many faults of a kind a whole storm has.
@@ -48,14 +48,14 @@ pub(crate) fn run(args: &Storm, place: &Place) -> Result<Said> {
 fn faults(args: &Storm, place: &Place, lab: &Lab) -> Result<Vec<toll::Toll>> {
     let share = if args.small { SMALL } else { 1 };
     let mut tolls = Vec::new();
-    for kind in Fault::ALL.into_iter().filter(|kind| args.kind.is_none_or(|wanted| wanted == *kind)) {
+    for kind in FaultKind::ALL.into_iter().filter(|kind| args.kind.is_none_or(|wanted| wanted == *kind)) {
         // Each kind has draws of its own: one alone has the same faults as in a whole storm.
-        let draw = &mut Draw::new(args.seed.wrapping_add(kind as u64));
+        let draw = &mut Draws::new(args.seed.wrapping_add(kind as u64));
         tolls.push(match kind {
-            Fault::Kills => kills::storm(lab, draw, KILLS / share)?,
-            Fault::Disks => disks::storm(lab, draw, DISKS / share)?,
-            Fault::Records => records::storm(lab, place, draw, RECORDS / share)?,
-            Fault::Surroundings => surroundings::storm(lab, share)?,
+            FaultKind::Kills => kills::storm(lab, draw, KILLS / share)?,
+            FaultKind::Disks => disks::storm(lab, draw, DISKS / share)?,
+            FaultKind::Records => records::storm(lab, place, draw, RECORDS / share)?,
+            FaultKind::Surroundings => surroundings::storm(lab, share)?,
         });
     }
     Ok(tolls)

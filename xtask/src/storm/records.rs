@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{RunId, RunRecord, SCHEMA};
 
-use super::draw::Draw;
-use super::lab::{ARGS, Lab, Trial, last, names};
+use super::draw::Draws;
+use super::lab::{ARGS, FaultTrial, Lab, last, names};
 use super::toll::{Harm, Toll};
 use crate::place::Place;
 
@@ -64,7 +64,7 @@ const READERS: &[&[&str]] = &[
 ];
 
 /// Tries so many damages.
-pub(super) fn storm(lab: &Lab, place: &Place, draw: &mut Draw, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, place: &Place, draw: &mut Draws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("records");
     let sound = Sound::make(lab)?;
     for number in 0..faults {
@@ -102,18 +102,18 @@ pub(super) fn storm(lab: &Lab, place: &Place, draw: &mut Draw, faults: usize) ->
 
 /// A data directory without damage: a whole run, one that was broken off, and a baseline.
 struct Sound {
-    trial: Trial,
-    whole: Run,
-    broken_off: Run,
+    trial: FaultTrial,
+    whole: StoredRun,
+    broken_off: StoredRun,
 }
 
-struct Run {
+struct StoredRun {
     id: RunId,
     record: RunRecord,
 }
 
-impl Run {
-    fn of(trial: &Trial, name: &str) -> Result<Self> {
+impl StoredRun {
+    fn of(trial: &FaultTrial, name: &str) -> Result<Self> {
         let id: RunId = name.parse().ok().context("a run has another name")?;
         Ok(Self { record: trial.store().load_whole(&id)?, id })
     }
@@ -134,11 +134,11 @@ impl Sound {
         }
         let runs = trial.runs();
         let [whole, broken_off] = &runs[..] else { bail!("there are {} runs and not two", runs.len()) };
-        let (whole, broken_off) = (Run::of(&trial, whole)?, Run::of(&trial, broken_off)?);
+        let (whole, broken_off) = (StoredRun::of(&trial, whole)?, StoredRun::of(&trial, broken_off)?);
         Ok(Self { trial, whole, broken_off })
     }
 
-    fn copy_to(&self, trial: &Trial) -> Result<()> {
+    fn copy_to(&self, trial: &FaultTrial) -> Result<()> {
         fs::remove_dir_all(trial.data())?;
         let copied = Command::new("cp").arg("-a").args([self.trial.data(), trial.data()]).status();
         if !copied.context("there is no `cp`")?.success() {
@@ -149,7 +149,7 @@ impl Sound {
 
     /// A run is what it was, or it is refused.
     #[expect(clippy::unused_self, reason = "as the other expectation is asked")]
-    fn expect_not_believed(&self, trial: &Trial, run: &Run, damage: Damage, harm: &mut Harm) {
+    fn expect_not_believed(&self, trial: &FaultTrial, run: &StoredRun, damage: Damage, harm: &mut Harm) {
         let read = catch_unwind(AssertUnwindSafe(|| trial.store().load_whole(&run.id)));
         match read {
             Err(_) => harm.panicked.push(format!("reading run {} panicked", run.id)),
@@ -165,7 +165,7 @@ impl Sound {
     fn expect_a_refusal_or_a_resume(
         &self,
         lab: &Lab,
-        trial: &Trial,
+        trial: &FaultTrial,
         name: &str,
         harm: &mut Harm,
     ) -> Result<()> {
@@ -200,7 +200,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Does the damage.
-fn spoil(file: &Path, damage: Damage, draw: &mut Draw) -> Result<()> {
+fn spoil(file: &Path, damage: Damage, draw: &mut Draws) -> Result<()> {
     let content = fs::read(file).with_context(|| format!("failed to read `{}`", file.display()))?;
     let schema = |with: u64| {
         let text = String::from_utf8_lossy(&content).into_owned();
@@ -241,7 +241,7 @@ fn replaced(file: &Path, damage: Damage) -> Result<()> {
     Ok(())
 }
 
-fn flipped(content: &[u8], draw: &mut Draw) -> Vec<u8> {
+fn flipped(content: &[u8], draw: &mut Draws) -> Vec<u8> {
     let mut spoilt = content.to_vec();
     if !spoilt.is_empty() {
         let at = draw.below(spoilt.len());
@@ -251,7 +251,7 @@ fn flipped(content: &[u8], draw: &mut Draw) -> Vec<u8> {
 }
 
 /// One digit of one figure is another one.
-fn other_digit(content: &[u8], draw: &mut Draw) -> Vec<u8> {
+fn other_digit(content: &[u8], draw: &mut Draws) -> Vec<u8> {
     let digits: Vec<usize> = (0..content.len()).filter(|at| content[*at].is_ascii_digit()).collect();
     let mut spoilt = content.to_vec();
     if !digits.is_empty() {
@@ -262,7 +262,7 @@ fn other_digit(content: &[u8], draw: &mut Draw) -> Vec<u8> {
 }
 
 /// The file has the content of another one of its folder, which gets its.
-fn swapped(file: &Path, content: &[u8], draw: &mut Draw) -> Result<Vec<u8>> {
+fn swapped(file: &Path, content: &[u8], draw: &mut Draws) -> Result<Vec<u8>> {
     let folder = file.parent().context("a file lies in a folder")?;
     let others: Vec<PathBuf> = names(folder)
         .iter()
@@ -298,7 +298,7 @@ mod tests {
             let file = home.path().join("case.json");
             fs::write(&file, &content).expect("writable");
             fs::write(home.path().join("other.json"), "{}").expect("writable");
-            spoil(&file, damage, &mut Draw::new(7)).expect("writable");
+            spoil(&file, damage, &mut Draws::new(7)).expect("writable");
             let is_file = fs::symlink_metadata(&file).is_ok_and(|found| found.is_file());
             assert!(!is_file || fs::read(&file).expect("readable") != content.as_bytes(), "{damage:?}");
         }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_digit_stays_a_digit_and_is_another_one() {
         for seed in 0..50 {
-            let spoilt = other_digit(b"{\"a\":15}", &mut Draw::new(seed));
+            let spoilt = other_digit(b"{\"a\":15}", &mut Draws::new(seed));
             let text = String::from_utf8(spoilt).expect("text");
             assert!(text != "{\"a\":15}" && text.chars().filter(char::is_ascii_digit).count() == 2, "{text}");
         }

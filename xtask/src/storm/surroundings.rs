@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use super::lab::{ARGS, Lab, Trial, last};
+use super::lab::{ARGS, FaultTrial, Lab, last};
 use super::toll::{Harm, Toll};
 
 /// How a run should end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ExpectedEnd {
     /// As any other.
     Well,
     /// With an error that says what is missing.
@@ -38,11 +38,11 @@ enum Odd {
     Mounts(&'static str),
 }
 
-use End::{Either, Refused, Well};
+use ExpectedEnd::{Either, Refused, Well};
 use Odd::{Bare, Mounts, Nobody, Script, Set, Unset};
 
 /// Each with how a run ends in it.
-const SURROUNDINGS: &[(&str, End, Odd)] = &[
+const SURROUNDINGS: &[(&str, ExpectedEnd, Odd)] = &[
     ("no HOME", Well, Unset(&["HOME"])),
     ("no PATH", Either, Unset(&["PATH"])),
     ("no variables", Either, Bare),
@@ -131,9 +131,9 @@ pub(super) fn storm(lab: &Lab, step: usize) -> Result<Toll> {
         open(&trial);
         trial.expect_an_end(&ended, "the run", &mut harm);
         let fits = match end {
-            End::Well => ended.code == Some(0),
-            End::Refused => ended.code.is_some_and(|code| code != 0),
-            End::Either => true,
+            ExpectedEnd::Well => ended.code == Some(0),
+            ExpectedEnd::Refused => ended.code.is_some_and(|code| code != 0),
+            ExpectedEnd::Either => true,
         };
         if !fits {
             let what = format!("the run ended with {:?}: {}", ended.code, last(&ended.said));
@@ -147,7 +147,7 @@ pub(super) fn storm(lab: &Lab, step: usize) -> Result<Toll> {
 }
 
 /// In sound surroundings all that was stored can be read, and a run that was broken off is finished.
-fn after(lab: &Lab, trial: &Trial, odd: Odd, harm: &mut Harm) -> Result<()> {
+fn after(lab: &Lab, trial: &FaultTrial, odd: Odd, harm: &mut Harm) -> Result<()> {
     // One that was put there is no run.
     let _ = fs::remove_dir_all(trial.data().join("runs/19991231T235959Z-000000"));
     if trial.data().join("runs").is_dir() {
@@ -195,7 +195,7 @@ fn missing(odd: Odd) -> Option<&'static str> {
 /// A user that may do nothing.
 const NOBODY: u32 = 65_534;
 
-fn command(lab: &Lab, trial: &Trial, odd: Odd) -> Result<Command> {
+fn command(lab: &Lab, trial: &FaultTrial, odd: Odd) -> Result<Command> {
     let mut command = match odd {
         Script(script) => lab.through(trial, script, ARGS),
         Nobody(script) => {
@@ -233,7 +233,7 @@ fn command(lab: &Lab, trial: &Trial, odd: Odd) -> Result<Command> {
 }
 
 /// Whatever was closed can be looked into again.
-fn open(trial: &Trial) {
+fn open(trial: &FaultTrial) {
     for path in [trial.data(), trial.data().join("runs")] {
         let _ = fs::set_permissions(path, Permissions::from_mode(0o755)); // it may be none
     }

@@ -133,7 +133,7 @@ fn a_training_with_a_manager_is_planned_with_the_options_of_its_generator() {
         let suite = plan.suite.expect("it runs");
         let [benchmark] = &suite.benchmarks[..] else { panic!("one point: {suite:?}") };
         assert_eq!(benchmark.scenario.text, "CKPT-5");
-        let values = |values: &Vec<weighbridge::suite::Written>| {
+        let values = |values: &Vec<weighbridge::suite::WrittenText>| {
             values.iter().map(|value| value.text.clone()).collect::<Vec<_>>().join("|")
         };
         let axes = benchmark.options.iter();

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::device::{
-    Backend, Copies, CopyKind, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, Queue, Release,
-    Replay, Stamp, Telemetry,
+    Backend, Copies, CopyKind, CycleStamp, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Queue,
+    QueueMark, Release, Replay, Telemetry,
 };
 
 /// What enqueueing costs the host.
@@ -163,23 +163,23 @@ impl Device for Double {
         self.now.get()
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, DeviceError> {
+    fn mark(&self, queue: Queue) -> Result<QueueMark, DeviceError> {
         self.host(LAUNCH / 2);
         let mark = self.marks.borrow().len();
         self.marks.borrow_mut().push(None);
         if let (Queue::MEASURED, Some(held)) = (queue, &mut *self.held.borrow_mut()) {
             held.push_back(QueuedWork::Mark(mark));
-            return Ok(Mark(mark));
+            return Ok(QueueMark(mark));
         }
         self.reach(mark, queue.0);
-        Ok(Mark(mark))
+        Ok(QueueMark(mark))
     }
 
     fn recycle(&self) {
         self.marks.borrow_mut().clear();
     }
 
-    fn elapsed_ns(&self, from: Mark, to: Mark) -> Result<f64, DeviceError> {
+    fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError> {
         let marks = self.marks.borrow();
         match (marks[from.0], marks[to.0]) {
             (Some(from), Some(to)) if to <= self.now.get() => Ok(to as f64 - from as f64),
@@ -233,8 +233,8 @@ impl Device for Double {
         Ok(true)
     }
 
-    fn stamp(&self, place: Stamp) -> Result<(), DeviceError> {
-        if place == Stamp::Before {
+    fn stamp(&self, place: CycleStamp) -> Result<(), DeviceError> {
+        if place == CycleStamp::Before {
             let next = self.clocks.borrow_mut().pop_front();
             self.clock.set(next.or(self.clock.get()));
         }
@@ -267,7 +267,7 @@ impl Device for Double {
         Ok(())
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), DeviceError> {
+    fn wait(&self, queue: Queue, mark: QueueMark) -> Result<(), DeviceError> {
         let reached = self.marks.borrow()[mark.0].expect("tests do not fork a held queue");
         let end = &mut self.ends.borrow_mut()[queue.0];
         *end = (*end).max(reached);

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::Stream;
 use super::stream::StreamPhases;
 use crate::bencher::Error;
-use crate::device::{Backend, Device, DeviceError, Hold, Mark, Queue, Stamp};
+use crate::device::{Backend, CycleStamp, Device, DeviceError, Hold, Queue, QueueMark};
 use crate::metric::{DeviceSample, Mode};
 
 /// The most bodies that a held queue takes.
@@ -93,7 +93,7 @@ fn by_host(
     bodies: u64,
     body: &mut DeviceBody<'_>,
 ) -> Result<(DeviceSample, SampleSides), Error> {
-    device.stamp(Stamp::Before)?;
+    device.stamp(CycleStamp::Before)?;
     device.sync()?; // what was enqueued before is no part of the sample
     let collected = body.collected();
     let start = device.host_ns();
@@ -103,7 +103,7 @@ fn by_host(
     let returned = device.host_ns();
     device.sync()?; // the sample ends when the work has, not when the body returns
     let end = device.host_ns();
-    device.stamp(Stamp::After)?;
+    device.stamp(CycleStamp::After)?;
     device.sync()?;
     let (out, collected) = collected_alone(device, false, body.collected() - collected);
     let sample = DeviceSample {
@@ -136,7 +136,7 @@ fn by_device(
     if cold {
         device.flush_cache()?;
     }
-    device.stamp(Stamp::Before)?;
+    device.stamp(CycleStamp::Before)?;
     device.sync()?; // flush and stamp have ended, write-back included, before the window opens
     // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
     let mut held = if hold.is_some() { device.hold()? } else { None };
@@ -158,7 +158,7 @@ fn by_device(
     let_go(device, held, hold)?;
     device.sync()?; // the whole device, so that the host's clock sees what the measured queue did not
     let end = device.host_ns();
-    device.stamp(Stamp::After)?;
+    device.stamp(CycleStamp::After)?;
     device.sync()?;
     let mut busy = Vec::with_capacity(ended.len());
     for (begin, end) in std::iter::once(first).chain(begun).zip(ended) {
@@ -183,9 +183,9 @@ fn by_device(
 /// From each stamp to the next one: all of them together are the time from the first to the last.
 fn phases(
     device: &dyn Device,
-    first: Mark,
-    last: Mark,
-    begun: &[(&'static str, Mark)],
+    first: QueueMark,
+    last: QueueMark,
+    begun: &[(&'static str, QueueMark)],
 ) -> Result<Vec<(&'static str, f64)>, DeviceError> {
     if begun.is_empty() {
         return Ok(Vec::new());
@@ -216,7 +216,7 @@ pub(super) fn let_go(
 }
 
 /// Makes the queues beside the measured one begin after `first`.
-fn fork(device: &dyn Device, beside: usize, first: Mark) -> Result<Vec<Mark>, DeviceError> {
+fn fork(device: &dyn Device, beside: usize, first: QueueMark) -> Result<Vec<QueueMark>, DeviceError> {
     let mut begun = Vec::with_capacity(beside);
     for number in 0..beside {
         device.wait(Queue::beside(number), first)?;
@@ -227,7 +227,7 @@ fn fork(device: &dyn Device, beside: usize, first: Mark) -> Result<Vec<Mark>, De
 
 /// Makes the measured queue go on only when those beside it have come so far. Gives where each was, the measured one
 /// first; nothing where there is no other.
-fn join(device: &dyn Device, beside: usize) -> Result<Vec<Mark>, DeviceError> {
+fn join(device: &dyn Device, beside: usize) -> Result<Vec<QueueMark>, DeviceError> {
     let mut ended = Vec::with_capacity(beside + 1);
     if beside > 0 {
         ended.push(device.mark(Queue::MEASURED)?);

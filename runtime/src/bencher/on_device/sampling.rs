@@ -10,11 +10,11 @@ use super::roofline;
 use super::sample::{DeviceBody, SampleSides, sample};
 use super::stop::{LEAST, StoppingRule};
 use super::warm::{Warmed, warm_up};
-use crate::bencher::bench::Paced;
+use crate::bencher::bench::OuterPace;
 use crate::bencher::calibrate::Calibrator;
 use crate::bencher::inject::Inject;
 use crate::bencher::iterate::BLOCK;
-use crate::bencher::watch::Watch;
+use crate::bencher::watch::SampleWatch;
 use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
@@ -236,7 +236,7 @@ impl<'a> DeviceSampling<'a> {
             _ => LEAST.max(budget.batches),
         };
         let clock = self.bencher.settings.clock.clone();
-        let (mut windows, mut watch) = (Windows::measured(clock.clone()), Watch::begin(&clock));
+        let (mut windows, mut watch) = (Windows::measured(clock.clone()), SampleWatch::begin(&clock));
         let mut stop = StoppingRule::new(least, budget.min_time);
         let mut times = Vec::new();
         self.bencher.enter(Phase::Timed);
@@ -256,8 +256,8 @@ impl<'a> DeviceSampling<'a> {
 
     /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that what fails a case
     /// is looked for before each block is told.
-    fn paced(&mut self, pace: Paced, body: &mut DeviceBody<'_>) -> Result<Windows, Error> {
-        let Paced(mut pace) = pace;
+    fn paced(&mut self, pace: OuterPace, body: &mut DeviceBody<'_>) -> Result<Windows, Error> {
+        let OuterPace(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
         let mut inject = Inject::new(self.bencher.settings.inject);
         let recorded = self.bencher.recorded_regions();

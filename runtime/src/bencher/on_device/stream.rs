@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::PLATFORM;
 use crate::bencher::{Result, skip};
-use crate::device::{Device, Mark, Queue};
+use crate::device::{Device, Queue, QueueMark};
 
 /// The stream that is timed, and those beside it: handles of the backend, so that any crate, in any version, can wrap
 /// them.
@@ -20,7 +20,7 @@ pub struct Stream<'a> {
 /// The phases that bodies began, each with its stamp. Stamps are taken while a sample is taken by the device's clock.
 #[derive(Debug, Default)]
 pub(super) struct StreamPhases {
-    begun: RefCell<Vec<(&'static str, Mark)>>,
+    begun: RefCell<Vec<(&'static str, QueueMark)>>,
     on: Cell<bool>,
 }
 
@@ -32,7 +32,7 @@ impl StreamPhases {
     }
 
     /// The names and stamps so far.
-    pub(super) fn begun(&self) -> Vec<(&'static str, Mark)> {
+    pub(super) fn begun(&self) -> Vec<(&'static str, QueueMark)> {
         self.begun.borrow().clone()
     }
 }

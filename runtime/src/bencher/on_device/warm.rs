@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::sample::DeviceBody;
 use crate::bencher::{Budget, Error};
-use crate::device::{Device, Stamp};
+use crate::device::{CycleStamp, Device};
 
 /// A repeat warms up for at least so many bodies and so long.
 const LEAST_BODIES: u64 = 2;
@@ -49,9 +49,9 @@ pub(super) fn warm_up(
     let (mut clock, mut looked): (Option<f64>, u64) = (None, start);
     loop {
         let before = device.host_ns();
-        device.stamp(Stamp::Before)?;
+        device.stamp(CycleStamp::Before)?;
         body.run(device)?;
-        device.stamp(Stamp::After)?;
+        device.stamp(CycleStamp::After)?;
         device.sync()?;
         let now = device.host_ns();
         warmed = Warmed { took: now - start, bodies: warmed.bodies + 1, each: now - before, clock: None };

@@ -6,7 +6,7 @@ use crate::compare::{CaseFailure, Policy, Row, Verdict};
 use crate::metric::names;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
-use crate::run::{Broken, EndedRound, How, Pair, Referee, Round, RoundId, Side};
+use crate::run::{BrokenDuel, DuelRound, EndedRound, How, Pair, Referee, RoundId, Side};
 use crate::verify::{self, Agreement, Examined, Severity, agree};
 
 /// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did when they ran.
@@ -15,14 +15,14 @@ pub struct Decider<'a> {
     policy: &'a Policy,
     /// Hears of each case as it is decided, confirmation apart.
     told: &'a mut dyn FnMut(usize, &Row),
-    current: Current,
+    current: RunningPair,
     /// What is said of each pair whose rounds have ended, in order.
     rows: Vec<Row>,
     failures: Vec<CaseFailure>,
     /// The pairs that regressed.
     regressed: Vec<usize>,
     /// Their rounds with a new seed, as far as they have come.
-    fresh: Vec<Result<CaseDuel, Stop>>,
+    fresh: Vec<Result<CaseDuel, PairStop>>,
 }
 
 /// What came of a duel.
@@ -36,7 +36,7 @@ pub struct Decided {
 
 /// The pair whose rounds run now.
 #[derive(Default)]
-struct Current {
+struct RunningPair {
     duel: CaseDuel,
     verified: bool,
     /// The work of the baseline, which all rounds are held against.
@@ -47,7 +47,7 @@ struct Current {
 
 /// Why a case's duel ended without rounds to judge.
 #[derive(Debug, PartialEq)]
-enum Stop {
+enum PairStop {
     Failed(String),
     Incomparable(String),
 }
@@ -57,7 +57,7 @@ impl<'a> Decider<'a> {
     pub fn new(pairs: &'a [Pair<'a>], policy: &'a Policy, told: &'a mut dyn FnMut(usize, &Row)) -> Self {
         let (rows, failures, regressed, fresh) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut all =
-            Self { pairs, policy, told, current: Current::default(), rows, failures, regressed, fresh };
+            Self { pairs, policy, told, current: RunningPair::default(), rows, failures, regressed, fresh };
         all.turn();
         all
     }
@@ -83,16 +83,16 @@ impl<'a> Decider<'a> {
     /// Begins with the next pair.
     fn turn(&mut self) {
         let duel = self.at().map(|(pair, _)| CaseDuel::new(&self.pairs[pair].candidate.id, self.policy));
-        self.current = Current { duel: duel.unwrap_or_default(), ..Current::default() };
+        self.current = RunningPair { duel: duel.unwrap_or_default(), ..RunningPair::default() };
     }
 
     /// Takes in a round. Whether the pair needs no more.
-    fn add(&mut self, of: RoundId, ended: EndedRound) -> Result<bool, Stop> {
+    fn add(&mut self, of: RoundId, ended: EndedRound) -> Result<bool, PairStop> {
         let pair = &self.pairs[of.pair];
         let case = &pair.candidate.id;
         self.current.spent += ended.slot;
         match ended.outcome? {
-            Round::Verified { works, same } => {
+            DuelRound::Verified { works, same } => {
                 self.current.verified = true;
                 same_work(pair, &works, same)?;
                 let [reference, _] = *works;
@@ -105,7 +105,7 @@ impl<'a> Decider<'a> {
                 let before = duel.rounds();
                 duel.add(round);
                 if duel.rounds() == before {
-                    return Err(Stop::Failed("a round showed no time at all".to_owned()));
+                    return Err(PairStop::Failed("a round showed no time at all".to_owned()));
                 }
                 // Fresh rounds are all run, whatever they say.
                 Ok(if of.confirming {
@@ -117,8 +117,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    fn settle(&mut self, of: RoundId, ended: Result<(), Stop>) {
-        let Current { duel, spent, .. } = std::mem::take(&mut self.current);
+    fn settle(&mut self, of: RoundId, ended: Result<(), PairStop>) {
+        let RunningPair { duel, spent, .. } = std::mem::take(&mut self.current);
         if of.confirming {
             self.fresh.push(ended.map(|()| duel));
         } else {
@@ -190,7 +190,7 @@ impl Referee for Decider<'_> {
 }
 
 /// Both sides must have done the same.
-fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), Stop> {
+fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), PairStop> {
     let [Some(old), Some(new)] = works else { return Ok(()) };
     let equivalence = pair.candidate.equivalence();
     let other = match agree(new, old, equivalence) {
@@ -200,12 +200,12 @@ fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> 
         }
         _ => return Ok(()),
     };
-    Err(Stop::Incomparable(format!("the two do other work: {other}")))
+    Err(PairStop::Incomparable(format!("the two do other work: {other}")))
 }
 
 /// Judges the whole repeats of a round by the same rules as those of a run.
-fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &Round) -> Result<(), Stop> {
-    let Round::Repeats(sides) = round else { return Ok(()) };
+fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Result<(), PairStop> {
+    let DuelRound::Repeats(sides) = round else { return Ok(()) };
     for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
         let findings = verify::judge(&Examined {
             equivalence: pair.candidate.equivalence(),
@@ -215,15 +215,15 @@ fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &Round) -> Result<(
         });
         if let Some(fault) = findings.iter().find(|finding| finding.severity == Severity::Fail) {
             return Err(match side {
-                Side::Candidate => Stop::Failed(fault.to_string()),
-                Side::Baseline => Stop::Incomparable(format!("the baseline does not verify: {fault}")),
+                Side::Candidate => PairStop::Failed(fault.to_string()),
+                Side::Baseline => PairStop::Incomparable(format!("the baseline does not verify: {fault}")),
             });
         }
     }
     Ok(())
 }
 
-impl Stop {
+impl PairStop {
     /// What is said of the case; a failure is noted as one besides.
     fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
         match self {
@@ -236,21 +236,23 @@ impl Stop {
     }
 }
 
-impl From<Broken> for Stop {
-    fn from(broken: Broken) -> Self {
+impl From<BrokenDuel> for PairStop {
+    fn from(broken: BrokenDuel) -> Self {
         match broken {
-            Broken::Interrupted => Self::Incomparable("it was interrupted".to_owned()),
-            Broken::Failed(Side::Candidate, failure) => Self::Failed(failure.to_string()),
-            Broken::Failed(Side::Baseline, failure) if failure.how == How::Protocol => {
+            BrokenDuel::Interrupted => Self::Incomparable("it was interrupted".to_owned()),
+            BrokenDuel::Failed(Side::Candidate, failure) => Self::Failed(failure.to_string()),
+            BrokenDuel::Failed(Side::Baseline, failure) if failure.how == How::Protocol => {
                 Self::Incomparable(format!(
                     "the baseline's program cannot be measured beside this one ({}): both must be built on the same \
                      version of weighbridge. Compare with a stored baseline, or with a revision since the change",
                     failure.detail
                 ))
             }
-            Broken::Failed(Side::Baseline, failure) => Self::Incomparable(format!("the baseline {failure}")),
-            Broken::Skipped(Side::Candidate, why) => Self::Incomparable(format!("skipped now: {why}")),
-            Broken::Skipped(Side::Baseline, why) => {
+            BrokenDuel::Failed(Side::Baseline, failure) => {
+                Self::Incomparable(format!("the baseline {failure}"))
+            }
+            BrokenDuel::Skipped(Side::Candidate, why) => Self::Incomparable(format!("skipped now: {why}")),
+            BrokenDuel::Skipped(Side::Baseline, why) => {
                 Self::Incomparable(format!("the baseline skips it: {why}"))
             }
         }

@@ -15,7 +15,7 @@ pub use self::decider::Decider;
 use self::pairs::{Condensed, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
-use super::comparison::{Mark, Row};
+use super::comparison::{Row, RowMark};
 use super::rule::{Judgement, unsteady};
 use super::{Accepted, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
@@ -23,7 +23,7 @@ use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::record::{Estimate, MetricRecord, standing_metrics};
-use crate::run::{Outcome, Repeat, Round};
+use crate::run::{DuelRound, Outcome, Repeat};
 use crate::stats;
 
 /// The rounds of one case, as they come in.
@@ -38,7 +38,7 @@ pub struct CaseDuel {
 
 /// What the rounds of a case were: enough to decide again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rounds {
+pub struct JudgedRounds {
     /// One value per round, of the metric that decided: the logarithm of how much worse the candidate is.
     pub shifts: Vec<f64>,
     /// In how many of them the CPU clock decided.
@@ -88,17 +88,17 @@ impl CaseDuel {
     }
 
     /// Takes in a round.
-    pub fn add(&mut self, round: Round) {
+    pub fn add(&mut self, round: DuelRound) {
         match round {
-            Round::Blocks { work, pairs } => {
+            DuelRound::Blocks { work, pairs } => {
                 self.work = work;
                 self.blocks.extend(condense(&work, &pairs));
             }
-            Round::Repeats([old, new]) => {
+            DuelRound::Repeats([old, new]) => {
                 self.repeats[0].extend(old);
                 self.repeats[1].extend(new);
             }
-            Round::Verified { .. } => {}
+            DuelRound::Verified { .. } => {}
         }
     }
 
@@ -150,9 +150,9 @@ impl CaseDuel {
         if let Some(at) = deciding {
             row.metric.clone_from(&all[at].name);
             let clock = explained.contains(&all[at].name.as_str());
-            row.rounds = Some(Rounds { clock, ..self.summary(&all[at]) });
+            row.rounds = Some(JudgedRounds { clock, ..self.summary(&all[at]) });
             row.accepted = self.accepted.get(&all[at].name).map(|shift| shift.exp_m1());
-            row.marks.extend(row.accepted.map(|_| Mark::Accepted));
+            row.marks.extend(row.accepted.map(|_| RowMark::Accepted));
             if let Some(judgement) = &judged[at] {
                 row.verdict = judgement.verdict.clone();
                 row.effect = judgement.effect;
@@ -161,7 +161,7 @@ impl CaseDuel {
             }
         }
         if row.rounds.as_ref().is_some_and(|rounds| 2 * rounds.by_cpu > rounds.shifts.len()) {
-            row.marks.push(Mark::ByCpuClock);
+            row.marks.push(RowMark::ByCpuClock);
         }
         row.warn(policy);
         row.metrics =
@@ -220,19 +220,19 @@ impl CaseDuel {
         }
     }
 
-    fn summary(&self, deciding: &DuelSeries) -> Rounds {
+    fn summary(&self, deciding: &DuelSeries) -> JudgedRounds {
         let mut clean = (0, 0);
         for round in &self.blocks {
             clean = (clean.0 + round.clean.0, clean.1 + round.clean.1);
         }
         let errors: Vec<f64> = self.blocks.iter().map(|round| round.error).collect();
-        Rounds {
+        JudgedRounds {
             shifts: deciding.shifts.clone(),
             by_cpu: self.blocks.iter().filter(|round| round.by_cpu).count(),
             clean_pairs: clean,
             unsteady: self.unsteady(&deciding.name, &deciding.unit) != [false; 2],
             within: if errors.is_empty() { 0.0 } else { stats::median(&errors) },
-            ..Rounds::default()
+            ..JudgedRounds::default()
         }
     }
 
@@ -394,7 +394,7 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
 /// Decides the cases of one comparison again from their rounds: the names of the verdicts, in order.
 ///
 /// For whoever wants to check what was decided, or to try another margin on rounds that were kept.
-pub fn decide(rounds: &[Rounds], margin: f64, alpha: f64) -> Vec<&'static str> {
+pub fn decide(rounds: &[JudgedRounds], margin: f64, alpha: f64) -> Vec<&'static str> {
     let mut names = Vec::new();
     let mut candidates = Vec::new();
     for (at, rounds) in rounds.iter().enumerate() {

@@ -19,7 +19,7 @@ struct SideOf {
 const PLAIN: SideOf = SideOf { time: 1.0, faults: 0 };
 
 /// A round whose blocks wander by a few percent.
-fn round(sides: [SideOf; 2], random: &mut SplitMix64) -> Round {
+fn round(sides: [SideOf; 2], random: &mut SplitMix64) -> DuelRound {
     let mut block = |side: SideOf| {
         let wander = 1.0 + (random.draw() >> 11) as f64 / (1u64 << 53) as f64 * 0.04;
         let wall = (1e6 * side.time * wander) as u64;
@@ -27,7 +27,7 @@ fn round(sides: [SideOf; 2], random: &mut SplitMix64) -> Round {
         Block { iterations: 100, wall, thread: wall, cpu: wall, faults, ..Block::default() }
     };
     let pairs = (0..50).map(|_| [block(sides[0]), block(sides[1])]).collect();
-    Round::Blocks { work: [PerIteration::default(); 2], pairs }
+    DuelRound::Blocks { work: [PerIteration::default(); 2], pairs }
 }
 
 /// As many rounds as it takes.
@@ -166,7 +166,7 @@ fn of_repeats(old: &[u64], new: &[u64]) -> CaseDuel {
     for number in 0..8 {
         let wander =
             |samples: &[u64]| repeat(&samples.iter().map(|sample| sample + number % 3).collect::<Vec<_>>());
-        duel.add(Round::Repeats([vec![wander(old), wander(old)], vec![wander(new), wander(new)]]));
+        duel.add(DuelRound::Repeats([vec![wander(old), wander(old)], vec![wander(new), wander(new)]]));
     }
     duel
 }
@@ -206,7 +206,7 @@ fn with_stationarities(stationarities: [Stationarity; 2], rounds: usize) -> Case
             }
             vec![repeat.clone(), repeat]
         };
-        duel.add(Round::Repeats([of(1000, stationarities[0]), of(1100, stationarities[1])]));
+        duel.add(DuelRound::Repeats([of(1000, stationarities[0]), of(1100, stationarities[1])]));
     }
     duel
 }
@@ -263,7 +263,7 @@ fn a_duel_that_was_broken_off_early_decides_nothing_and_says_so() {
 }
 
 /// A round of a body on a device: what the candidate takes in time and in cycles, by the baseline's.
-fn on_device(number: u64, [time, cycles]: [f64; 2]) -> Round {
+fn on_device(number: u64, [time, cycles]: [f64; 2]) -> DuelRound {
     let of = |time: f64, clock: Option<f64>| {
         let sample =
             DeviceSample { device: Some(1e6 * time + (number % 3) as f64), clock, ..DeviceSample::default() };
@@ -276,7 +276,7 @@ fn on_device(number: u64, [time, cycles]: [f64; 2]) -> Round {
     };
     // Cycles are time by clock. Where the candidate's are no number, no side tells a clock.
     let clock = |factor: f64| cycles.is_finite().then_some(1500.0 * factor);
-    Round::Repeats([of(1.0, clock(1.0)), of(time, clock(cycles / time))])
+    DuelRound::Repeats([of(1.0, clock(1.0)), of(time, clock(cycles / time))])
 }
 
 /// As many such rounds, with the sides swapped where asked.
@@ -284,7 +284,7 @@ fn on_devices(factors: [f64; 2], rounds: usize, swapped: bool) -> CaseDuel {
     let mut duel = CaseDuel::default();
     for number in 0..rounds as u64 {
         duel.add(match on_device(number, factors) {
-            Round::Repeats([old, new]) if swapped => Round::Repeats([new, old]),
+            DuelRound::Repeats([old, new]) if swapped => DuelRound::Repeats([new, old]),
             round => round,
         });
     }

@@ -88,7 +88,7 @@ fn days(slow: &[f64]) -> History {
 #[test]
 fn the_time_of_a_body_is_the_cpu_time_of_its_clean_blocks() {
     let row = plain(BODY, SampledBody { cpu: 1100.0, ..BODY });
-    assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![Mark::ByCpuClock]));
+    assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![RowMark::ByCpuClock]));
     // What the wall clock of half of the blocks took in besides is nobody's.
     let mut busy = measured(BODY, 7, 2);
     for process in &mut busy.processes {
@@ -148,7 +148,7 @@ fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
     let row = judged(measured(BODY, 7, 1), measured(slow_day, 7, 2), &wandering, &policy);
     assert_eq!(
         (row.verdict.name(), &row.marks[..]),
-        ("Unchanged", &[Mark::ByCpuClock, Mark::ByYardstick][..])
+        ("Unchanged", &[RowMark::ByCpuClock, RowMark::ByYardstick][..])
     );
     assert_eq!(row.processes.unwrap().yardstick.as_deref(), Some("chain"));
     assert_eq!(row.tolerance.unwrap().basis, Basis::Margin);
@@ -157,7 +157,7 @@ fn a_slow_day_is_told_from_slow_code_by_the_yardstick_that_moves_with_it() {
     assert_eq!(row.verdict, Verdict::Regressed);
     // Where days are alike a yardstick only adds its own noise.
     let row = judged(measured(BODY, 7, 1), measured(BODY, 7, 2), &days(&[1.0; 6]), &policy);
-    assert_eq!(row.marks, [Mark::ByCpuClock]);
+    assert_eq!(row.marks, [RowMark::ByCpuClock]);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn what_a_device_did_is_judged_neither_by_the_hosts_threads_nor_by_what_disturbe
     assert!(judged(false, busy, slow).verdict.why().unwrap().contains("in 90 % of the blocks"));
     let row = judged(false, BODY, SampledBody { cpu: 1300.0, ..BODY });
     assert_eq!(
-        (&row.verdict, row.marks.contains(&Mark::ByCpuClock)),
+        (&row.verdict, row.marks.contains(&RowMark::ByCpuClock)),
         (&Verdict::Regressed, false),
         "{row:?}"
     );
@@ -255,7 +255,7 @@ fn a_stream_that_waited_for_a_processor_is_judged_by_the_cpu_clock() {
     let policy = Policy { threshold: Some(0.05), ..Policy::default() };
     let judged = |after| judged(stream(1.0, 0.9, 0.01), after, &History::default(), &policy);
     let row = judged(stream(1.5, 0.9, 0.4));
-    assert_eq!((row.verdict, row.marks), (Verdict::Unchanged, vec![Mark::ByCpuClock]));
+    assert_eq!((row.verdict, row.marks), (Verdict::Unchanged, vec![RowMark::ByCpuClock]));
     assert_eq!(judged(stream(1.5, 0.9, 0.05)).verdict, Verdict::Regressed);
 }
 
@@ -399,7 +399,7 @@ fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
     let policy = accepted(0.10, 2);
     let row = judge(1.10, &policy);
     assert_eq!((row.verdict, row.accepted), (Verdict::Unchanged, Some(0.10)));
-    assert!(row.marks.contains(&Mark::Accepted));
+    assert!(row.marks.contains(&RowMark::Accepted));
     let row = judge(1.10 * 1.05, &policy);
     assert_eq!(row.verdict, Verdict::Regressed);
     assert!((row.effect.unwrap().estimate - 0.05).abs() < 0.01, "only what is new");

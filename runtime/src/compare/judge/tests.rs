@@ -36,8 +36,14 @@ fn a_run_of_several_cases_has_a_row_for_each_and_counts_them() {
     let said: Vec<String> =
         comparison.rows.iter().map(|row| format!("{} {}", row.case, row.verdict)).collect();
     assert_eq!(said, ["A Regressed", "B Improved", "C Unchanged", "E Added", "D Removed"]);
-    let counts =
-        Counts { regressed: 1, improved: 1, unchanged: 1, added: 1, removed: 1, ..Counts::default() };
+    let counts = VerdictCounts {
+        regressed: 1,
+        improved: 1,
+        unchanged: 1,
+        added: 1,
+        removed: 1,
+        ..VerdictCounts::default()
+    };
     assert_eq!(comparison.counts, counts);
     assert_eq!(outcome(&comparison), GateOutcome::Regressed);
 
@@ -80,7 +86,7 @@ fn the_history_of_the_machine_widens_the_tolerance_unless_it_was_set() {
     assert_eq!(judged(&steady, None), ("Regressed", vec![]));
     assert_eq!(judged(&wandering, None), ("Unchanged", vec![]));
     assert_eq!(judged(&wandering, Some(0.05)), ("Regressed", vec![]));
-    assert_eq!(judged(&[1.0], None), ("Unchanged", vec![Mark::FirstRuns]));
+    assert_eq!(judged(&[1.0], None), ("Unchanged", vec![RowMark::FirstRuns]));
     // What wanders so far that nothing short of a half more would be found is no gate.
     assert_eq!(judged(&[0.8, 0.9, 1.0, 1.1, 1.2], None), ("Inconclusive", vec![]));
 }

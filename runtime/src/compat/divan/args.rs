@@ -48,33 +48,33 @@ pub fn args<A: 'static, L: IntoIterator<Item = A>>(
 }
 
 /// A value whose text is asked for: its `Display`, else its `Debug`.
-pub struct Text<'a, A>(pub &'a A);
+pub struct ArgLabel<'a, A>(pub &'a A);
 
-impl<A> Debug for Text<'_, A> {
+impl<A> Debug for ArgLabel<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Text")
     }
 }
 
 /// What can be displayed: found first.
-pub trait Displayed {
+pub trait DisplayLabel {
     /// The text.
     fn text(&self) -> String;
 }
 
 /// What has only a `Debug`: found where it cannot be displayed.
-pub trait Debugged {
+pub trait DebugLabel {
     /// The text.
     fn text(&self) -> String;
 }
 
-impl<A: Display> Displayed for &Text<'_, A> {
+impl<A: Display> DisplayLabel for &ArgLabel<'_, A> {
     fn text(&self) -> String {
         self.0.to_string()
     }
 }
 
-impl<A: Debug> Debugged for Text<'_, A> {
+impl<A: Debug> DebugLabel for ArgLabel<'_, A> {
     fn text(&self) -> String {
         format!("{:?}", self.0)
     }
@@ -150,7 +150,7 @@ mod tests {
     fn a_value_is_called_by_its_display_else_by_its_debug() {
         #[derive(Debug)]
         struct Large;
-        assert_eq!((&&Text(&Large)).text(), "Large");
-        assert_eq!((&&Text(&"a")).text(), "a", "and not in quotes");
+        assert_eq!((&&ArgLabel(&Large)).text(), "Large");
+        assert_eq!((&&ArgLabel(&"a")).text(), "a", "and not in quotes");
     }
 }

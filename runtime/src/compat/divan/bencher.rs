@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::needs_drop;
 
-use super::counter::{AsCountUInt, Counter, IntoCounter, Kind, Sealed};
+use super::counter::{AsCountUInt, Counter, CounterKind, IntoCounter, Sealed};
 use super::counts::Counts;
 use super::inputs::{CountInputs, Counted, NotCounted, Number};
 use crate::bencher::{self, Batched, Error, skip};
@@ -25,7 +25,7 @@ pub(super) struct DivanContext<'b> {
 
 impl<'b> DivanContext<'b> {
     /// The bencher, with all that is stated; `None` where nothing can be measured as it is asked for.
-    fn begin(&mut self, threads: Threads, by_input: &[Kind]) -> Option<&'b bencher::Bencher> {
+    fn begin(&mut self, threads: Threads, by_input: &[CounterKind]) -> Option<&'b bencher::Bencher> {
         if threads == Threads::ThisOne && self.threads > 1 {
             let why = format!(
                 "it runs on one thread, as `bench_local` and its like do: of {} threads there is nothing to measure",
@@ -198,13 +198,13 @@ impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>
     {
         let Inputs { make, counters } = self.config;
         let counters = counters.counters();
-        let kinds: Vec<Kind> = counters.iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<CounterKind> = counters.iter().map(|(kind, _)| *kind).collect();
         let mut batched = self.context.begin(threads, &kinds)?.batched(make).at_once(self.context.at_once());
         for (kind, count) in counters {
             let count = move |input: &I| count(input) as usize;
             batched = match kind {
-                Kind::Bytes => batched.bytes_of(count),
-                Kind::Chars | Kind::Cycles | Kind::Items => batched.elements_of(count),
+                CounterKind::Bytes => batched.bytes_of(count),
+                CounterKind::Chars | CounterKind::Cycles | CounterKind::Items => batched.elements_of(count),
             };
         }
         Some(batched)

@@ -4,7 +4,7 @@ pub(super) use sealed::Sealed;
 
 /// A kind of thing that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CounterKind {
     /// Bytes.
     Bytes,
     /// Characters.
@@ -19,7 +19,7 @@ mod sealed {
     /// Nobody else counts.
     pub trait Sealed {
         /// What it counts.
-        const KIND: super::Kind;
+        const KIND: super::CounterKind;
 
         /// How many.
         fn count(&self) -> u64;
@@ -103,7 +103,7 @@ macro_rules! counters {
             pub struct $name(u64);
 
             impl Sealed for $name {
-                const KIND: Kind = Kind::$kind;
+                const KIND: CounterKind = CounterKind::$kind;
 
                 fn count(&self) -> u64 {
                     self.0

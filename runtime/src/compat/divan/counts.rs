@@ -1,6 +1,6 @@
 //! What a bench counts, and as what it is shown.
 
-use super::counter::{IntoCounter, Kind, Sealed};
+use super::counter::{CounterKind, IntoCounter, Sealed};
 use crate::bencher::{Bencher, Error};
 
 /// At most one number of each kind.
@@ -24,16 +24,16 @@ impl Counts {
         *self.slot(C::Counter::KIND) = Some(counter.into_counter().count());
     }
 
-    pub(super) fn forget(&mut self, kind: Kind) {
+    pub(super) fn forget(&mut self, kind: CounterKind) {
         *self.slot(kind) = None;
     }
 
-    fn slot(&mut self, kind: Kind) -> &mut Option<u64> {
+    fn slot(&mut self, kind: CounterKind) -> &mut Option<u64> {
         match kind {
-            Kind::Bytes => &mut self.bytes,
-            Kind::Chars => &mut self.chars,
-            Kind::Cycles => &mut self.cycles,
-            Kind::Items => &mut self.items,
+            CounterKind::Bytes => &mut self.bytes,
+            CounterKind::Chars => &mut self.chars,
+            CounterKind::Cycles => &mut self.cycles,
+            CounterKind::Items => &mut self.items,
         }
     }
 
@@ -52,9 +52,13 @@ impl Counts {
     ///
     /// # Errors
     /// When two kinds would be shown as elements.
-    pub(super) fn state(&self, bencher: &Bencher, by_input: &[Kind]) -> Result<(), Error> {
-        let named = [(Kind::Items, self.items), (Kind::Chars, self.chars), (Kind::Cycles, self.cycles)];
-        let stated: Vec<(Kind, Option<u64>)> =
+    pub(super) fn state(&self, bencher: &Bencher, by_input: &[CounterKind]) -> Result<(), Error> {
+        let named = [
+            (CounterKind::Items, self.items),
+            (CounterKind::Chars, self.chars),
+            (CounterKind::Cycles, self.cycles),
+        ];
+        let stated: Vec<(CounterKind, Option<u64>)> =
             named.into_iter().filter(|(kind, count)| count.is_some() || by_input.contains(kind)).collect();
         if let [(first, _), (second, _), ..] = stated[..] {
             return Err(Error::new(format!(
@@ -84,8 +88,8 @@ mod tests {
     fn two_kinds_of_elements_are_refused_by_name() {
         let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let chars = Counts::default().with(CharsCount::new(3_u64));
-        assert!(chars.with(BytesCount::new(4_u64)).state(&bencher, &[Kind::Bytes]).is_ok());
-        let refused = chars.state(&bencher, &[Kind::Items]).unwrap_err().to_string();
+        assert!(chars.with(BytesCount::new(4_u64)).state(&bencher, &[CounterKind::Bytes]).is_ok());
+        let refused = chars.state(&bencher, &[CounterKind::Items]).unwrap_err().to_string();
         assert_eq!(
             refused,
             "`ItemsCount` and `CharsCount` would both be shown as elements: count one of them"

@@ -7,7 +7,8 @@ use super::options::Options;
 use crate::bencher::{self, Error, PartialBudget};
 use crate::harness::Suite;
 use crate::registry::{
-    Axes, Axis, Keep, Location, Point, Run, ScenarioEntry, Traits, TypedAxis, Written, without_modules,
+    Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, TypedAxis, Written,
+    without_modules,
 };
 
 /// One bench: constants and functions.
@@ -51,7 +52,7 @@ pub struct RegisteredBench {
     pub bench: &'static Bench,
     pub axes: fn() -> Vec<Axis>,
     pub keep: fn(&Point) -> Keep,
-    pub run: Run,
+    pub run: ScenarioFn,
 }
 
 /// A group that is registered.
@@ -194,7 +195,7 @@ fn thread_text(count: &usize) -> String {
 /// An axis of which all run, each under its text. What is there twice stays so, for the registry to refuse.
 fn axis(name: &'static str, texts: Vec<String>) -> Axis {
     let labels: Vec<Option<&'static str>> = texts.into_iter().map(|text| Some(&*text.leak())).collect();
-    let traits = Traits { parse: None, display: None, debug: None };
+    let traits = AxisTraits { parse: None, display: None, debug: None };
     TypedAxis { name, all: true, implied: false, labels: labels.leak(), make: Written, traits }.erase()
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::counter::{IntoCounter, Kind, Sealed};
+use super::counter::{CounterKind, IntoCounter, Sealed};
 
 /// Nothing of the inputs is counted.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +31,14 @@ pub trait CountInputs<I>: Sized {
 
     /// One function for each kind.
     #[doc(hidden)]
-    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    fn counters<'a>(self) -> Vec<(CounterKind, CountOf<'a, I>)>
     where
         Self: 'a,
         I: 'a;
 }
 
 impl<I> CountInputs<I> for NotCounted {
-    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    fn counters<'a>(self) -> Vec<(CounterKind, CountOf<'a, I>)>
     where
         I: 'a,
     {
@@ -47,7 +47,7 @@ impl<I> CountInputs<I> for NotCounted {
 }
 
 impl<I, K: CountInputs<I>, F: Fn(&I) -> N + Sync, N: IntoCounter> CountInputs<I> for Counted<K, F, N> {
-    fn counters<'a>(self) -> Vec<(Kind, CountOf<'a, I>)>
+    fn counters<'a>(self) -> Vec<(CounterKind, CountOf<'a, I>)>
     where
         Self: 'a,
         I: 'a,

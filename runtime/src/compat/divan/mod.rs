@@ -17,7 +17,7 @@ pub mod counter;
 
 #[doc(hidden)]
 pub mod __private {
-    pub use super::args::{Arg, ArgFor, Debugged, Displayed, DivanBody, Text, args};
+    pub use super::args::{Arg, ArgFor, ArgLabel, DebugLabel, DisplayLabel, DivanBody, args};
     pub use super::counter;
     pub use super::counts::Counts;
     pub use super::entry::{Bench, Group, Instance, RegisteredBench, RegisteredGroup, axes, keep, run};

@@ -109,7 +109,7 @@ pub trait IntoThreads<Form> {
 
 /// One number, or a truth.
 #[derive(Debug)]
-pub struct One;
+pub struct OneValue;
 
 /// Numbers.
 #[derive(Debug)]
@@ -119,13 +119,13 @@ pub struct Many;
 #[derive(Debug)]
 pub struct Lent;
 
-impl IntoThreads<One> for usize {
+impl IntoThreads<OneValue> for usize {
     fn into_threads(self) -> Vec<usize> {
         vec![self]
     }
 }
 
-impl IntoThreads<One> for bool {
+impl IntoThreads<OneValue> for bool {
     fn into_threads(self) -> Vec<usize> {
         vec![usize::from(!self)]
     }

@@ -31,8 +31,8 @@ use cudarc::driver::sys::{
 };
 
 use super::{
-    Copies, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, Mark, NoDevice, Numbers, Product, Queue,
-    Release, Replay, Stamp, Telemetry,
+    Copies, CycleStamp, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, NoDevice, Numbers, Product,
+    Queue, QueueMark, Release, Replay, Telemetry,
 };
 use error::{check, told};
 use kernels::Kernels;
@@ -139,8 +139,8 @@ impl Cuda {
         // Each kernel once: what is loaded at its first launch must not be loaded behind a held stream.
         opened.occupy(0)?;
         drop(opened.hold()?);
-        opened.stamp(Stamp::Before)?;
-        opened.stamp(Stamp::After)?;
+        opened.stamp(CycleStamp::Before)?;
+        opened.stamp(CycleStamp::After)?;
         opened.sync()?;
         Ok(opened)
     }
@@ -167,7 +167,7 @@ impl Cuda {
         self.kernels.as_ref().ok_or_else(|| DeviceError::refused("launch a kernel", "none is loaded"))
     }
 
-    fn event(&self, mark: Mark) -> Result<CUevent, DeviceError> {
+    fn event(&self, mark: QueueMark) -> Result<CUevent, DeviceError> {
         let given = mark.0 < self.marked.get();
         let event = self.events.borrow().get(mark.0).copied();
         event.filter(|_| given).ok_or_else(|| DeviceError::refused("read a mark", "it has been given back"))
@@ -191,7 +191,7 @@ impl Device for Cuda {
         self.clock.now()
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, DeviceError> {
+    fn mark(&self, queue: Queue) -> Result<QueueMark, DeviceError> {
         let stream = self.stream(queue)?;
         let place = self.marked.get();
         let mut events = self.events.borrow_mut();
@@ -203,14 +203,14 @@ impl Device for Cuda {
         // SAFETY: both were made by this and live as long as it.
         told("record an event", unsafe { result::event::record(events[place], stream) })?;
         self.marked.set(place + 1);
-        Ok(Mark(place))
+        Ok(QueueMark(place))
     }
 
     fn recycle(&self) {
         self.marked.set(0);
     }
 
-    fn elapsed_ns(&self, from: Mark, to: Mark) -> Result<f64, DeviceError> {
+    fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError> {
         let (from, to) = (self.event(from)?, self.event(to)?);
         let mut milliseconds = 0f32;
         // SAFETY: the signature is the driver's; both events live, and the place outlives the call.
@@ -282,9 +282,9 @@ impl Device for Cuda {
         Ok(true)
     }
 
-    fn stamp(&self, place: Stamp) -> Result<(), DeviceError> {
+    fn stamp(&self, place: CycleStamp) -> Result<(), DeviceError> {
         let Some(stamps) = &self.stamps else { return Ok(()) };
-        let place = if place == Stamp::Before { 0 } else { 2 };
+        let place = if place == CycleStamp::Before { 0 } else { 2 };
         stamps.write(place, 0);
         self.kernels()?.stamp(self.measured()?, stamps.address(place))
     }
@@ -324,7 +324,7 @@ impl Device for Cuda {
         Ok(())
     }
 
-    fn wait(&self, queue: Queue, mark: Mark) -> Result<(), DeviceError> {
+    fn wait(&self, queue: Queue, mark: QueueMark) -> Result<(), DeviceError> {
         let (stream, event) = (self.stream(queue)?, self.event(mark)?);
         let flags = cudarc::driver::sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: both were made by this and live as long as it.

@@ -4,7 +4,7 @@ use weighbridge_macros::{adapter, scenario};
 
 use super::*;
 use crate::bencher::{Bencher, Result};
-use crate::plan::{Isolation, MemoryLimit, Order, Profiles, suite};
+use crate::plan::{CaseOrder, Isolation, MemoryLimit, Profiles, suite};
 use crate::registry::Requirements;
 
 trait Loader {}
@@ -104,7 +104,7 @@ fn request(profile: &str) -> Request {
         profile_set: true,
         params: Vec::new(),
         seed: 42,
-        order: Order::Shuffled,
+        order: CaseOrder::Shuffled,
         isolation: Isolation::Repeat,
         available_memory: 10 << 30,
         platform: crate::device::Platform::Cpu,
@@ -325,7 +325,7 @@ fn a_value_that_one_scenario_takes_is_a_skip_for_another_that_has_the_axis() {
 }
 
 /// The plan of a suite file with what is typed beside it.
-fn of_suite(text: &str, typed: &Request) -> Result<Plan, Error> {
+fn of_suite(text: &str, typed: &Request) -> Result<Plan, PlanError> {
     let root = suite::nodes("a.toml", text).expect("it is TOML");
     let file = suite::SuiteFile::read(&root).expect("it is a suite");
     let registry = Registry::collect().unwrap();

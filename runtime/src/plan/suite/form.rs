@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::keys::Keys;
-use super::node::{Key, Mistake, Node, Place, Value};
+use super::node::{Mistake, Node, Position, TableKey, Value};
 
 /// A suite: benchmarks at chosen values of their axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,20 +28,20 @@ pub struct SuiteFile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteBenchmark {
     /// The scenario's id.
-    pub scenario: Written,
+    pub scenario: WrittenText,
     /// Adapters by name; all of them where there are none.
-    pub adapters: Vec<Written>,
+    pub adapters: Vec<WrittenText>,
     /// Axes with their values, each axis once.
-    pub options: Vec<(Key, Vec<Written>)>,
+    pub options: Vec<(TableKey, Vec<WrittenText>)>,
 }
 
 /// A text, and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenText {
     /// The text.
     pub text: String,
     /// Where.
-    pub place: Place,
+    pub place: Position,
 }
 
 impl SuiteFile {
@@ -109,7 +109,7 @@ impl SuiteFile {
             baseline: self.baseline.as_deref(),
             save_baseline: self.save_baseline.as_deref(),
         };
-        let list = |texts: &[Written]| {
+        let list = |texts: &[WrittenText]| {
             let quoted: Vec<String> = texts.iter().map(|written| quoted(&written.text)).collect();
             format!("[{}]", quoted.join(", "))
         };
@@ -133,11 +133,11 @@ fn quoted(text: &str) -> String {
 }
 
 impl SuiteBenchmark {
-    fn read(node: &Node, shared: &[Option<(Key, Vec<Written>)>]) -> Result<Self, Mistake> {
+    fn read(node: &Node, shared: &[Option<(TableKey, Vec<WrittenText>)>]) -> Result<Self, Mistake> {
         let keys = Keys::of("a benchmark", node, &["scenario", "adapters", "options"], None)?;
         let scenario = keys.required("scenario")?;
         let adapters = keys.get("adapters").map_or(&[][..], Node::each);
-        let mut options: Vec<(Key, Vec<Written>)> = shared.iter().flatten().cloned().collect();
+        let mut options: Vec<(TableKey, Vec<WrittenText>)> = shared.iter().flatten().cloned().collect();
         for (key, values) in keys.get("options").map_or(Ok(&[][..]), |node| node.table("options"))? {
             if let Some((shared, _)) = options.iter().find(|(shared, _)| shared.name == key.name) {
                 let what = format!(
@@ -161,14 +161,14 @@ impl SuiteBenchmark {
     }
 }
 
-fn text(what: &str, node: &Node) -> Result<Written, Mistake> {
-    Ok(Written { text: node.text(what)?.to_owned(), place: node.place })
+fn text(what: &str, node: &Node) -> Result<WrittenText, Mistake> {
+    Ok(WrittenText { text: node.text(what)?.to_owned(), place: node.place })
 }
 
-fn scalar(what: &str, node: &Node) -> Result<Written, Mistake> {
+fn scalar(what: &str, node: &Node) -> Result<WrittenText, Mistake> {
     let form = "a text, a number, true or false, or a list of those";
     let text = node.scalar().ok_or_else(|| node.wrong(what, form))?;
-    Ok(Written { text, place: node.place })
+    Ok(WrittenText { text, place: node.place })
 }
 
 /// Values of an axis that all benchmarks have, if there are any.
@@ -176,11 +176,11 @@ fn axis(
     name: &str,
     nodes: &[Node],
     value: impl Fn(&Node) -> Result<String, Mistake>,
-) -> Result<Option<(Key, Vec<Written>)>, Mistake> {
+) -> Result<Option<(TableKey, Vec<WrittenText>)>, Mistake> {
     let Some(first) = nodes.first() else { return Ok(None) };
-    let written = |node: &Node| Ok(Written { text: value(node)?, place: node.place });
+    let written = |node: &Node| Ok(WrittenText { text: value(node)?, place: node.place });
     let values = nodes.iter().map(written).collect::<Result<_, _>>()?;
-    Ok(Some((Key { name: name.to_owned(), place: first.place }, values)))
+    Ok(Some((TableKey { name: name.to_owned(), place: first.place }, values)))
 }
 
 /// An input: the name of a variant; the arrays of a state; or the path of one.
@@ -266,7 +266,7 @@ fn mesh(node: &Node) -> Result<String, Mistake> {
     if axes.is_empty() {
         return Err(Mistake::at(node.place, "a mesh needs an axis"));
     }
-    let axis = |(key, size): &(Key, Node)| Ok(format!("{}={}", key.name, size.count(&key.name)?));
+    let axis = |(key, size): &(TableKey, Node)| Ok(format!("{}={}", key.name, size.count(&key.name)?));
     Ok(axes.iter().map(axis).collect::<Result<Vec<String>, Mistake>>()?.join("+"))
 }
 

@@ -1,6 +1,6 @@
 //! A table whose keys are known: another key is a mistake with its place and the nearest of them.
 
-use super::node::{Key, Mistake, Node};
+use super::node::{Mistake, Node, TableKey};
 use crate::plan::nearest;
 
 /// The keys of a table that were looked up by name.
@@ -8,7 +8,7 @@ use crate::plan::nearest;
 pub struct Keys<'a> {
     of: String,
     at: &'a Node,
-    entries: &'a [(Key, Node)],
+    entries: &'a [(TableKey, Node)],
 }
 
 impl<'a> Keys<'a> {

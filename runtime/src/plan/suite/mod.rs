@@ -15,9 +15,9 @@ mod yaml;
 use std::ffi::OsStr;
 use std::path::Path;
 
-pub use form::{SuiteBenchmark, SuiteFile, Written, arrays};
+pub use form::{SuiteBenchmark, SuiteFile, WrittenText, arrays};
 pub use keys::Keys;
-pub use node::{Key, Mistake, Node, Place, Value};
+pub use node::{Mistake, Node, Position, TableKey, Value};
 
 /// A file as nodes: YAML where its name ends with `.yaml` or `.yml`, and TOML otherwise.
 ///

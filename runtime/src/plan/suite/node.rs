@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A line and a column of a file, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -22,14 +22,14 @@ impl fmt::Display for Place {
 #[error("{}{what}", .place.map_or_else(String::new, |place| format!("{place}: ")))]
 pub struct Mistake {
     /// Where; `None` if it is the file as a whole.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// What.
     pub what: String,
 }
 
 impl Mistake {
     /// What is wrong at a place.
-    pub fn at(place: Place, what: impl Into<String>) -> Self {
+    pub fn at(place: Position, what: impl Into<String>) -> Self {
         Self { place: Some(place), what: what.into() }
     }
 
@@ -45,16 +45,16 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A key of a table, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct TableKey {
     /// The key.
     pub name: String,
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A value of TOML or YAML.
@@ -73,7 +73,7 @@ pub enum Value {
     /// Values in order.
     List(Vec<Node>),
     /// Keys with their values, in the order of the file.
-    Table(Vec<(Key, Node)>),
+    Table(Vec<(TableKey, Node)>),
 }
 
 impl Value {
@@ -140,7 +140,7 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::text`].
-    pub fn table(&self, what: &str) -> Result<&[(Key, Self)], Mistake> {
+    pub fn table(&self, what: &str) -> Result<&[(TableKey, Self)], Mistake> {
         match &self.value {
             Value::Table(entries) => Ok(entries),
             _ => Err(self.wrong(what, "a table")),

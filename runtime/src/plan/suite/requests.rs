@@ -1,8 +1,8 @@
 //! From a suite file to what the plan is asked for: one request for each benchmark, with the command line over the file.
 
 use super::form::{SuiteBenchmark, SuiteFile};
-use super::node::Place;
-use crate::plan::{Error, Param, Plan, Request};
+use super::node::Position;
+use crate::plan::{Param, Plan, PlanError, Request};
 use crate::registry::{Axis, Registry};
 
 impl SuiteFile {
@@ -12,7 +12,12 @@ impl SuiteFile {
     /// # Errors
     /// A name, an axis or a value that is not there, with its place in `file`; a value on the command line for an axis that no
     /// benchmark of the file has.
-    pub fn requests(&self, file: &str, registry: &Registry, typed: &Request) -> Result<Vec<Request>, Error> {
+    pub fn requests(
+        &self,
+        file: &str,
+        registry: &Registry,
+        typed: &Request,
+    ) -> Result<Vec<Request>, PlanError> {
         let mut untaken: Vec<&Param> = typed.params.iter().collect();
         let mut requests = Vec::new();
         let mut axes_known = Vec::new();
@@ -39,7 +44,7 @@ impl SuiteFile {
             });
         }
         if let Some(param) = untaken.first() {
-            return Err(Error::unknown("axis", &param.axis, &mut axes_known.into_iter()));
+            return Err(PlanError::unknown("axis", &param.axis, &mut axes_known.into_iter()));
         }
         Ok(requests)
     }
@@ -75,26 +80,28 @@ fn checked<'a>(
     file: &str,
     registry: &'a Registry,
     benchmark: &SuiteBenchmark,
-) -> Result<(&'a str, Vec<Axis>), Error> {
-    let at =
-        |place: Place, error: Error| Error::Suite { file: file.to_owned(), why: format!("{place}: {error}") };
+) -> Result<(&'a str, Vec<Axis>), PlanError> {
+    let at = |place: Position, error: PlanError| PlanError::Suite {
+        file: file.to_owned(),
+        why: format!("{place}: {error}"),
+    };
     let wanted = &benchmark.scenario;
     let found = registry.scenarios().iter().find(|scenario| scenario.id.eq_ignore_ascii_case(&wanted.text));
     let scenario = found.ok_or_else(|| {
         let ids = &mut registry.scenarios().iter().map(|scenario| scenario.id);
-        at(wanted.place, Error::unknown("scenario", &wanted.text, ids))
+        at(wanted.place, PlanError::unknown("scenario", &wanted.text, ids))
     })?;
     let adapters: Vec<&str> = registry.adapters_for(scenario).map(|adapter| adapter.name).collect();
     for named in &benchmark.adapters {
         if !adapters.iter().any(|adapter| adapter.eq_ignore_ascii_case(&named.text)) {
-            let unknown = Error::unknown("adapter", &named.text, &mut adapters.iter().copied());
+            let unknown = PlanError::unknown("adapter", &named.text, &mut adapters.iter().copied());
             return Err(at(named.place, unknown));
         }
     }
     let axes = scenario.axes();
     for (key, values) in &benchmark.options {
         let Some(axis) = axes.iter().find(|axis| axis.name == key.name) else {
-            let unknown = Error::unknown("axis", &key.name, &mut axes.iter().map(|axis| axis.name));
+            let unknown = PlanError::unknown("axis", &key.name, &mut axes.iter().map(|axis| axis.name));
             return Err(at(key.place, unknown));
         };
         if values.len() == 1 && values[0].text == "all" {
@@ -103,7 +110,7 @@ fn checked<'a>(
         for value in values {
             axis.parse(&value.text).map_err(|why| {
                 let (axis, text) = (key.name.clone(), value.text.clone());
-                at(value.place, Error::Value { axis, value: text, why })
+                at(value.place, PlanError::Value { axis, value: text, why })
             })?;
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::node::{Key, Mistake, Node, Place, Value};
+use super::node::{Mistake, Node, Position, TableKey, Value};
 use super::toml_places::{Places, places};
 
 /// The nodes of a text.
@@ -12,31 +12,31 @@ use super::toml_places::{Places, places};
 /// # Errors
 /// What is no TOML, with its place.
 pub(super) fn read(text: &str) -> Result<Node, Mistake> {
-    let plain: Plain = basic_toml::from_str(text).map_err(|error| {
-        let place = error.line_col().map(|(line, column)| Place { line: line + 1, column: column + 1 });
+    let plain: UnplacedValue = basic_toml::from_str(text).map_err(|error| {
+        let place = error.line_col().map(|(line, column)| Position { line: line + 1, column: column + 1 });
         let what = error.to_string();
         let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
         Mistake { place, what: what.to_owned() }
     })?;
-    Ok(placed(plain, "", Place { line: 1, column: 1 }, &places(text)))
+    Ok(placed(plain, "", Position { line: 1, column: 1 }, &places(text)))
 }
 
 /// The values with their places; where one was not found, its table's or list's is the nearest.
-fn placed(plain: Plain, path: &str, around: Place, places: &Places) -> Node {
+fn placed(plain: UnplacedValue, path: &str, around: Position, places: &Places) -> Node {
     let place = places.values.get(path).copied().unwrap_or(around);
     let value = match plain {
-        Plain::Scalar(value) => value,
-        Plain::List(items) => {
+        UnplacedValue::Scalar(value) => value,
+        UnplacedValue::List(items) => {
             let item = |(at, item)| placed(item, &format!("{path}[{at}]"), place, places);
             Value::List(items.into_iter().enumerate().map(item).collect())
         }
-        Plain::Table(entries) => Value::Table(
+        UnplacedValue::Table(entries) => Value::Table(
             entries
                 .into_iter()
                 .map(|(name, value)| {
                     let path = format!("{path}.{name}");
                     let place = places.keys.get(&path).copied().unwrap_or(place);
-                    (Key { name, place }, placed(value, &path, place, places))
+                    (TableKey { name, place }, placed(value, &path, place, places))
                 })
                 .collect(),
         ),
@@ -45,57 +45,57 @@ fn placed(plain: Plain, path: &str, around: Place, places: &Places) -> Node {
 }
 
 /// A value without its place.
-enum Plain {
+enum UnplacedValue {
     Scalar(Value),
-    List(Vec<Plain>),
-    Table(Vec<(String, Plain)>),
+    List(Vec<UnplacedValue>),
+    Table(Vec<(String, UnplacedValue)>),
 }
 
-impl<'de> Deserialize<'de> for Plain {
+impl<'de> Deserialize<'de> for UnplacedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
+        deserializer.deserialize_any(TomlVisitor)
     }
 }
 
-struct AnyValue;
+struct TomlVisitor;
 
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Plain;
+impl<'de> Visitor<'de> for TomlVisitor {
+    type Value = UnplacedValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<Plain, E> {
-        Ok(Plain::Scalar(Value::Flag(flag)))
+    fn visit_bool<E>(self, flag: bool) -> Result<UnplacedValue, E> {
+        Ok(UnplacedValue::Scalar(Value::Flag(flag)))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Plain, E> {
-        Ok(Plain::Scalar(Value::Whole(number)))
+    fn visit_i64<E>(self, number: i64) -> Result<UnplacedValue, E> {
+        Ok(UnplacedValue::Scalar(Value::Whole(number)))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Plain, E> {
-        Ok(Plain::Scalar(Value::Number(number)))
+    fn visit_f64<E>(self, number: f64) -> Result<UnplacedValue, E> {
+        Ok(UnplacedValue::Scalar(Value::Number(number)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Plain, E> {
-        Ok(Plain::Scalar(Value::Text(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<UnplacedValue, E> {
+        Ok(UnplacedValue::Scalar(Value::Text(text.to_owned())))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Plain, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UnplacedValue, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Plain::List(list))
+        Ok(UnplacedValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Plain, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<UnplacedValue, A::Error> {
         let mut table = Vec::new();
         while let Some(entry) = entries.next_entry()? {
             table.push(entry);
         }
-        Ok(Plain::Table(table))
+        Ok(UnplacedValue::Table(table))
     }
 }
 

@@ -4,22 +4,22 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::node::Place;
+use super::node::Position;
 
 /// Places by path: `.list[1].key`.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// Of keys. A table that is opened again keeps its first place.
-    pub(super) keys: HashMap<String, Place>,
+    pub(super) keys: HashMap<String, Position>,
     /// Of values: where a value was written after its key or in a list.
-    pub(super) values: HashMap<String, Place>,
+    pub(super) values: HashMap<String, Position>,
 }
 
 /// The places in a text.
 pub(super) fn places(text: &str) -> Places {
     let mut scan = Scan {
         chars: text.chars().peekable(),
-        place: Place { line: 1, column: 1 },
+        place: Position { line: 1, column: 1 },
         places: Places::default(),
         lengths: HashMap::new(),
     };
@@ -49,7 +49,7 @@ pub(super) fn places(text: &str) -> Places {
 
 struct Scan<'a> {
     chars: Peekable<Chars<'a>>,
-    place: Place,
+    place: Position,
     places: Places,
     /// How many tables a list of tables has so far.
     lengths: HashMap<String, usize>,
@@ -59,7 +59,7 @@ impl Scan<'_> {
     fn next(&mut self) -> Option<char> {
         let next = self.chars.next()?;
         if next == '\n' {
-            self.place = Place { line: self.place.line + 1, column: 1 };
+            self.place = Position { line: self.place.line + 1, column: 1 };
         } else {
             self.place.column += 1;
         }
@@ -94,7 +94,7 @@ impl Scan<'_> {
     }
 
     /// The parts of a key, each with its place.
-    fn key(&mut self) -> Vec<(String, Place)> {
+    fn key(&mut self) -> Vec<(String, Position)> {
         let mut parts = Vec::new();
         loop {
             self.skip_blank();

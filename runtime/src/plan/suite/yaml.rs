@@ -5,14 +5,14 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-use super::node::{Key, Mistake, Node, Place, Value};
+use super::node::{Mistake, Node, Position, TableKey, Value};
 
 /// The nodes of a text.
 ///
 /// # Errors
 /// What is no YAML, with its place: two documents, a key that is there twice, an alias that would grow without bound.
 pub(super) fn read(text: &str) -> Result<Node, Mistake> {
-    let read: Result<Spanned<Placed>, _> = serde_saphyr::from_str(text);
+    let read: Result<Spanned<PositionedValue>, _> = serde_saphyr::from_str(text);
     read.map(node).map_err(|error| {
         let whole = error.to_string();
         let first = whole.lines().next().unwrap_or_default();
@@ -24,27 +24,27 @@ pub(super) fn read(text: &str) -> Result<Node, Mistake> {
     })
 }
 
-fn place(at: Location) -> Place {
+fn place(at: Location) -> Position {
     let whole = |number| usize::try_from(number).unwrap_or(usize::MAX);
-    Place { line: whole(at.line()), column: whole(at.column()) }
+    Position { line: whole(at.line()), column: whole(at.column()) }
 }
 
-fn node(spanned: Spanned<Placed>) -> Node {
+fn node(spanned: Spanned<PositionedValue>) -> Node {
     Node { value: spanned.value.0, place: place(spanned.referenced) }
 }
 
 /// A value whose parts have their places.
-struct Placed(Value);
+struct PositionedValue(Value);
 
-impl<'de> Deserialize<'de> for Placed {
+impl<'de> Deserialize<'de> for PositionedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue).map(Self)
+        deserializer.deserialize_any(YamlVisitor).map(Self)
     }
 }
 
-struct AnyValue;
+struct YamlVisitor;
 
-impl<'de> Visitor<'de> for AnyValue {
+impl<'de> Visitor<'de> for YamlVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table = Vec::new();
         while let Some(key) = entries.next_key::<Spanned<String>>()? {
-            let key = Key { place: place(key.referenced), name: key.value };
+            let key = TableKey { place: place(key.referenced), name: key.value };
             table.push((key, node(entries.next_value()?)));
         }
         Ok(Value::Table(table))
@@ -105,7 +105,8 @@ mod tests {
     fn keys_and_values_have_their_places_and_the_kinds_that_yaml_gives_them() {
         let root = read("a: [True, null, 2, 2.5, x]\nb:\n  - {c: 'd'}\n").unwrap();
         let entries = root.table("it").unwrap();
-        let places = |(key, value): &(Key, Node)| [key.place, value.place].map(|at| (at.line, at.column));
+        let places =
+            |(key, value): &(TableKey, Node)| [key.place, value.place].map(|at| (at.line, at.column));
         assert_eq!(entries.iter().map(places).collect::<Vec<_>>(), [[(1, 1), (1, 4)], [(2, 1), (3, 3)]]);
         let kinds: Vec<_> = entries[0].1.list("a").unwrap().iter().map(|node| node.value.clone()).collect();
         let text = Value::Text("x".to_owned());

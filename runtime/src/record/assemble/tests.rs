@@ -49,7 +49,7 @@ fn repeats(milliseconds: &[u64]) -> Vec<Repeat> {
 
 fn record(repeats: Vec<Repeat>) -> CaseRecord {
     let planned = repeats.len() as u32;
-    assemble(facts(), repeats, planned, &Reference::Missing("no reference".into()))
+    assemble(facts(), repeats, planned, &HeldAgainst::Missing("no reference".into()))
 }
 
 fn failed(number: u32, purpose: Purpose) -> Repeat {
@@ -111,7 +111,7 @@ fn throughput_stands_for_a_case_that_states_its_elements() {
 fn a_named_primary_metric_wins_where_it_has_a_value_and_is_told_where_not() {
     let with = |primary_metric: &str| {
         let facts = CaseFacts { primary_metric: Some(primary_metric.into()), ..facts() };
-        assemble(facts, repeats(&[10; 7]), 7, &Reference::Itself)
+        assemble(facts, repeats(&[10; 7]), 7, &HeldAgainst::Itself)
     };
     assert_eq!(with("peak_memory").primary_metric, "peak_memory");
     let other = with("throughput");
@@ -208,7 +208,7 @@ fn a_rank_that_is_missing_in_a_repeat_makes_the_case_incomplete_and_is_named() {
     assert_eq!(record.unfinished().unwrap(), "rank 1 of 2 (from 0) is missing");
     let absent = Reading::absent("rank 1 of 2 (from 0) did not tell it");
     assert_eq!(record.metric("step").unwrap().values, [Reading::Value(2.0), absent]);
-    let broken_off = assemble(facts(), repeats(&[1]), 3, &Reference::Itself);
+    let broken_off = assemble(facts(), repeats(&[1]), 3, &HeldAgainst::Itself);
     assert_eq!(broken_off.unfinished().unwrap(), "the run ended before all repeats were done");
 }
 
@@ -271,7 +271,7 @@ fn notes_are_told_once_with_the_repeats_that_made_them() {
 #[test]
 fn a_failure_outweighs_a_skip_and_a_skip_what_is_missing() {
     let skip = Repeat { outcome: Outcome::Skipped { why: "no data".into() }, ..repeat(1, seen(1)) };
-    let status = |repeats: Vec<Repeat>| assemble(facts(), repeats, 3, &Reference::Itself).status;
+    let status = |repeats: Vec<Repeat>| assemble(facts(), repeats, 3, &HeldAgainst::Itself).status;
     assert_eq!(status(repeats(&[1, 1])), CaseStatus::Incomplete);
     assert_eq!(status(vec![]), CaseStatus::Incomplete);
     assert_eq!(status(vec![skip.clone()]), CaseStatus::Skipped("no data".into()));
@@ -296,22 +296,22 @@ fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
         ..Work::default()
     };
     let exact = || CaseFacts { equivalence: Equivalence::Exact, ..facts() };
-    let agreement = |work: Option<Work>, reference: &Reference<'_>| {
+    let agreement = |work: Option<Work>, reference: &HeldAgainst<'_>| {
         let mut all = repeats(&[10]);
         all.push(verifying(work));
         let record = assemble(exact(), all, 1, reference);
         assert_eq!(record.status, CaseStatus::Measured);
         record.agreement
     };
-    assert_eq!(agreement(Some(work("a")), &Reference::Itself), Agreement::Reference);
-    assert_eq!(agreement(Some(work("a")), &Reference::Work(&work("a"))), Agreement::Agrees);
-    let differs = agreement(Some(work("b")), &Reference::Work(&work("a")));
+    assert_eq!(agreement(Some(work("a")), &HeldAgainst::Itself), Agreement::Reference);
+    assert_eq!(agreement(Some(work("a")), &HeldAgainst::Work(&work("a"))), Agreement::Agrees);
+    let differs = agreement(Some(work("b")), &HeldAgainst::Work(&work("a")));
     assert_eq!(differs, Agreement::Differs(vec!["input: b, the reference has a".into()]));
-    let alone = agreement(Some(work("a")), &Reference::Missing("no tier-0 adapter".into()));
+    let alone = agreement(Some(work("a")), &HeldAgainst::Missing("no tier-0 adapter".into()));
     assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
-    let silent = agreement(None, &Reference::Work(&work("a")));
+    let silent = agreement(None, &HeldAgainst::Work(&work("a")));
     assert_eq!(silent, Agreement::Unverified("the scenario handed in no work report".into()));
-    let unseen = assemble(exact(), repeats(&[10]), 1, &Reference::Itself).agreement;
+    let unseen = assemble(exact(), repeats(&[10]), 1, &HeldAgainst::Itself).agreement;
     assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
     assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);
 }

@@ -13,14 +13,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::program::Program;
-use super::{Ending, Event, Failure, Repeat};
-use crate::bencher::{Key, PerIteration, Work};
+use super::{Event, Failure, Repeat, RunEnding};
+use crate::bencher::{HashKey, PerIteration, Work};
 use crate::metric::Block;
 use crate::plan::{CaseId, Plan, PlannedCase};
 
 pub use schedule::Referee;
 #[cfg(test)]
-pub(crate) use schedule::{Rounds, go};
+pub(crate) use schedule::{RoundRunner, go};
 
 /// One side of a duel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct Duel<'a> {
     /// The scratch directory of one side in one round, by a number that is its own.
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// Hashes what both sides deliver: drawn for this duel, and kept nowhere.
-    pub key: Key,
+    pub key: HashKey,
     /// The number of the epoch that streams go through: drawn for this duel.
     pub epoch: u64,
     /// The fewest iterations of a block: a planted slowdown repeats a share of them.
@@ -86,7 +86,7 @@ impl RoundId {
 /// What one round gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Round {
+pub enum DuelRound {
     /// What both sides did in an unmeasured repeat.
     Verified {
         /// The baseline's work, and the candidate's.
@@ -111,13 +111,13 @@ pub struct EndedRound {
     /// How long it took by the parent's clock, in nanoseconds, process starts and ends included.
     pub slot: u64,
     /// What it gave, or why it gave nothing.
-    pub outcome: Result<Round, Broken>,
+    pub outcome: Result<DuelRound, BrokenDuel>,
 }
 
 /// Why a duel of a case cannot go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Broken {
+pub enum BrokenDuel {
     /// The user asked for an end.
     Interrupted,
     /// A side failed.
@@ -135,6 +135,6 @@ pub fn duel<E>(
     task: &Duel<'_>,
     referee: &mut dyn Referee,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Ending, E> {
+) -> Result<RunEnding, E> {
     schedule::go(task, &mut turns::InTurns::new(task), referee, sink)
 }

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Broken, Duel, EndedRound, Round, RoundId};
-use crate::run::{Ending, Event};
+use super::{BrokenDuel, Duel, DuelRound, EndedRound, RoundId};
+use crate::run::{Event, RunEnding};
 use crate::stats;
 
 /// Decides from the rounds of a duel, and says which one is next.
@@ -17,29 +17,29 @@ pub trait Referee {
 }
 
 /// Runs rounds. The whole scheduling is tested with one that has no processes.
-pub(crate) trait Rounds {
+pub(crate) trait RoundRunner {
     /// Runs one round, and tells now and then for how long one of its processes has been running.
     ///
     /// # Errors
     /// What a side ended with.
-    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken>;
+    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<DuelRound, BrokenDuel>;
 
     /// Takes note of a round that an earlier part of the duel has finished.
-    fn recall(&mut self, of: RoundId, round: &Round);
+    fn recall(&mut self, of: RoundId, round: &DuelRound);
 }
 
 /// Has every round run that the referee asks for and that is not finished, and tells `sink` of each. An error of the sink (a
 /// full disk) ends the duel.
 pub(crate) fn go<E>(
     task: &Duel<'_>,
-    rounds: &mut dyn Rounds,
+    rounds: &mut dyn RoundRunner,
     referee: &mut dyn Referee,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Ending, E> {
+) -> Result<RunEnding, E> {
     sink(Event::DuelStarted { pairs: task.pairs.len() })?;
     let begun = Instant::now();
-    let mut pace = Pace::default();
-    let mut ending = Ending::Complete;
+    let mut pace = RoundPace::default();
+    let mut ending = RunEnding::Complete;
     while let Some(of) = referee.next() {
         if let Some(ended) = task.finished.get(&of) {
             if let Ok(round) = &ended.outcome {
@@ -49,11 +49,11 @@ pub(crate) fn go<E>(
             continue;
         }
         if task.interrupted.load(Ordering::Relaxed) {
-            ending = Ending::Interrupted;
+            ending = RunEnding::Interrupted;
             break;
         }
         if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
-            ending = Ending::OutOfBudget;
+            ending = RunEnding::OutOfBudget;
             break;
         }
         let case = &task.pairs[of.pair].candidate.id;
@@ -67,8 +67,8 @@ pub(crate) fn go<E>(
             }
         });
         told?;
-        if outcome == Err(Broken::Interrupted) {
-            ending = Ending::Interrupted;
+        if outcome == Err(BrokenDuel::Interrupted) {
+            ending = RunEnding::Interrupted;
             break;
         }
         let slot = started.elapsed();
@@ -83,12 +83,12 @@ pub(crate) fn go<E>(
 
 /// How long rounds take.
 #[derive(Debug, Default)]
-struct Pace {
+struct RoundPace {
     rounds: u32,
     spent: Duration,
 }
 
-impl Pace {
+impl RoundPace {
     fn ended(&mut self, slot: Duration) {
         (self.rounds, self.spent) = (self.rounds + 1, self.spent + slot);
     }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::schedule::Rounds;
-use super::{Broken, Duel, Round, RoundId, Side};
+use super::schedule::RoundRunner;
+use super::{BrokenDuel, Duel, DuelRound, RoundId, Side};
 use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, Spot};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::Known;
-use crate::run::supervised::{Ended, Opened, Supervised, Watch};
+use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, Supervised};
 use crate::run::{Failure, How, Outcome, Repeat};
 use crate::stats::SplitMix64;
 
@@ -60,8 +60,8 @@ impl<'a> InTurns<'a> {
     }
 }
 
-impl Rounds for InTurns<'_> {
-    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken> {
+impl RoundRunner for InTurns<'_> {
+    fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<DuelRound, BrokenDuel> {
         self.turn_to(of);
         let pair = &self.duel.pairs[of.pair];
         let is_due = of.number == RoundId::VERIFYING;
@@ -82,9 +82,9 @@ impl Rounds for InTurns<'_> {
         one.run(&mut self.iterations, tick)
     }
 
-    fn recall(&mut self, of: RoundId, round: &Round) {
+    fn recall(&mut self, of: RoundId, round: &DuelRound) {
         self.turn_to(of);
-        if let Round::Blocks { pairs, .. } = round {
+        if let DuelRound::Blocks { pairs, .. } = round {
             self.iterations = pairs.first().map(|pair| pair[0].iterations).or(self.iterations);
         }
     }
@@ -100,7 +100,11 @@ struct OneRound<'a> {
 }
 
 impl OneRound<'_> {
-    fn run(&self, iterations: &mut Option<u64>, tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken> {
+    fn run(
+        &self,
+        iterations: &mut Option<u64>,
+        tick: &mut dyn FnMut(Duration),
+    ) -> Result<DuelRound, BrokenDuel> {
         let mut random = SplitMix64::new(self.duel.seed ^ (u64::from(self.number) << 32));
         let first = random.below(2) as usize;
         let second = 1 - first;
@@ -125,11 +129,11 @@ impl OneRound<'_> {
 
     fn blocks(
         &self,
-        sides: &mut [Opened; 2],
+        sides: &mut [PacedChild; 2],
         first: usize,
         iterations: &mut Option<u64>,
         random: &mut SplitMix64,
-    ) -> Result<Round, Broken> {
+    ) -> Result<DuelRound, BrokenDuel> {
         let (duel, second) = (self.duel, 1 - first);
         let work = [sides[0].work, sides[1].work];
         let mut turn = |side: usize, iterations: u64| {
@@ -159,7 +163,7 @@ impl OneRound<'_> {
             }
             pairs.push(pair);
         }
-        Ok(Round::Blocks { work, pairs })
+        Ok(DuelRound::Blocks { work, pairs })
     }
 
     /// The other three of four whole repeats, in an order that a drift falls on alike.
@@ -169,7 +173,7 @@ impl OneRound<'_> {
         repeat: Repeat,
         random: &mut SplitMix64,
         tick: &mut dyn FnMut(Duration),
-    ) -> Result<Round, Broken> {
+    ) -> Result<DuelRound, BrokenDuel> {
         let mut of = [Vec::new(), Vec::new()];
         of[first].push(repeat);
         for side in [1 - first, 1 - first, first] {
@@ -178,11 +182,11 @@ impl OneRound<'_> {
                 Reached::Blocks(_) => return Err(unlike(SIDES[first])),
             }
         }
-        Ok(Round::Repeats(of))
+        Ok(DuelRound::Repeats(of))
     }
 
     /// Starts a side and waits until it has come to its blocks, or to its end.
-    fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<Reached, Broken> {
+    fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<Reached, BrokenDuel> {
         let case = self.cases[side];
         let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
         let watch = self.duel.watch(self.duel.is_resident(case));
@@ -208,7 +212,7 @@ impl Duel<'_> {
     ///
     /// # Errors
     /// What it ended with instead.
-    pub fn has_debug_assertions(&self, side: Side) -> Result<bool, Broken> {
+    pub fn has_debug_assertions(&self, side: Side) -> Result<bool, BrokenDuel> {
         let side = side as usize;
         let greeting = self.start(side, 0)?.greeting(self.watch(false));
         greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
@@ -223,7 +227,11 @@ impl Duel<'_> {
     }
 
     /// One unmeasured repeat of each side, that hashes every element: what each did, and what the baseline delivered.
-    fn verify(&self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<(Round, Option<Known>), Broken> {
+    fn verify(
+        &self,
+        of: RoundId,
+        tick: &mut dyn FnMut(Duration),
+    ) -> Result<(DuelRound, Option<Known>), BrokenDuel> {
         let pair = &self.pairs[of.pair];
         let (mut works, mut same, mut known) = ([None, None], None, None);
         for (side, case) in [&pair.baseline, &pair.candidate.id].into_iter().enumerate() {
@@ -238,12 +246,12 @@ impl Duel<'_> {
                 _ => {}
             }
         }
-        Ok((Round::Verified { works: Box::new(works), same }, known))
+        Ok((DuelRound::Verified { works: Box::new(works), same }, known))
     }
 
     /// Grows the block on the baseline until it is long enough; where the candidate is given fewer at once
     /// (`iter_batched` prepares so many inputs at most), that counts.
-    fn calibrate(&self, turn: &mut Turn<'_>) -> Result<u64, Broken> {
+    fn calibrate(&self, turn: &mut RunBlock<'_>) -> Result<u64, BrokenDuel> {
         let mut calibration = Calibrator::new(BLOCK, (self.least, u64::MAX));
         loop {
             let asked = calibration.iterations();
@@ -278,9 +286,9 @@ impl Duel<'_> {
         }
     }
 
-    fn watch(&self, patient: bool) -> Watch<'_> {
+    fn watch(&self, patient: bool) -> ChildWatch<'_> {
         let Plan { timeout, memory, .. } = *self.plan;
-        Watch { timeout, patient, memory, interrupted: self.interrupted }
+        ChildWatch { timeout, patient, memory, interrupted: self.interrupted }
     }
 
     fn is_resident(&self, case: &CaseId) -> bool {
@@ -295,20 +303,20 @@ impl Duel<'_> {
         self.plan.cases.iter().find(|planned| planned.id == *case)
     }
 
-    fn start(&self, side: usize, drawn: u64) -> Result<Supervised, Broken> {
+    fn start(&self, side: usize, drawn: u64) -> Result<Supervised, BrokenDuel> {
         let mut program = self.programs[side].clone().on(self.plan.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
         Supervised::start(&program, self.plan.timeout).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
-            Broken::Failed(SIDES[side], failure)
+            BrokenDuel::Failed(SIDES[side], failure)
         })
     }
 }
 
 /// What a repeat ended with, if it ended well.
-fn whole(side: usize, ended: Ended, ask: &RepeatRequest) -> Result<(Repeat, Vec<Spot>), Broken> {
+fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repeat, Vec<Spot>), BrokenDuel> {
     let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
     let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
     let nanoseconds = |time: Duration| time.as_nanos() as u64;
@@ -329,7 +337,7 @@ fn whole(side: usize, ended: Ended, ask: &RepeatRequest) -> Result<(Repeat, Vec<
 }
 
 /// Runs a block of so many iterations of a side, and says what it takes of a round.
-type Turn<'a> = dyn FnMut(usize, u64) -> Result<(Block, Duration), Broken> + 'a;
+type RunBlock<'a> = dyn FnMut(usize, u64) -> Result<(Block, Duration), BrokenDuel> + 'a;
 
 /// What a block takes of a round: a short body on a device costs the host many times what the device's clock says of it.
 fn time_of(block: &Block, passed: Duration) -> Duration {
@@ -339,17 +347,17 @@ fn time_of(block: &Block, passed: Duration) -> Duration {
 
 /// Where a side is after its start.
 enum Reached {
-    Blocks(Opened),
+    Blocks(PacedChild),
     End(Repeat),
 }
 
-fn broken(side: usize, outcome: Option<Outcome>) -> Broken {
+fn broken(side: usize, outcome: Option<Outcome>) -> BrokenDuel {
     let side = SIDES[side];
     match outcome {
-        None => Broken::Interrupted,
-        Some(Outcome::Failed(failure)) => Broken::Failed(side, failure),
-        Some(Outcome::Skipped { why }) => Broken::Skipped(side, why),
-        Some(Outcome::Measured { .. }) => Broken::Failed(
+        None => BrokenDuel::Interrupted,
+        Some(Outcome::Failed(failure)) => BrokenDuel::Failed(side, failure),
+        Some(Outcome::Skipped { why }) => BrokenDuel::Skipped(side, why),
+        Some(Outcome::Measured { .. }) => BrokenDuel::Failed(
             side,
             Failure {
                 how: How::Protocol,
@@ -362,9 +370,9 @@ fn broken(side: usize, outcome: Option<Outcome>) -> Broken {
 }
 
 /// One side has blocks of iterations and the other has not: they do not measure the same thing.
-fn unlike(side: Side) -> Broken {
+fn unlike(side: Side) -> BrokenDuel {
     let detail = "one side measures a body in blocks, the other does not".to_owned();
-    Broken::Failed(side, Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
+    BrokenDuel::Failed(side, Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
 }
 
 /// The fewest pairs, when `done` of them took this long.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::*;
 use crate::bencher::{Phase, Spot};
 use crate::metric::Observation;
-use crate::plan::Order;
+use crate::plan::CaseOrder;
 use crate::plan::fixtures::{entry, plan};
 use crate::registry::{Contract, Equivalence, Location};
 use crate::run::{Failure, How};
@@ -28,7 +28,7 @@ impl<'a> Mock<'a> {
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> Ended {
+    fn run(&mut self, _turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest {
         tick(Duration::from_secs(3));
         let number = match ask.purpose {
             Purpose::Verify => 0,
@@ -40,7 +40,7 @@ impl Executor for Mock<'_> {
         };
         self.kept.push(ask.keep);
         self.asked.push((ask.scenario.clone(), number));
-        Ended {
+        EndedRequest {
             outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.spots.clone())),
             start: None,
             slot: if number == 0 { Duration::from_secs(15) } else { Duration::from_millis(1) },
@@ -66,31 +66,31 @@ fn run(
     plan: &Plan,
     finished: &[(CaseId, Repeat)],
     answer: &dyn Fn(&str, u32) -> Option<Outcome>,
-) -> (Ending, Vec<(String, u32)>) {
+) -> (RunEnding, Vec<(String, u32)>) {
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = Task { plan, epoch: 0, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
+    let task = RunTask { plan, epoch: 0, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     (ending, mock.asked)
 }
 
 /// A task that has no scratch and no budget.
-fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> Task<'a> {
+fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> RunTask<'a> {
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    Task { plan, epoch: 0, finished, scratch, budget: None, interrupted }
+    RunTask { plan, epoch: 0, finished, scratch, budget: None, interrupted }
 }
 
 #[test]
 fn rounds_are_outside_and_cases_inside() {
-    let (ending, asked) = run(&plan(&["a", "b"], 2, Order::Declared), &[], &|_, _| Some(measured()));
+    let (ending, asked) = run(&plan(&["a", "b"], 2, CaseOrder::Declared), &[], &|_, _| Some(measured()));
     let expected: Vec<(String, u32)> =
         [("a", 1), ("b", 1), ("a", 2), ("b", 2)].iter().map(|(id, number)| ((*id).into(), *number)).collect();
-    assert_eq!((ending, asked), (Ending::Complete, expected));
+    assert_eq!((ending, asked), (RunEnding::Complete, expected));
 }
 
 #[test]
 fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
-    let mut plan = plan(&["a", "b"], 2, Order::Declared);
+    let mut plan = plan(&["a", "b"], 2, CaseOrder::Declared);
     for case in &mut plan.cases {
         case.scenario = entry("x", Equivalence::Exact);
     }
@@ -102,7 +102,7 @@ fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
         }
         Ok::<(), ()>(())
     });
-    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(ending, Ok(RunEnding::Complete));
     let guess = plan.estimate() / 6;
     let (verify, measure) = (Duration::from_secs(15), Duration::from_millis(1));
     assert_eq!(left, [guess * 6, verify + guess * 4, guess * 4, measure * 3, measure * 2, measure]);
@@ -110,7 +110,7 @@ fn what_verifying_takes_does_not_count_for_the_repeats_that_measure() {
 
 #[test]
 fn a_repeat_that_goes_on_moves_the_estimate() {
-    let plan = plan(&["a"], 2, Order::Declared);
+    let plan = plan(&["a"], 2, CaseOrder::Declared);
     let mut mock = Mock::new(&|_, _| Some(measured()));
     let mut left = Vec::new();
     let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
@@ -119,7 +119,7 @@ fn a_repeat_that_goes_on_moves_the_estimate() {
         }
         Ok::<(), ()>(())
     });
-    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(ending, Ok(RunEnding::Complete));
     let (rest, repeat) = (Duration::from_millis(1500), Duration::from_millis(4500));
     assert_eq!(left, [(3, rest + repeat, 0), (3, rest, 1)]);
 }
@@ -127,24 +127,24 @@ fn a_repeat_that_goes_on_moves_the_estimate() {
 #[test]
 fn rounds_are_shuffled_from_the_seed_each_in_its_own_way() {
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let rounds = plan(&ids, 3, Order::Shuffled).rounds();
-    assert_eq!(rounds, plan(&ids, 3, Order::Shuffled).rounds());
+    let rounds = plan(&ids, 3, CaseOrder::Shuffled).rounds();
+    assert_eq!(rounds, plan(&ids, 3, CaseOrder::Shuffled).rounds());
     assert_ne!(rounds[1], rounds[2]);
-    assert_ne!(rounds, Plan { seed: 43, ..plan(&ids, 3, Order::Shuffled) }.rounds());
+    assert_ne!(rounds, Plan { seed: 43, ..plan(&ids, 3, CaseOrder::Shuffled) }.rounds());
 }
 
 #[test]
 fn a_failed_case_does_not_stop_the_run_and_is_not_tried_again() {
     let answer = |id: &str, _| Some(if id == "a" { failed() } else { measured() });
-    let (ending, asked) = run(&plan(&["a", "b"], 3, Order::Declared), &[], &answer);
-    assert_eq!(ending, Ending::Complete);
+    let (ending, asked) = run(&plan(&["a", "b"], 3, CaseOrder::Declared), &[], &answer);
+    assert_eq!(ending, RunEnding::Complete);
     assert_eq!(asked.iter().filter(|(id, _)| id == "a").count(), 1);
     assert_eq!(asked.iter().filter(|(id, _)| id == "b").count(), 3);
 }
 
 #[test]
 fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
-    let plan = plan(&["a", "b"], 2, Order::Declared);
+    let plan = plan(&["a", "b"], 2, CaseOrder::Declared);
     let repeat = |number, outcome| Repeat {
         number,
         purpose: Purpose::Measure,
@@ -161,7 +161,7 @@ fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
 
 #[test]
 fn an_interrupted_repeat_is_told_to_nobody() {
-    let plan = plan(&["a", "b"], 2, Order::Declared);
+    let plan = plan(&["a", "b"], 2, CaseOrder::Declared);
     let mut mock = Mock::new(&|id, _| (id == "a").then(measured));
     let task = task(&plan, &[], &NEVER);
     let mut ended = 0;
@@ -169,12 +169,12 @@ fn an_interrupted_repeat_is_told_to_nobody() {
         ended += usize::from(matches!(event, Event::RepeatEnded { .. }));
         Ok::<(), ()>(())
     });
-    assert_eq!((ending, ended), (Ok(Ending::Interrupted), 1));
+    assert_eq!((ending, ended), (Ok(RunEnding::Interrupted), 1));
 }
 
 #[test]
 fn an_interrupt_between_two_repeats_ends_the_run() {
-    let plan = plan(&["a"], 5, Order::Declared);
+    let plan = plan(&["a"], 5, CaseOrder::Declared);
     let interrupted = AtomicBool::new(false);
     let answer = |_: &str, number| {
         interrupted.store(number == 2, Ordering::Relaxed);
@@ -183,12 +183,12 @@ fn an_interrupt_between_two_repeats_ends_the_run() {
     let mut mock = Mock::new(&answer);
     let task = task(&plan, &[], &interrupted);
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(()));
-    assert_eq!((ending, mock.asked.len()), (Ok(Ending::Interrupted), 2));
+    assert_eq!((ending, mock.asked.len()), (Ok(RunEnding::Interrupted), 2));
 }
 
 #[test]
 fn an_error_of_the_sink_ends_the_run() {
-    let plan = plan(&["a"], 2, Order::Declared);
+    let plan = plan(&["a"], 2, CaseOrder::Declared);
     let mut mock = Mock::new(&|_, _| Some(measured()));
     let task = task(&plan, &[], &NEVER);
     let ending = go(&task, &mut mock, &mut |event| match event {
@@ -203,7 +203,7 @@ fn an_error_of_the_sink_ends_the_run() {
 fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_nothing_of_it() {
     static REFERENCE: crate::registry::AdapterEntry = adapter("reference", 0);
     static OTHER: crate::registry::AdapterEntry = adapter("other", 1);
-    let mut plan = plan(&["a", "a"], 1, Order::Declared);
+    let mut plan = plan(&["a", "a"], 1, CaseOrder::Declared);
     for (case, adapter) in plan.cases.iter_mut().zip([&REFERENCE, &OTHER]) {
         case.id.adapter = Some(adapter.name.to_owned());
         case.adapter = Some(adapter);
@@ -224,7 +224,7 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
         }
         Ok::<(), ()>(())
     });
-    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(ending, Ok(RunEnding::Complete));
     assert_eq!(
         mock.asked,
         [("a".to_owned(), 0), ("a".to_owned(), 1)],
@@ -241,7 +241,7 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
 }
 
 /// Cases `a` to `h`, of which some share a resident adapter.
-fn plan_with_residents(order: Order) -> Plan {
+fn plan_with_residents(order: CaseOrder) -> Plan {
     static ONE: crate::registry::AdapterEntry =
         crate::registry::AdapterEntry { resident: true, ..adapter("one", 1) };
     static OTHER: crate::registry::AdapterEntry =
@@ -256,9 +256,9 @@ fn plan_with_residents(order: Order) -> Plan {
 
 #[test]
 fn the_cases_of_a_resident_adapter_follow_each_other_in_every_round() {
-    let declared = plan_with_residents(Order::Declared);
+    let declared = plan_with_residents(CaseOrder::Declared);
     assert_eq!(declared.rounds()[1], [0, 1, 3, 6, 2, 4, 5, 7]);
-    let rounds = plan_with_residents(Order::Shuffled).rounds();
+    let rounds = plan_with_residents(CaseOrder::Shuffled).rounds();
     for round in &rounds[1..] {
         for group in [vec![1, 3, 6], vec![2, 4]] {
             let at: Vec<usize> = (0..8).filter(|at| group.contains(&round[*at])).collect();
@@ -273,7 +273,7 @@ fn the_cases_of_a_resident_adapter_follow_each_other_in_every_round() {
 
 #[test]
 fn a_resident_adapter_is_kept_until_its_last_case_of_the_round_that_has_not_failed() {
-    let mut plan = plan_with_residents(Order::Declared);
+    let mut plan = plan_with_residents(CaseOrder::Declared);
     plan.repeats = 2;
     let answer: &dyn Fn(&str, u32) -> Option<Outcome> =
         &|id, _| Some(if id == "g" { failed() } else { measured() });
@@ -320,20 +320,20 @@ fn taking(microseconds: u64) -> Outcome {
 
 #[test]
 fn a_case_with_a_target_is_repeated_until_it_is_met_and_no_longer() {
-    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 3, Order::Declared) };
+    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 3, CaseOrder::Declared) };
     let (ending, asked) = run(&plan, &[], &|id, number| {
         // `b` scatters by 40 %: its interval never gets narrow.
         Some(taking(1000 + if id == "b" { u64::from(number * 7919) % 400 } else { 0 }))
     });
     let count = |wanted: &str| asked.iter().filter(|(id, _)| id == wanted).count();
-    assert_eq!(ending, Ending::Complete);
+    assert_eq!(ending, RunEnding::Complete);
     assert_eq!(count("a"), 6, "the least for an interval");
     assert_eq!(count("b"), Plan::MOST_REPEATS as usize);
 }
 
 #[test]
 fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
-    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 2, Order::Declared) };
+    let plan = Plan { target: Some(0.01), ..plan(&["a", "b"], 2, CaseOrder::Declared) };
     let whole = |id: usize, number| {
         let outcome = taking(1000);
         let (purpose, slot) = (Purpose::Measure, 1);
@@ -349,6 +349,6 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
         }
         Ok::<(), ()>(())
     });
-    assert_eq!(ending, Ok(Ending::Complete));
+    assert_eq!(ending, Ok(RunEnding::Complete));
     assert_eq!(numbers, [("b".to_owned(), 5), ("a".to_owned(), 6), ("b".to_owned(), 6)]);
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::store::fixtures::{Failing, Fault, manifest};
-use crate::store::{Disk, Keep, Layout, MarkOf};
+use crate::store::fixtures::{Failing, StoreFault, manifest};
+use crate::store::{Disk, Layout, MarkOf, PrunePolicy};
 
 /// The disk, counting the manifests that are read and the folders whose names are.
 #[derive(Debug, Default)]
@@ -285,11 +285,11 @@ fn a_writer_that_is_killed_leaves_the_index_whole_and_what_else_it_left_is_prune
     let layout = place.runs.layout().clone();
     let files = |now| {
         let killed = fs::read_dir(layout.data()).unwrap().count();
-        (killed, place.runs.prune(Keep::default(), now).unwrap().leftovers)
+        (killed, place.runs.prune(PrunePolicy::default(), now).unwrap().leftovers)
     };
     let mut left = 0;
     for at in 0..6 {
-        let failing = Arc::new(Failing::new(Fault::Killed(at)));
+        let failing = Arc::new(Failing::new(StoreFault::Killed(at)));
         let lines = Runs::on(failing, layout.clone()).lines().unwrap();
         assert_eq!(lines.runs, expected, "killed at change {at}");
         assert_eq!(place.runs.lines().unwrap().runs, expected, "after a kill at change {at}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Accusation, Rule, each_measured};
 use crate::bencher::Account;
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -41,7 +41,7 @@ fn missing(examined: &Examined<'_>) -> Option<Accusation> {
         let allowed = account.passed as f64 * SHORT + SLACK as f64;
         (account.passed.saturating_sub(account.claimed) as f64 - allowed) / account.passed.max(1) as f64
     };
-    let measured = examined.ended().filter(One::is_measured);
+    let measured = examined.ended().filter(EndedRepeat::is_measured);
     let accounts = measured.filter_map(|one| one.evidence.account.as_ref());
     let least = accounts.min_by(|a, b| missing(a).total_cmp(&missing(b)))?;
     let Account { passed, claimed, .. } = *least;

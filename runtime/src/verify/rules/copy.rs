@@ -6,7 +6,7 @@ use super::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::Taken;
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -42,7 +42,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 }
 
 /// How many processors were at work on the batches: one at least.
-fn processors(one: &One<'_>) -> f64 {
+fn processors(one: &EndedRepeat<'_>) -> f64 {
     let ran = one.seen.around.ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64);
     (ran as f64 / one.seen.wall.max(1) as f64).max(1.0)
 }

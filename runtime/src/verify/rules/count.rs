@@ -4,7 +4,7 @@ use super::{Accusation, Rule, each_repeat};
 use crate::bencher::Expected;
 use crate::metric::Observation;
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,7 +23,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     each_repeat(examined, |one| Some((Severity::Fail, miscounted(one).or_else(|| overclaimed(one))?)))
 }
 
-fn miscounted(one: &One<'_>) -> Option<String> {
+fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {
     let noted = one.evidence.miscounted?;
     Some(format!(
         "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements and must have {}, with \
@@ -33,7 +33,7 @@ fn miscounted(one: &One<'_>) -> Option<String> {
 }
 
 /// What a worker says of all its measured batches together.
-fn overclaimed(one: &One<'_>) -> Option<String> {
+fn overclaimed(one: &EndedRepeat<'_>) -> Option<String> {
     let (claimed, expected) = (one.evidence.claimed?, one.evidence.expected?);
     let due = due(one.seen, one.evidence.begun, &expected);
     let right = match due {

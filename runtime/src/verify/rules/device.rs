@@ -3,7 +3,7 @@
 use super::{Accusation, Rule};
 use crate::metric::{DeviceCaveat, device_caveats};
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     let mut found: Vec<(DeviceCaveat, Accusation)> = Vec::new();
-    let measured: Vec<One<'_>> = examined.ended().filter(One::is_measured).collect();
+    let measured: Vec<EndedRepeat<'_>> = examined.ended().filter(EndedRepeat::is_measured).collect();
     for (number, device) in
         measured.iter().filter_map(|one| Some((one.repeat.number, one.seen.device.as_ref()?)))
     {

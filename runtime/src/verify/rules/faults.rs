@@ -4,7 +4,7 @@ use super::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::Taken;
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -48,7 +48,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     })
 }
 
-fn bytes_of_batch(one: &One<'_>) -> Option<u64> {
+fn bytes_of_batch(one: &EndedRepeat<'_>) -> Option<u64> {
     let expected = one.evidence.expected?;
     Some(expected.bytes / expected.elements.max(1) * expected.batch)
 }

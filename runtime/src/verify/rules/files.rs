@@ -3,7 +3,7 @@
 use super::{Accusation, Rule, each_repeat};
 use crate::bencher::{Expected, FileUse, Purpose};
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -68,7 +68,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 }
 
 /// An epoch that a worker has made while it brought data into a form of its own, or that it reads from a file.
-fn prepared(one: &One<'_>, files: FileUse, expected: Expected) -> Option<(Severity, String)> {
+fn prepared(one: &EndedRepeat<'_>, files: FileUse, expected: Expected) -> Option<(Severity, String)> {
     let (epoch, source) = (expected.bytes as f64, expected.source as f64);
     if expected.bytes < LEAST_OF_WORKER || epoch < source * MUCH_WIDER {
         return None;
@@ -94,7 +94,12 @@ fn prepared(one: &One<'_>, files: FileUse, expected: Expected) -> Option<(Severi
 }
 
 /// The first thing that is as large as a good part of an epoch.
-fn kept(one: &One<'_>, files: FileUse, expected: Expected, wider: bool) -> Option<(u64, &'static str)> {
+fn kept(
+    one: &EndedRepeat<'_>,
+    files: FileUse,
+    expected: Expected,
+    wider: bool,
+) -> Option<(u64, &'static str)> {
     // Whoever keeps the data set in a form of its own has so much in files and no more.
     let own = if wider { expected.source as f64 } else { 0.0 };
     let is_kept = |bytes: u64, times: f64| {
@@ -116,7 +121,7 @@ fn kept(one: &One<'_>, files: FileUse, expected: Expected, wider: bool) -> Optio
 }
 
 /// How many epochs it handed out at least.
-fn epochs(one: &One<'_>, expected: Expected) -> f64 {
+fn epochs(one: &EndedRepeat<'_>, expected: Expected) -> f64 {
     let unstopped = one.evidence.unstopped.map_or(0, |epoch| epoch.elements);
     let elements = match one.repeat.purpose {
         Purpose::Verify => expected.elements,

@@ -15,7 +15,7 @@ mod spot_check;
 mod unstopped;
 mod view;
 
-use super::examined::{Examined, One};
+use super::examined::{EndedRepeat, Examined};
 use super::finding::{Finding, Severity};
 
 /// A rule: what it is against, where it looks, and what it cannot see.
@@ -81,7 +81,7 @@ pub fn judge(examined: &Examined<'_>) -> Vec<Finding> {
 /// What is found in repeats one by one: of each severity the first repeat's words, and the numbers of all.
 fn each_repeat(
     examined: &Examined<'_>,
-    look: impl Fn(&One<'_>) -> Option<(Severity, String)>,
+    look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
 ) -> Vec<Accusation> {
     let mut found: Vec<Accusation> = Vec::new();
     for one in examined.ended() {
@@ -98,7 +98,7 @@ fn each_repeat(
 /// As [`each_repeat`], of measured repeats alone.
 fn each_measured(
     examined: &Examined<'_>,
-    look: impl Fn(&One<'_>) -> Option<(Severity, String)>,
+    look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
 ) -> Vec<Accusation> {
     each_repeat(examined, |one| if one.is_measured() { look(one) } else { None })
 }

@@ -6,7 +6,7 @@ use super::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::{Ledger, Taken};
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -90,8 +90,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 /// Time of a repeat that is in no entry of its ledger. On a busy machine a process may wait before it is seen to have ended:
 /// the least of all repeats counts.
 fn unexplained(examined: &Examined<'_>) -> Option<Accusation> {
-    let left = |one: &One<'_>| one.repeat.slot.saturating_sub(one.seen.ledger.sum());
-    let one = examined.ended().filter(One::is_measured).min_by_key(left)?;
+    let left = |one: &EndedRepeat<'_>| one.repeat.slot.saturating_sub(one.seen.ledger.sum());
+    let one = examined.ended().filter(EndedRepeat::is_measured).min_by_key(left)?;
     let left = left(&one);
     if one.seen.ledger == Ledger::default()
         || left < LEAST_UNEXPLAINED
@@ -111,7 +111,7 @@ fn unexplained(examined: &Examined<'_>) -> Option<Accusation> {
     })
 }
 
-fn begin(one: &One<'_>) -> Option<(Severity, String)> {
+fn begin(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let Ledger { begin, .. } = one.seen.ledger;
     let measured = one.seen.wall;
     if begin < LEAST || begin as f64 <= measured as f64 * BEGIN {
@@ -155,7 +155,7 @@ fn begun(examined: &Examined<'_>) -> Option<Accusation> {
 
 /// Whether what went by while epochs were begun was work: of a native pipeline always. A worker's threads start, end and wait
 /// for each other, by far longer on a busy machine: there it is processor time that counts, of each beginning and of all.
-fn is_work(one: &One<'_>) -> bool {
+fn is_work(one: &EndedRepeat<'_>) -> bool {
     let Some(account) = &one.evidence.account else { return true };
     let Some(stopped) = account.stopped.cpu else { return !one.has_processes() };
     !one.has_processes()
@@ -164,13 +164,13 @@ fn is_work(one: &One<'_>) -> bool {
 }
 
 /// Nanoseconds of an epoch at the rate of the measured passes.
-fn epoch(one: &One<'_>) -> Option<f64> {
+fn epoch(one: &EndedRepeat<'_>) -> Option<f64> {
     Some(one.each()? * one.evidence.expected?.elements as f64)
 }
 
 /// The quickest opening counts: on a busy machine any other may have waited.
 fn open(examined: &Examined<'_>) -> Option<Accusation> {
-    let measured = examined.ended().filter(One::is_measured);
+    let measured = examined.ended().filter(EndedRepeat::is_measured);
     let openings: Vec<(f64, u64, f64)> = measured
         .map(|one| {
             let on_device = one.work.is_some_and(|work| work.report.delivery == Delivery::Device);
@@ -194,7 +194,7 @@ fn open(examined: &Examined<'_>) -> Option<Accusation> {
 }
 
 /// All batches of an epoch are there at once, each at its own place: they were made before they were asked for, or are kept.
-fn kept(one: &One<'_>) -> Option<(Severity, String)> {
+fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (epoch, expected) = (one.evidence.unstopped?, one.evidence.expected?);
     let caches = one.work.is_some_and(|work| work.report.transforms.iter().any(|name| name == "cache"));
     // A view of the data set is told by another rule.
@@ -216,7 +216,7 @@ fn kept(one: &One<'_>) -> Option<(Severity, String)> {
 
 /// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
 /// them out in a small part of the time that it took, has made them there.
-fn prepared(one: &One<'_>) -> Option<(Severity, String)> {
+fn prepared(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
     let set_up = one.seen.custom.iter().find(|value| value.name == "set-up")?.value * 1e9;
     if !expected.transforms || expected.bytes < LEAST_PREPARED {

@@ -21,7 +21,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     if let Agreement::Differs(what) = examined.agreement {
         return fail(what.join("; "));
     }
-    let differs = |one: &crate::verify::examined::One<'_>| {
+    let differs = |one: &crate::verify::examined::EndedRepeat<'_>| {
         one.evidence.compared.and_then(|compared| compared.same) == Some(false)
     };
     if examined.equivalence == Equivalence::Exact

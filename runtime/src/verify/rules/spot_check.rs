@@ -5,7 +5,7 @@ use crate::bencher::{Compared, Content};
 use crate::registry::Equivalence;
 use crate::verify::Examined;
 use crate::verify::agreement::{kind, near, unlike};
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -39,7 +39,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| Some((Severity::Fail, fault(examined, one)?)))
 }
 
-fn fault(examined: &Examined<'_>, one: &One<'_>) -> Option<String> {
+fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
     let compared = one.evidence.compared?;
     if examined.equivalence == Equivalence::Exact && compared.strangers > 0 {
         let Compared { strangers, elements, .. } = compared;
@@ -69,7 +69,7 @@ fn fault(examined: &Examined<'_>, one: &One<'_>) -> Option<String> {
 }
 
 /// Whether places hold the elements of other places.
-fn repeated(one: &One<'_>, compared: &Compared) -> Option<String> {
+fn repeated(one: &EndedRepeat<'_>, compared: &Compared) -> Option<String> {
     let Compared { places, distinct, unique, .. } = *compared;
     let in_order = one.evidence.expected.is_some_and(|expected| expected.in_order);
     let due = places as f64 * DISTINCT[usize::from(in_order)] * unique;

@@ -2,7 +2,7 @@
 
 use super::{Accusation, Rule};
 use crate::verify::Examined;
-use crate::verify::examined::One;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -37,7 +37,7 @@ const WAITED: f64 = 0.1;
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     let mut ratios: Vec<(GainRatio, u32)> = examined
         .ended()
-        .filter(One::is_measured)
+        .filter(EndedRepeat::is_measured)
         .filter_map(|one| Some((ratio(&one)?, one.repeat.number)))
         .collect();
     // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one counts.
@@ -68,7 +68,7 @@ pub(super) struct GainRatio {
     pub(super) hidden: f64,
 }
 
-pub(super) fn ratio(one: &One<'_>) -> Option<GainRatio> {
+pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
     let epoch = one.evidence.unstopped?;
     let each = one.each()?;
     if epoch.batches < 2 {

@@ -11,7 +11,7 @@ use burn_core::tensor::Device;
 use weighbridge::{Availability, Delivery, Error, FieldKind, Result, adapter, skip};
 
 use super::buffer::{Buffers, Bytes};
-use super::chain::{Block, Indices, Writing};
+use super::chain::{ElementBlock, Indices, Writing};
 use super::input::Input;
 use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
 use super::mixing::mix;
@@ -176,7 +176,7 @@ impl Batcher<BurnRow, Buffers> for PutTogether {
         let lengths: Vec<i32> = self
             .length_field
             .map_or_else(Vec::new, |field| rows.iter().map(|row| length(row, field)).collect());
-        let block = Block { draws, elements: Indices::Listed(&elements), lengths: &lengths };
+        let block = ElementBlock { draws, elements: Indices::Listed(&elements), lengths: &lengths };
         let mut batch = Buffers::new(&self.kinds, rows.len());
         for (field, line) in self.lines.iter().enumerate() {
             let row = rows.first().map_or(0, |row| row.fields[line.source].len());

@@ -4,7 +4,7 @@ use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::buffer::{Bytes, row_bytes};
 use super::elements::{Element, ElementBuffers, ElementStep};
-use super::kernels::{Convert, Float, Plain, tile_length};
+use super::kernels::{Convert, Float, PlainStep, tile_length};
 use crate::data::DataSet;
 use crate::workload::{Draws, Touch, Transform};
 
@@ -40,7 +40,7 @@ enum ChainChange {
 
 /// The elements of a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct ElementBlock<'a> {
     /// The draws of the epoch.
     pub(super) draws: Draws,
     /// Indices in the data set.
@@ -134,7 +134,13 @@ impl KernelChain {
     }
 
     /// Runs every step over a whole block before the next one.
-    pub(super) fn run(&self, block: Block<'_>, from: &[u8], scratch: &mut ChainScratch, to: &mut [u8]) {
+    pub(super) fn run(
+        &self,
+        block: ElementBlock<'_>,
+        from: &[u8],
+        scratch: &mut ChainScratch,
+        to: &mut [u8],
+    ) {
         let ChainScratch { staging, space } = scratch;
         if let Some(change) = self.change {
             let from = match self.staged.split_first() {
@@ -162,7 +168,13 @@ impl KernelChain {
     }
 
     /// Runs all steps over one cache-sized piece of the block after the other, so that memory is touched once.
-    pub(super) fn run_fused(&self, block: Block<'_>, from: &[u8], scratch: &mut ChainScratch, to: &mut [u8]) {
+    pub(super) fn run_fused(
+        &self,
+        block: ElementBlock<'_>,
+        from: &[u8],
+        scratch: &mut ChainScratch,
+        to: &mut [u8],
+    ) {
         if self.works_by_element() {
             // Elements are cache-sized.
             let elements =
@@ -190,7 +202,13 @@ impl KernelChain {
             || self.steps.iter().any(|step| matches!(step, ChainStep::Element(_)))
     }
 
-    fn run_in_place(&self, steps: &[ChainStep], block: Block<'_>, to: &mut [u8], space: &mut ElementBuffers) {
+    fn run_in_place(
+        &self,
+        steps: &[ChainStep],
+        block: ElementBlock<'_>,
+        to: &mut [u8],
+        space: &mut ElementBuffers,
+    ) {
         for step in steps {
             match step {
                 ChainStep::Float(step) => step.apply_in_place(bytemuck::cast_slice_mut(to)),
@@ -202,7 +220,7 @@ impl KernelChain {
     fn elements_from(
         &self,
         step: &ElementStep,
-        block: Block<'_>,
+        block: ElementBlock<'_>,
         from: &[u8],
         to: &mut [u8],
         space: &mut ElementBuffers,
@@ -216,7 +234,7 @@ impl KernelChain {
 
 fn elements_in_place(
     step: &ElementStep,
-    block: Block<'_>,
+    block: ElementBlock<'_>,
     elements: &mut [u8],
     row: usize,
     space: &mut ElementBuffers,
@@ -229,7 +247,7 @@ fn elements_in_place(
 /// Numbers of a piece: with their source and a tile they stay inside a first-level cache of 32 KiB.
 const PIECE: usize = 2048;
 
-impl Block<'_> {
+impl ElementBlock<'_> {
     /// The index in the data set of an element of the block.
     pub(super) fn index(&self, index: usize) -> usize {
         self.element(index).index
@@ -319,10 +337,10 @@ fn float(transform: Transform, source: &FieldKind, data: &DataSet, field: usize)
             let missing = || Error::new(format!("field `{}` has no constants of Normalize", source.name));
             Float::standardise(constants.ok_or_else(missing)?)
         }
-        Transform::Scale => Float::plain(Plain::Scale),
-        Transform::Clip => Float::plain(Plain::Clip),
-        Transform::Add | Transform::CheapTransform => Float::plain(Plain::Add),
-        Transform::Multiply => Float::plain(Plain::Multiply),
+        Transform::Scale => Float::plain(PlainStep::Scale),
+        Transform::Clip => Float::plain(PlainStep::Clip),
+        Transform::Add | Transform::CheapTransform => Float::plain(PlainStep::Add),
+        Transform::Multiply => Float::plain(PlainStep::Multiply),
         _ => return Ok(None), // a cast of what is f32 already
     }))
 }

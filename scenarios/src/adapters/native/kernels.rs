@@ -28,13 +28,13 @@ enum KernelHead {
 #[derive(Clone, Copy, Debug)]
 enum KernelTail {
     Nothing,
-    One(Plain),
-    Two(Plain, Plain),
+    One(PlainStep),
+    Two(PlainStep, PlainStep),
 }
 
 /// A step that needs nothing but the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plain {
+pub(super) enum PlainStep {
     Scale,
     Clip,
     Add,
@@ -45,19 +45,19 @@ pub(super) enum Plain {
 macro_rules! with {
     ($plain:expr, |$f:ident| $body:expr) => {
         match $plain {
-            Plain::Scale => {
+            PlainStep::Scale => {
                 let $f = |x: f32| x * Transform::SCALE;
                 $body
             }
-            Plain::Clip => {
+            PlainStep::Clip => {
                 let $f = |x: f32| x.clamp(0.0, 1.0);
                 $body
             }
-            Plain::Add => {
+            PlainStep::Add => {
                 let $f = |x: f32| x + Transform::ADD;
                 $body
             }
-            Plain::Multiply => {
+            PlainStep::Multiply => {
                 let $f = |x: f32| x * Transform::MULTIPLY;
                 $body
             }
@@ -74,7 +74,7 @@ impl Float {
         Self { head: KernelHead::Standardise(Tile::new(constants)), then: KernelTail::Nothing }
     }
 
-    pub(super) fn plain(step: Plain) -> Self {
+    pub(super) fn plain(step: PlainStep) -> Self {
         Self { head: KernelHead::Keep, then: KernelTail::One(step) }
     }
 
@@ -261,19 +261,19 @@ mod tests {
             step.apply_in_place(&mut numbers);
             assert_eq!(bits(&numbers), bits(&expected));
         };
-        check(Float::plain(Plain::Scale), [-1.0, 1.0, 6.0]);
-        check(Float::plain(Plain::Clip), [0.0, 0.5, 1.0]);
-        check(Float::plain(Plain::Add), [-0.4, 0.6, 3.1]);
-        check(Float::plain(Plain::Multiply), [-0.45, 0.45, 2.699_999_8]);
+        check(Float::plain(PlainStep::Scale), [-1.0, 1.0, 6.0]);
+        check(Float::plain(PlainStep::Clip), [0.0, 0.5, 1.0]);
+        check(Float::plain(PlainStep::Add), [-0.4, 0.6, 3.1]);
+        check(Float::plain(PlainStep::Multiply), [-0.45, 0.45, 2.699_999_8]);
         check(Float::divide_255(), [-0.5 / 255.0, 0.5 / 255.0, 3.0 / 255.0]);
     }
 
     #[test]
     fn joined_steps_give_the_bits_of_one_after_the_other() {
-        let plain = [Plain::Scale, Plain::Clip, Plain::Add, Plain::Multiply];
+        let plain = [PlainStep::Scale, PlainStep::Clip, PlainStep::Add, PlainStep::Multiply];
         let constants = Normalisation { mean: vec![0.3], scale: vec![1.7] };
         let numbers: Vec<f32> = (-500..500).map(|x| x as f32 / 77.0).collect();
-        for head in [Float::divide_255(), Float::standardise(&constants), Float::plain(Plain::Add)] {
+        for head in [Float::divide_255(), Float::standardise(&constants), Float::plain(PlainStep::Add)] {
             for (a, b) in plain.iter().flat_map(|a| plain.iter().map(move |b| (*a, *b))) {
                 let steps = [head.clone(), Float::plain(a), Float::plain(b)];
                 let mut apart = numbers.clone();

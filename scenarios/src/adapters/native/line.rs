@@ -3,7 +3,7 @@
 use weighbridge::{Dtype, FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes};
-use super::chain::{Block, ChainScratch, KernelChain, Writing};
+use super::chain::{ChainScratch, ElementBlock, KernelChain, Writing};
 use super::photograph::{Darkroom, Decode};
 use crate::data::DataSet;
 use crate::workload::{PipelineSpec, Route, Transform};
@@ -85,7 +85,7 @@ impl CompiledRoute {
     pub(super) fn run(
         &self,
         style: RouteStyle,
-        block: Block<'_>,
+        block: ElementBlock<'_>,
         from: &[u8],
         source_row: usize,
         room: &mut RouteRoom,
@@ -105,7 +105,7 @@ impl CompiledRoute {
     fn run_decoded(
         &self,
         style: RouteStyle,
-        block: Block<'_>,
+        block: ElementBlock<'_>,
         from: &[u8],
         source_row: usize,
         room: &mut RouteRoom,
@@ -129,7 +129,14 @@ impl CompiledRoute {
     }
 
     /// The mean of the branches.
-    fn merge(&self, block: Block<'_>, from: &[u8], elements: usize, room: &mut RouteRoom, to: &mut [u8]) {
+    fn merge(
+        &self,
+        block: ElementBlock<'_>,
+        from: &[u8],
+        elements: usize,
+        room: &mut RouteRoom,
+        to: &mut [u8],
+    ) {
         let RouteRoom { scratch, trunk, branch, .. } = room;
         let from = if self.trunk.is_empty() {
             from

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use weighbridge::{FieldKind, Result};
 
 use super::buffer::{Buffers, Bytes, row_bytes};
-use super::chain::{Block, Indices, Writing};
+use super::chain::{ElementBlock, Indices, Writing};
 use super::input::Input;
 use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
 use super::mixing::mix;
@@ -175,7 +175,7 @@ impl Maker {
             let bytes = rows(input, gathered, field, elements, &places, size_of::<i32>())?;
             lengths.extend_from_slice(bytemuck::cast_slice(bytes));
         }
-        let block = Block { draws, elements, lengths };
+        let block = ElementBlock { draws, elements, lengths };
         for (field, (line, room)) in lines.iter().zip(rooms).enumerate() {
             let source_row = row_bytes(&self.spec.source.fields[line.source].kind);
             let from = rows(input, gathered, line.source, elements, &places, source_row)?;

@@ -6,7 +6,7 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::chain::Block;
+use super::chain::ElementBlock;
 use super::elements::{Resizer, Size, random_window};
 use crate::workload::{Touch, Transform};
 
@@ -43,7 +43,7 @@ impl Decode {
     ///
     /// # Panics
     /// When a file is none: the suite has made it, and its digest was verified.
-    pub(super) fn run<'a>(self, block: Block<'_>, files: &[u8], room: &'a mut Darkroom) -> &'a [u8] {
+    pub(super) fn run<'a>(self, block: ElementBlock<'_>, files: &[u8], room: &'a mut Darkroom) -> &'a [u8] {
         let elements = files.len() / self.from;
         room.crops.resize(elements * CROP.numbers(), 0);
         let crops = room.crops.chunks_exact_mut(CROP.numbers());

@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use weighbridge::{Delivery, Error, Result, adapter, skip};
 
 use super::buffer::{Buffers, row_bytes};
-use super::chain::{Block, Indices, Writing};
+use super::chain::{ElementBlock, Indices, Writing};
 use super::input::Input;
 use super::line::{self, CompiledRoute, RouteRoom, RouteStyle};
 use super::place::CopyPlace;
@@ -113,7 +113,7 @@ impl BlockCursor {
             let first = elements.start;
             let make = |(index, ((from, to), room)): BlockPiece<'_>| {
                 let elements = Indices::From(first + index * per_block);
-                let block = Block { draws, elements, lengths: &[] };
+                let block = ElementBlock { draws, elements, lengths: &[] };
                 line.run(RouteStyle::Fused, block, from, source, room, to);
             };
             let (of_block, to_block) = ((per_block * source).max(1), (per_block * output).max(1));

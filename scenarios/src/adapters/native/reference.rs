@@ -9,7 +9,7 @@ use super::modes::InMode;
 use super::open::OpenPipeline;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
-use crate::workload::{Mode, PipelineSpec};
+use crate::workload::{ExecutionMode, PipelineSpec};
 
 /// The loader that others are verified against: a pull iterator that runs each transform over the whole batch before
 /// the next one. A batch is a copy in a buffer of its own, also where there is nothing to transform.
@@ -33,7 +33,7 @@ impl Loader for Reference {
 
     fn open_in(
         &mut self,
-        mode: Mode,
+        mode: ExecutionMode,
         spec: &PipelineSpec,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Epochs + '_>> {

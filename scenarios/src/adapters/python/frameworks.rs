@@ -8,7 +8,7 @@ use weighbridge::Result;
 use super::registered::registered;
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
-use crate::workload::{Mode, PipelineSpec};
+use crate::workload::{ExecutionMode, PipelineSpec};
 
 registered! {
     impl Loader {
@@ -26,7 +26,7 @@ registered! {
 
         fn open_in(
             &mut self,
-            mode: Mode,
+            mode: ExecutionMode,
             spec: &PipelineSpec,
             data: &Arc<DataSet>,
         ) -> Result<Box<dyn Epochs + '_>> {

@@ -9,7 +9,7 @@ use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Remote, Result};
 
 use super::open::RemotePipeline;
-use super::parts::Parts;
+use super::parts::PipelineParts;
 use super::training::tensors;
 use crate::adapters::native::Learned;
 use crate::contract::{Batch, Epochs, Executed, LearningLoop, Phases};
@@ -20,7 +20,7 @@ use crate::workload::{LearningTask, Parameters};
 #[derive(Debug, Serialize)]
 pub(super) struct LearningParts {
     #[serde(flatten)]
-    pipeline: Parts,
+    pipeline: PipelineParts,
     learning: LearningMessage,
 }
 
@@ -40,7 +40,7 @@ impl LearningParts {
             work: task.work(),
             output: task.output()?,
         };
-        Ok(Self { pipeline: Parts::of(&task.pipeline, data)?, learning })
+        Ok(Self { pipeline: PipelineParts::of(&task.pipeline, data)?, learning })
     }
 }
 
@@ -66,16 +66,16 @@ impl<'a> RemoteLearning<'a> {
     }
 
     /// The arrays that a call hands over, by name.
-    fn call(&mut self, name: &str, message: &Value) -> Result<Arrays> {
+    fn call(&mut self, name: &str, message: &Value) -> Result<NamedArrays> {
         let arrays = tensors(self.pipeline.worker.call_for_batch(name, message)?)?;
-        Ok(Arrays(arrays.into_iter().collect()))
+        Ok(NamedArrays(arrays.into_iter().collect()))
     }
 }
 
 /// What a call hands over.
-struct Arrays(BTreeMap<String, Vec<f32>>);
+struct NamedArrays(BTreeMap<String, Vec<f32>>);
 
-impl Arrays {
+impl NamedArrays {
     fn take(&mut self, name: &str) -> Result<Vec<f32>> {
         let missing = || Error::of(ErrorKind::Protocol, format!("`{name}` is due and not handed over"));
         self.0.remove(name).ok_or_else(missing)

@@ -4,7 +4,7 @@ use std::ops::DerefMut;
 use std::time::Duration;
 
 use serde_json::json;
-use weighbridge::worker::{Order, Worker};
+use weighbridge::worker::{ElementOrder, Worker};
 use weighbridge::{
     Asked, Budget, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result, Used, Whole,
 };
@@ -16,15 +16,15 @@ pub(super) struct RemotePipeline<W: DerefMut<Target = Worker>> {
     pub(super) worker: W,
     executed: Executed,
     entry_point: String,
-    order: Order,
-    current: Current,
+    order: ElementOrder,
+    current: CurrentBatch,
 }
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     pub(super) fn new(worker: W) -> Result<Self> {
         let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
         let order = worker.opened()?.order;
-        Ok(Self { worker, executed, entry_point, order, current: Current::default() })
+        Ok(Self { worker, executed, entry_point, order, current: CurrentBatch::default() })
     }
 }
 
@@ -51,14 +51,14 @@ pub(super) fn entry_point(worker: &Worker) -> Result<String> {
 
 impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.current = Current::default();
+        self.current = CurrentBatch::default();
         self.worker.begin(epoch)
     }
 
     fn advance(&mut self) -> Result<bool> {
         let batch = self.worker.advance()?;
         let some = batch.is_some();
-        self.current = batch.map_or_else(Current::default, Current::new);
+        self.current = batch.map_or_else(CurrentBatch::default, CurrentBatch::new);
         Ok(some)
     }
 
@@ -77,7 +77,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     }
 
     fn in_order(&self) -> bool {
-        self.order == Order::Kept
+        self.order == ElementOrder::Kept
     }
 
     fn executed(&self) -> Executed {
@@ -121,7 +121,7 @@ impl<W: DerefMut<Target = Worker>> Rank for RemotePipeline<W> {
     }
 
     fn fetch(&mut self) -> Result<()> {
-        self.current = Current::new(self.worker.fetch()?);
+        self.current = CurrentBatch::new(self.worker.fetch()?);
         Ok(())
     }
 
@@ -177,12 +177,12 @@ impl<W: DerefMut<Target = Worker>> Drop for RemotePipeline<W> {
 
 /// The batch that was handed over last.
 #[derive(Debug, Default)]
-struct Current {
+struct CurrentBatch {
     kinds: Vec<FieldKind>,
     kept: Kept,
 }
 
-impl Current {
+impl CurrentBatch {
     fn new(kept: Kept) -> Self {
         let kind = |field: &weighbridge::KeptField| FieldKind {
             name: field.name.clone(),
@@ -193,7 +193,7 @@ impl Current {
     }
 }
 
-impl Batch for Current {
+impl Batch for CurrentBatch {
     fn elements(&self) -> usize {
         self.kept.elements
     }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
-use crate::workload::{Access, Merge, Mixing, Mode, PipelineSpec, Transform, TransformGate};
+use crate::workload::{Access, ExecutionMode, Merge, Mixing, PipelineSpec, Transform, TransformGate};
 
 /// What `open` says of a pipeline.
 #[derive(Debug, Serialize)]
-pub(super) struct Parts {
+pub(super) struct PipelineParts {
     data: DataMessage,
     pipeline: PipelineMessage,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ struct Mixed {
     alpha: f64,
 }
 
-impl Parts {
+impl PipelineParts {
     pub(super) fn of(spec: &PipelineSpec, data: &DataSet) -> Result<Self> {
         let field = |(position, kind): (usize, &FieldKind)| {
             let constants = data.normalisation(position);
@@ -103,7 +103,7 @@ impl Parts {
     }
 
     /// The same with its transforms run in this way and no other.
-    pub(super) fn in_mode(mut self, mode: Mode) -> Self {
+    pub(super) fn in_mode(mut self, mode: ExecutionMode) -> Self {
         self.pipeline.mode = Some(mode.to_string());
         self.pipeline.work.push(mode.work());
         self
@@ -192,7 +192,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let spec = images();
         let data = Cache::at(place.path()).open(&spec.source).expect("made");
-        let parts = Parts::of(&spec, &data).expect("possible");
+        let parts = PipelineParts::of(&spec, &data).expect("possible");
         let told = serde_json::to_value(&parts).expect("JSON");
         for part in ["/data", "/data/fields/0", "/pipeline", "/pipeline/output/0"] {
             assert_eq!(keys(told.pointer(part).expect(part)), on_the_page(part), "{part}");
@@ -208,9 +208,9 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let spec = images();
         let data = Cache::at(place.path()).open(&spec.source).expect("made");
-        let told = |parts: Parts| serde_json::to_value(parts).expect("JSON")["pipeline"].clone();
-        let plain = told(Parts::of(&spec, &data).expect("possible"));
-        let fused = told(Parts::of(&spec, &data).expect("possible").in_mode(Mode::Fused));
+        let told = |parts: PipelineParts| serde_json::to_value(parts).expect("JSON")["pipeline"].clone();
+        let plain = told(PipelineParts::of(&spec, &data).expect("possible"));
+        let fused = told(PipelineParts::of(&spec, &data).expect("possible").in_mode(ExecutionMode::Fused));
         assert_eq!((&plain["mode"], &fused["mode"]), (&Value::Null, &Value::from("fused")));
         assert_eq!(fused["work"], Value::from(vec!["Normalize", "CastToFloat32", "mode fused"]));
     }

@@ -13,7 +13,7 @@ use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
 
 use super::open::RemotePipeline;
 use super::state::TensorFiles;
-use crate::contract::{First, Operators, Phases, Tensors, TrainingLoop};
+use crate::contract::{First, OperatorTimes, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::Model;
 use crate::workload::{Compilation, GradientExchange, Optimiser, Precision, TrainingRanks, TrainingSpec};
@@ -129,9 +129,9 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
         Ok(losses)
     }
 
-    fn operators(&mut self, steps: usize) -> Result<Operators> {
+    fn operators(&mut self, steps: usize) -> Result<OperatorTimes> {
         let said = self.worker.call("operators", &json!({ "steps": steps }))?;
-        let mut operators = Operators::default();
+        let mut operators = OperatorTimes::default();
         for (name, told) in said {
             let [time, calls] = told[..] else {
                 let what =

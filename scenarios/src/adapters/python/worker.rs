@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Error, ErrorKind, Result};
 
 use super::learning::{LearningParts, RemoteLearning};
 use super::named::NamedPeer;
 use super::open::RemotePipeline;
-use super::parts::Parts;
+use super::parts::PipelineParts;
 use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::training::{TrainingParts, free_address};
@@ -18,7 +18,7 @@ use crate::contract::{Checkpoints, Epochs, LearningLoop, SaveOptions, TrainingLo
 use crate::data::DataSet;
 use crate::ranks::at_once;
 use crate::workload::{
-    Compilation, Destination, LearningTask, Mode, PipelineSpec, TrainingRanks, TrainingSpec,
+    Compilation, Destination, ExecutionMode, LearningTask, PipelineSpec, TrainingRanks, TrainingSpec,
 };
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
@@ -75,20 +75,20 @@ impl Framework {
 
     /// Opens a pipeline, and starts the worker if none is there.
     pub(super) fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        self.open_parts(spec, &Parts::of(spec, data)?)
+        self.open_parts(spec, &PipelineParts::of(spec, data)?)
     }
 
     /// Opens a pipeline that runs its transforms in this way, and starts the worker if none is there.
     pub(super) fn open_in(
         &mut self,
-        mode: Mode,
+        mode: ExecutionMode,
         spec: &PipelineSpec,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Epochs + '_>> {
-        self.open_parts(spec, &Parts::of(spec, data)?.in_mode(mode))
+        self.open_parts(spec, &PipelineParts::of(spec, data)?.in_mode(mode))
     }
 
-    fn open_parts(&mut self, spec: &PipelineSpec, parts: &Parts) -> Result<Box<dyn Epochs + '_>> {
+    fn open_parts(&mut self, spec: &PipelineSpec, parts: &PipelineParts) -> Result<Box<dyn Epochs + '_>> {
         let short = self.peer.short;
         let worker = self.ready()?;
         open(worker, short, spec, parts)?;
@@ -104,7 +104,8 @@ impl Framework {
         let parts = StateParts::of(options, data);
         let converted = format!("{}/{}", self.peer.short, data.digest());
         let worker = self.ready()?;
-        let task = Task { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+        let task =
+            PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
         worker.open(task, &parts).map(drop)?;
         Ok(Box::new(OpenState::new(worker)?))
     }
@@ -121,7 +122,7 @@ impl Framework {
         let converted = format!("{}/{}", self.peer.short, data.digest());
         let epoch = Some(spec.expected()?);
         let worker = self.ready()?;
-        let task = Task { contract: TRAINER, converted: &converted, epoch, on_device: false };
+        let task = PipelineTask { contract: TRAINER, converted: &converted, epoch, on_device: false };
         worker.open(task, &parts).map(drop)?;
         Ok(Box::new(RemotePipeline::new(worker)?))
     }
@@ -150,8 +151,12 @@ impl Framework {
             let started = started.take().unwrap_or_else(|| Err(Error::new("it was opened before")));
             let mut worker = Box::new(checked(peer, started?)?);
             let parts = TrainingParts::of(spec, how, data, weights)?.ranked(index, ranks, meet);
-            let task =
-                Task { contract: TRAINER, converted: &converted, epoch: Some(epoch), on_device: false };
+            let task = PipelineTask {
+                contract: TRAINER,
+                converted: &converted,
+                epoch: Some(epoch),
+                on_device: false,
+            };
             worker.open(task, &parts)?;
             RemotePipeline::new(worker)
         })?;
@@ -168,7 +173,7 @@ impl Framework {
         let converted = format!("{}/{}", self.peer.short, data.digest());
         let epoch = Some(task.expected()?);
         let worker = self.ready()?;
-        let opened = Task { contract: LEARNER, converted: &converted, epoch, on_device: false };
+        let opened = PipelineTask { contract: LEARNER, converted: &converted, epoch, on_device: false };
         worker.open(opened, &parts).map(drop)?;
         Ok(Box::new(RemoteLearning::new(worker, task)?))
     }
@@ -181,15 +186,15 @@ impl Framework {
         data: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
         let of = specs.len();
-        let ranked = |(index, spec)| Ok((spec, Parts::of(spec, data)?.ranked(index, of)));
-        let parts: Vec<(&PipelineSpec, Parts)> =
+        let ranked = |(index, spec)| Ok((spec, PipelineParts::of(spec, data)?.ranked(index, of)));
+        let parts: Vec<(&PipelineSpec, PipelineParts)> =
             specs.iter().enumerate().map(ranked).collect::<Result<_>>()?;
         let Some(((spec, own), others)) = parts.split_first() else { return Ok(Vec::new()) };
         let (peer, command) = (self.peer, self.command()?);
         // What the first declines, no other is started for.
         let worker = self.ready()?;
         open(worker, peer.short, spec, own)?;
-        let opened = |started: Result<Worker>, spec: &PipelineSpec, parts: &Parts| {
+        let opened = |started: Result<Worker>, spec: &PipelineSpec, parts: &PipelineParts| {
             let mut worker = Box::new(checked(peer, started?)?);
             open(&mut worker, peer.short, spec, parts)?;
             RemotePipeline::new(worker)
@@ -274,10 +279,11 @@ pub(super) fn module(python: PathBuf, module: &str) -> Command {
 }
 
 /// Opens a pipeline in a worker.
-fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &Parts) -> Result<()> {
+fn open(worker: &mut Worker, short: &str, spec: &PipelineSpec, parts: &PipelineParts) -> Result<()> {
     let converted = format!("{short}/{}", parts.digest());
     let on_device = spec.destination == Destination::Device;
-    let task = Task { contract: LOADER, converted: &converted, epoch: Some(spec.expected()?), on_device };
+    let task =
+        PipelineTask { contract: LOADER, converted: &converted, epoch: Some(spec.expected()?), on_device };
     worker.open(task, parts).map(drop)
 }
 

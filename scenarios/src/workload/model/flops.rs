@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use weighbridge::Result;
 
-use super::{Layer, Model, Placed};
+use super::{Layer, Model, PlacedLayer};
 
 /// A part of a model as tables have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,8 +129,8 @@ impl Flops {
 }
 
 /// What one layer adds, those in its body left out.
-fn of_layer(placed: &Placed<'_>, is_head: bool, is_first: bool) -> Vec<(Component, Operations)> {
-    let Placed { layer, input, output, .. } = placed;
+fn of_layer(placed: &PlacedLayer<'_>, is_head: bool, is_first: bool) -> Vec<(Component, Operations)> {
+    let PlacedLayer { layer, input, output, .. } = placed;
     let (from, places, to) = (input.last() as u64, output.positions() as u64, output.last() as u64);
     let numbers = output.count() as u64;
     // A product has two gradients, each of as many operations as itself.

@@ -33,7 +33,7 @@ pub struct Model {
 
 /// A layer where it stands.
 #[derive(Clone, Debug)]
-pub struct Placed<'a> {
+pub struct PlacedLayer<'a> {
     /// The numbers of the layers around it and its own, joined by points.
     pub at: String,
     /// The layer.
@@ -75,7 +75,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::output`].
-    pub fn placed(&self) -> Result<Vec<Placed<'_>>> {
+    pub fn placed(&self) -> Result<Vec<PlacedLayer<'_>>> {
         let mut all = Vec::new();
         place(&self.layers, self.input, "", &mut all)?;
         Ok(all)
@@ -100,7 +100,12 @@ impl Model {
 }
 
 /// Adds the layers after one another, and gives what leaves the last.
-fn place<'a>(layers: &'a [Layer], input: Shape, above: &str, all: &mut Vec<Placed<'a>>) -> Result<Shape> {
+fn place<'a>(
+    layers: &'a [Layer],
+    input: Shape,
+    above: &str,
+    all: &mut Vec<PlacedLayer<'a>>,
+) -> Result<Shape> {
     layers.iter().enumerate().try_fold(input, |input, (number, layer)| {
         let at = if above.is_empty() { number.to_string() } else { format!("{above}.{number}") };
         let output = layer.output(input, &at)?;
@@ -114,7 +119,7 @@ fn place<'a>(layers: &'a [Layer], input: Shape, above: &str, all: &mut Vec<Place
             }
             _ => {}
         }
-        all.push(Placed { at, layer, input, output });
+        all.push(PlacedLayer { at, layer, input, output });
         Ok(output)
     })
 }

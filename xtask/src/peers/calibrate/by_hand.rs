@@ -10,7 +10,7 @@ use serde::Deserialize;
 use weighbridge_scenarios::adapters::python::{self, Peer};
 
 use super::cases::WorkerCell;
-use super::cost::Cost;
+use super::cost::BatchCost;
 
 /// How long a script goes through epochs after the first one, in seconds.
 const SECONDS: &str = "1";
@@ -33,7 +33,12 @@ struct Printed {
 }
 
 /// Runs the script of a peer for one cell, whose data lie in this folder. The inner error says what is wrong with it.
-pub(super) fn run(peer: &Peer, cell: WorkerCell, home: &Path, data: &Path) -> Result<Result<Cost, String>> {
+pub(super) fn run(
+    peer: &Peer,
+    cell: WorkerCell,
+    home: &Path,
+    data: &Path,
+) -> Result<Result<BatchCost, String>> {
     let mut command = python::by_hand(peer, home);
     command.arg(cell.scenario().id).arg(data).arg(cell.workers.to_string()).arg(SECONDS);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,7 +64,7 @@ pub(super) fn run(peer: &Peer, cell: WorkerCell, home: &Path, data: &Path) -> Re
     Ok(cost(cell, status, &stdout, &stderr))
 }
 
-fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Result<Cost, String> {
+fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Result<BatchCost, String> {
     if !status.success() {
         return Err(format!("it ended with {status}: {}", tail(stderr)));
     }
@@ -70,7 +75,7 @@ fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Res
         return Err(format!("its last line is no figures, but `{}`", tail(last)));
     };
     let batches = printed.elements as f64 / cell.scenario().spec().batch_size as f64;
-    Ok(Cost { wall: printed.wall / batches, cpu: printed.cpu / batches })
+    Ok(BatchCost { wall: printed.wall / batches, cpu: printed.cpu / batches })
 }
 
 fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
@@ -101,7 +106,7 @@ mod tests {
     fn the_last_line_of_a_script_is_its_figures_whatever_a_framework_prints_before() {
         let text = "hello\n{\"elements\": 128, \"batches\": 2, \"wall\": 4.0, \"cpu\": 2.0}\n\n";
         let told = cost(CELL, ExitStatus::from_raw(0), text, "");
-        assert_eq!(told, Ok(Cost { wall: 2.0, cpu: 1.0 }));
+        assert_eq!(told, Ok(BatchCost { wall: 2.0, cpu: 1.0 }));
     }
 
     #[test]

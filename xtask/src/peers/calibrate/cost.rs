@@ -2,14 +2,14 @@
 
 /// What a whole batch costs, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
+pub(super) struct BatchCost {
     /// By the clock on the wall.
     pub(super) wall: f64,
     /// Of all processors, of the process and of all below it.
     pub(super) cpu: f64,
 }
 
-impl Cost {
+impl BatchCost {
     /// The median of each clock over rounds. `None` where there was none.
     pub(super) fn median(rounds: &[Self]) -> Option<Self> {
         let of = |clock: fn(&Self) -> f64| {
@@ -40,9 +40,9 @@ mod tests {
 
     #[test]
     fn the_median_is_taken_of_each_clock() {
-        let round = |wall: f64, cpu: f64| Cost { wall, cpu };
-        let median = Cost::median(&[round(1.0, 9.0), round(5.0, 2.0), round(3.0, 4.0)]);
+        let round = |wall: f64, cpu: f64| BatchCost { wall, cpu };
+        let median = BatchCost::median(&[round(1.0, 9.0), round(5.0, 2.0), round(3.0, 4.0)]);
         assert_eq!(median, Some(round(3.0, 4.0)));
-        assert_eq!(Cost::median(&[]), None);
+        assert_eq!(BatchCost::median(&[]), None);
     }
 }

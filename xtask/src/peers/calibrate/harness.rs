@@ -10,7 +10,7 @@ use weighbridge::data::{CaseRecord, CaseStatus, Exit, Layout, Reading, Runs};
 use weighbridge_scenarios::adapters::python::Peer;
 
 use super::cases::{SCENARIOS, VARIANT, WORKERS, WorkerCell};
-use super::cost::Cost;
+use super::cost::BatchCost;
 use crate::programs::BuiltProgram;
 use crate::stop;
 
@@ -18,7 +18,7 @@ use crate::stop;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum HarnessReport {
     Measured {
-        cost: Cost,
+        cost: BatchCost,
         /// Whether its threads waited so long for a processor that its wall times say more of the machine.
         waited: bool,
     },
@@ -78,7 +78,7 @@ impl HarnessReport {
             return failed("it has no throughput");
         };
         let batch = cell.scenario().spec().batch_size as f64;
-        let cost = Cost { wall: batch / wall, cpu: batch / cpu };
+        let cost = BatchCost { wall: batch / wall, cpu: batch / cpu };
         Self::Measured { cost, waited: case.waiting().is_some() }
     }
 }

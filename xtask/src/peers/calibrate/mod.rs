@@ -22,7 +22,7 @@ use weighbridge_scenarios::adapters::python::{self, Peer};
 use weighbridge_scenarios::data::Cache;
 
 use self::cases::{SCENARIOS, WorkerCell};
-use self::cost::Cost;
+use self::cost::BatchCost;
 use self::harness::HarnessReport;
 use self::others::Others;
 use self::page::ComparedCase;
@@ -142,8 +142,8 @@ impl CalibrationBench {
 /// What a cell cost in each round.
 #[derive(Debug, Default)]
 struct MeasuredCosts {
-    harness: Vec<Cost>,
-    hand: Vec<Cost>,
+    harness: Vec<BatchCost>,
+    hand: Vec<BatchCost>,
     waited: bool,
 }
 
@@ -197,7 +197,10 @@ mod tests {
     const CELL: WorkerCell = WorkerCell { scenario: 0, workers: 0 };
 
     fn measured(cpu: f64) -> BTreeMap<WorkerCell, HarnessReport> {
-        BTreeMap::from([(CELL, HarnessReport::Measured { cost: Cost { wall: cpu, cpu }, waited: false })])
+        BTreeMap::from([(
+            CELL,
+            HarnessReport::Measured { cost: BatchCost { wall: cpu, cpu }, waited: false },
+        )])
     }
 
     #[test]
@@ -227,7 +230,7 @@ mod tests {
         let mut of = TurnRounds::default();
         for cpu in [1.0, 9.0, 2.0] {
             of.add(measured(cpu));
-            of.costs.entry(CELL).or_default().hand.push(Cost { wall: 4.0, cpu: 4.0 });
+            of.costs.entry(CELL).or_default().hand.push(BatchCost { wall: 4.0, cpu: 4.0 });
         }
         let compared = of.compared(python::find("numpy").expect("known"));
         assert_eq!(compared.len(), 1);

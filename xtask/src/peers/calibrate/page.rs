@@ -1,7 +1,7 @@
 //! What is printed: a Markdown table with a row for each cell, and the mechanisms that it refers to.
 
 use super::cases::WorkerCell;
-use super::cost::{ComparedClock, Cost};
+use super::cost::{BatchCost, ComparedClock};
 use super::explained;
 use super::others::Others;
 use super::verdict::{BoundStanding, BoundVerdict};
@@ -15,7 +15,7 @@ pub(super) struct ComparedCase {
     pub(super) short: &'static str,
     pub(super) cell: WorkerCell,
     /// What the harness and the loop by hand cost in each round.
-    pub(super) rounds: Vec<(Cost, Cost)>,
+    pub(super) rounds: Vec<(BatchCost, BatchCost)>,
     /// Whether the harness waited so long for a processor in any round that its wall times do not hold.
     pub(super) waited: bool,
 }
@@ -37,8 +37,8 @@ pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (S
     let (mut notes, mut exit) = (Vec::new(), Exit::Fine);
     for one in compared {
         let clock = if others.are_many() || one.waited { ComparedClock::Cpu } else { ComparedClock::Wall };
-        let (harness, hand): (Vec<Cost>, Vec<Cost>) = one.rounds.iter().copied().unzip();
-        let medians = Cost::median(&harness).zip(Cost::median(&hand));
+        let (harness, hand): (Vec<BatchCost>, Vec<BatchCost>) = one.rounds.iter().copied().unzip();
+        let medians = BatchCost::median(&harness).zip(BatchCost::median(&hand));
         let Some((verdict, (harness, hand))) = BoundVerdict::of(&one.rounds, clock).zip(medians) else {
             continue;
         };
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn compared(harness: f64, hand: f64, waited: bool) -> ComparedCase {
-        let cost = |cpu: f64| Cost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu };
+        let cost = |cpu: f64| BatchCost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu };
         ComparedCase {
             name: "NumPy",
             short: "numpy",

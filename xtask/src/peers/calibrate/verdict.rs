@@ -1,6 +1,6 @@
 //! Whether the harness's figure stands up to the loop by hand.
 
-use super::cost::{ComparedClock, Cost};
+use super::cost::{BatchCost, ComparedClock};
 
 /// Differences up to this share of what the loop by hand takes are none.
 const SHARE: f64 = 0.05;
@@ -33,11 +33,11 @@ pub(super) enum BoundStanding {
 
 impl BoundVerdict {
     /// Of rounds in turns, the harness's figure first. `None` where there was none.
-    pub(super) fn of(rounds: &[(Cost, Cost)], clock: ComparedClock) -> Option<Self> {
-        let (harness, hand): (Vec<Cost>, Vec<Cost>) = rounds.iter().copied().unzip();
-        let (harness, hand) = (Cost::median(&harness)?.by(clock), Cost::median(&hand)?.by(clock));
+    pub(super) fn of(rounds: &[(BatchCost, BatchCost)], clock: ComparedClock) -> Option<Self> {
+        let (harness, hand): (Vec<BatchCost>, Vec<BatchCost>) = rounds.iter().copied().unzip();
+        let (harness, hand) = (BatchCost::median(&harness)?.by(clock), BatchCost::median(&hand)?.by(clock));
         let (difference, bound) = (harness - hand, LEAST.max(SHARE * hand));
-        let agrees = |(harness, hand): &&(Cost, Cost)| {
+        let agrees = |(harness, hand): &&(BatchCost, BatchCost)| {
             let one = harness.by(clock) - hand.by(clock);
             one.abs() > bound && one.signum() == difference.signum()
         };
@@ -55,8 +55,8 @@ impl BoundVerdict {
 mod tests {
     use super::*;
 
-    fn cost(cpu: f64) -> Cost {
-        Cost { wall: 1.0, cpu: cpu * 1e-6 }
+    fn cost(cpu: f64) -> BatchCost {
+        BatchCost { wall: 1.0, cpu: cpu * 1e-6 }
     }
 
     fn standing(rounds: &[(f64, f64)]) -> BoundStanding {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn only_the_clock_that_is_judged_by_counts() {
-        let rounds = [(Cost { wall: 9.0, cpu: 1.0 }, Cost { wall: 1.0, cpu: 1.0 })];
+        let rounds = [(BatchCost { wall: 9.0, cpu: 1.0 }, BatchCost { wall: 1.0, cpu: 1.0 })];
         let by = |clock| BoundVerdict::of(&rounds, clock).expect("there is a round").standing;
         assert_eq!(
             (by(ComparedClock::Cpu), by(ComparedClock::Wall)),

@@ -5,18 +5,18 @@ use weighbridge::suite::{Mistake, Node};
 
 /// A generator.
 #[derive(Debug)]
-pub(super) struct Generator {
+pub(super) struct OrbaxGenerator {
     /// Its class.
     pub(super) class: &'static str,
     /// Its options, beside those that all have.
     own: &'static [&'static str],
     /// What does its work here.
-    pub(super) does: Does,
+    pub(super) does: Counterpart,
 }
 
 /// What does the work of a generator here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum Counterpart {
     /// CKPT-1: a state that is saved and loaded. Without options zarr3 is on or off.
     RoundTrip {
         /// What `use_zarr3` is where it is not said.
@@ -56,7 +56,7 @@ const ROUND_TRIP: [&str; 11] = [
     "chunk_byte_size",
 ];
 
-impl Generator {
+impl OrbaxGenerator {
     /// All its options.
     pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
         let inherited = if self.class_has_v1_options() { &ROUND_TRIP[..] } else { &[] };
@@ -73,7 +73,7 @@ impl Generator {
 ///
 /// # Errors
 /// When it is none of Orbax's, with the nearest.
-pub(super) fn generator(node: &Node) -> Result<&'static Generator, Mistake> {
+pub(super) fn generator(node: &Node) -> Result<&'static OrbaxGenerator, Mistake> {
     let path = node.text("generator")?;
     let class = path.rsplit('.').next().unwrap_or(path);
     GENERATORS.iter().find(|generator| generator.class == class).ok_or_else(|| {
@@ -83,17 +83,22 @@ pub(super) fn generator(node: &Node) -> Result<&'static Generator, Mistake> {
     })
 }
 
-const fn generator_of(class: &'static str, own: &'static [&'static str], does: Does) -> Generator {
-    Generator { class, own, does }
+const fn generator_of(
+    class: &'static str,
+    own: &'static [&'static str],
+    does: Counterpart,
+) -> OrbaxGenerator {
+    OrbaxGenerator { class, own, does }
 }
 
-const SAFETENSORS: Does = Does::Missing("a load of safetensors that lie somewhere, onto devices (CKPT-7)");
-const BROADCAST: Does = Does::Missing("a restore that is broadcast to replicas (CKPT-3)");
-const SEVERAL_HOSTS: Does = Does::Missing("local checkpoints of several hosts");
+const SAFETENSORS: Counterpart =
+    Counterpart::Missing("a load of safetensors that lie somewhere, onto devices (CKPT-7)");
+const BROADCAST: Counterpart = Counterpart::Missing("a restore that is broadcast to replicas (CKPT-3)");
+const SEVERAL_HOSTS: Counterpart = Counterpart::Missing("local checkpoints of several hosts");
 
 /// All of them, by class.
-pub(super) const GENERATORS: &[Generator] = &[
-    generator_of("Benchmark", &[], Does::RoundTrip { zarr3: true }),
+pub(super) const GENERATORS: &[OrbaxGenerator] = &[
+    generator_of("Benchmark", &[], Counterpart::RoundTrip { zarr3: true }),
     generator_of(
         "PyTreeCheckpointBenchmark",
         &[
@@ -109,12 +114,12 @@ pub(super) const GENERATORS: &[Generator] = &[
             "use_colocated_python",
             "save_device_host_concurrent_gb",
         ],
-        Does::RoundTrip { zarr3: false },
+        Counterpart::RoundTrip { zarr3: false },
     ),
     generator_of(
         "ReshardingBenchmark",
         &["reference_checkpoint_path", "reference_sharding_path"],
-        Does::Reshard,
+        Counterpart::Reshard,
     ),
     generator_of(
         "RestoreAndBroadcastBenchmark",
@@ -124,12 +129,12 @@ pub(super) const GENERATORS: &[Generator] = &[
     generator_of(
         "ReplicaParallelMultislice",
         &["reference_checkpoint_path", "reference_sharding_path", "num_savings"],
-        Does::Missing("a save that replicas share (CKPT-4)"),
+        Counterpart::Missing("a save that replicas share (CKPT-4)"),
     ),
     generator_of(
         "SnapshotterBenchmark",
         &["num_scale_down_slices", "num_scale_up_slices", "num_savings"],
-        Does::Missing("snapshots in the memory of several slices"),
+        Counterpart::Missing("snapshots in the memory of several slices"),
     ),
     generator_of(
         "ArrayHandlerBenchmark",
@@ -141,28 +146,28 @@ pub(super) const GENERATORS: &[Generator] = &[
             "enable_replica_parallel_separate_folder",
             "use_metadata_store",
         ],
-        Does::Missing("the layer of single arrays (CKPT-8)"),
+        Counterpart::Missing("the layer of single arrays (CKPT-8)"),
     ),
     generator_of(
         "CheckpointManagerBenchmark",
         &["save_interval_steps", "max_to_keep", "train_steps"],
-        Does::Manage { beside: "restore", train_steps: "1" },
+        Counterpart::Manage { beside: "restore", train_steps: "1" },
     ),
     // It keeps one checkpoint and saves each step, and takes no notice of its first two options.
     generator_of(
         "CheckpointManagerPerfBenchmark",
         &["use_ocdbt", "use_zarr3", "train_steps"],
-        Does::Manage { beside: "restore", train_steps: "20" },
+        Counterpart::Manage { beside: "restore", train_steps: "20" },
     ),
     generator_of(
         "CheckpointPolicyBenchmark",
         &["num_checkpoints", "checkpoint_policies_options"],
-        Does::Missing("policies of what is saved and of what is kept"),
+        Counterpart::Missing("policies of what is saved and of what is kept"),
     ),
     generator_of(
         "DeleterBenchmark",
         &["save_interval_steps", "max_to_keep", "train_steps", "num_deletion_threads"],
-        Does::Manage { beside: "delete", train_steps: "5" },
+        Counterpart::Manage { beside: "delete", train_steps: "5" },
     ),
     generator_of(
         "EmergencyCheckpointManagerBenchmark",
@@ -208,17 +213,17 @@ pub(super) const GENERATORS: &[Generator] = &[
     generator_of(
         "MultihostDispatchersBenchmark",
         &["use_colocated", "device_count"],
-        Does::Missing("work that is dispatched to several hosts"),
+        Counterpart::Missing("work that is dispatched to several hosts"),
     ),
     generator_of(
         "V0CheckpointerCancelBenchmark",
         &["cancel_delay_secs", "perform_cancellation"],
-        Does::Cancel,
+        Counterpart::Cancel,
     ),
     generator_of(
         "V1CheckpointerCancelBenchmark",
         &["cancel_delay_secs", "perform_cancellation"],
-        Does::Cancel,
+        Counterpart::Cancel,
     ),
     generator_of(
         "OrbaxLoadBenchmark",
@@ -232,7 +237,7 @@ pub(super) const GENERATORS: &[Generator] = &[
             "restore_concurrent_gb",
             "metric_tracemalloc_enabled",
         ],
-        Does::Load,
+        Counterpart::Load,
     ),
     generator_of(
         "SafetensorLoadBenchmark",
@@ -262,7 +267,7 @@ pub(super) const GENERATORS: &[Generator] = &[
             "enable_gcs_connector",
             "single_file_per_rank",
         ],
-        Does::Missing(
+        Counterpart::Missing(
             "PyTorch's distributed checkpoint with its own options, of a checkpoint that lies somewhere",
         ),
     ),

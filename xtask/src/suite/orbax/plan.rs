@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use weighbridge::suite::{Key, Mistake, Node, Place, SuiteBenchmark, SuiteFile, Value, Written};
+use weighbridge::suite::{Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText};
 use weighbridge_scenarios::workload::{DeviceMesh, State};
 
-use super::generators::Does;
+use super::generators::Counterpart;
 use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};
 
 /// What stands on the command line over a suite.
@@ -86,11 +86,11 @@ pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Re
     let mut benchmarks = Vec::new();
     for benchmark in &suite.benchmarks {
         for point in product(&benchmark.options) {
-            let options = Options { point: &point };
+            let options = OptionSet { point: &point };
             match options.judged(benchmark) {
-                Judged::Dropped => plan.dropped += 1,
-                Judged::Refused(why) => *plan.refused.entry(why).or_default() += places(&suite, over),
-                Judged::Runs(case) => {
+                JudgedOptions::Dropped => plan.dropped += 1,
+                JudgedOptions::Refused(why) => *plan.refused.entry(why).or_default() += places(&suite, over),
+                JudgedOptions::Runs(case) => {
                     let before = plan.points;
                     benchmarks.extend(plan.with_inputs(&suite, benchmark, &case, over));
                     if let Some(option) = options.trace().filter(|_| plan.points > before) {
@@ -181,8 +181,8 @@ impl OrbaxPlan {
                 options.extend(case.axes.iter().map(|(axis, value)| option(axis, &[value], place)));
                 let adapters = std::iter::once("Orbax").chain(over.beside.iter().map(String::as_str));
                 found.push(SuiteBenchmark {
-                    scenario: Written { text: scenario.to_owned(), place },
-                    adapters: adapters.map(|name| Written { text: name.to_owned(), place }).collect(),
+                    scenario: WrittenText { text: scenario.to_owned(), place },
+                    adapters: adapters.map(|name| WrittenText { text: name.to_owned(), place }).collect(),
                     options,
                 });
             }
@@ -191,9 +191,9 @@ impl OrbaxPlan {
     }
 }
 
-fn option(axis: &str, values: &[&str], place: Place) -> (Key, Vec<Written>) {
-    let values = values.iter().map(|text| Written { text: (*text).to_owned(), place }).collect();
-    (Key { name: axis.to_owned(), place }, values)
+fn option(axis: &str, values: &[&str], place: Position) -> (TableKey, Vec<WrittenText>) {
+    let values = values.iter().map(|text| WrittenText { text: (*text).to_owned(), place }).collect();
+    (TableKey { name: axis.to_owned(), place }, values)
 }
 
 /// The state of an input, or what is missing for it.
@@ -213,7 +213,7 @@ fn state(input: &OrbaxInput) -> Result<StateText, String> {
 }
 
 /// Every combination of the values of the options.
-fn product(options: &[(Key, Vec<Node>)]) -> Vec<Vec<(&str, &Value)>> {
+fn product(options: &[(TableKey, Vec<Node>)]) -> Vec<Vec<(&str, &Value)>> {
     let mut points = vec![Vec::new()];
     for (key, values) in options {
         let longer = |point: &Vec<_>| -> Vec<Vec<(&str, &Value)>> {
@@ -225,7 +225,7 @@ fn product(options: &[(Key, Vec<Node>)]) -> Vec<Vec<(&str, &Value)>> {
 }
 
 /// What becomes of one combination of options.
-enum Judged {
+enum JudgedOptions {
     /// It makes no sense by the generator's own rule.
     Dropped,
     /// What is missing for it.
@@ -253,11 +253,11 @@ enum OrbaxScenario {
 }
 
 /// One combination of options.
-struct Options<'a> {
+struct OptionSet<'a> {
     point: &'a [(&'a str, &'a Value)],
 }
 
-impl Options<'_> {
+impl OptionSet<'_> {
     fn get(&self, name: &str) -> Option<&Value> {
         self.point.iter().find(|(option, _)| *option == name).map(|(_, value)| *value)
     }
@@ -283,44 +283,44 @@ impl Options<'_> {
         }
     }
 
-    fn judged(&self, benchmark: &OrbaxBenchmark) -> Judged {
+    fn judged(&self, benchmark: &OrbaxBenchmark) -> JudgedOptions {
         let separate = self.is_on("enable_replica_parallel_separate_folder");
         let shared = self.is_on("use_replica_parallel") && self.switch("use_ocdbt", true) == Some(true);
         if separate && !shared {
-            return Judged::Dropped;
+            return JudgedOptions::Dropped;
         }
         let mut checkpoint = None;
         let (scenario, zarr3) = match benchmark.generator.does {
-            Does::Missing(what) => {
-                return Judged::Refused(format!("{what}, for {}", benchmark.generator.class));
+            Counterpart::Missing(what) => {
+                return JudgedOptions::Refused(format!("{what}, for {}", benchmark.generator.class));
             }
-            Does::RoundTrip { zarr3 } => (OrbaxScenario::RoundTrip, zarr3),
-            Does::Reshard => {
+            Counterpart::RoundTrip { zarr3 } => (OrbaxScenario::RoundTrip, zarr3),
+            Counterpart::Reshard => {
                 let paths =
                     ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
-                let [Some(path), Some(_)] = paths else { return Judged::Dropped };
+                let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
                 checkpoint = Some(path.to_owned());
                 (OrbaxScenario::Reshard, true)
             }
-            Does::Load => {
-                let Some(path) = self.text("checkpoint_path") else { return Judged::Dropped };
+            Counterpart::Load => {
+                let Some(path) = self.text("checkpoint_path") else { return JudgedOptions::Dropped };
                 for option in ["capture_digests_path", "reference_digests_path"] {
                     if self.text(option).is_some() {
-                        return Judged::Refused(format!("digests that lie somewhere, for `{option}`"));
+                        return JudgedOptions::Refused(format!("digests that lie somewhere, for `{option}`"));
                     }
                 }
                 checkpoint = Some(path.to_owned());
                 (OrbaxScenario::Reshard, true)
             }
-            Does::Manage { beside, train_steps } => return self.managed(beside, train_steps),
-            Does::Cancel => return self.cancelled(),
+            Counterpart::Manage { beside, train_steps } => return self.managed(beside, train_steps),
+            Counterpart::Cancel => return self.cancelled(),
         };
         if let Some(why) = self.missing() {
-            return Judged::Refused(why);
+            return JudgedOptions::Refused(why);
         }
         if !matches!(self.get("save_device_host_concurrent_gb"), None | Some(Value::Nothing)) {
             let what = "a limit of what is copied from devices, for `save_device_host_concurrent_gb`";
-            return Judged::Refused(what.to_owned());
+            return JudgedOptions::Refused(what.to_owned());
         }
         let mut axes = Vec::new();
         match self.switch("async_enabled", true) {
@@ -330,22 +330,28 @@ impl Options<'_> {
             }
             Some(_) => {}
             None => {
-                return Judged::Refused("a value of `async_enabled` that is neither on nor off".to_owned());
+                return JudgedOptions::Refused(
+                    "a value of `async_enabled` that is neither on nor off".to_owned(),
+                );
             }
         }
         for (option, default) in [("use_ocdbt", true), ("use_zarr3", zarr3), ("use_compression", true)] {
             match self.switch(option, default) {
                 Some(flag) => axes.push((option, flag.to_string())),
-                None => return Judged::Refused(format!("a value of `{option}` that is neither on nor off")),
+                None => {
+                    return JudgedOptions::Refused(format!(
+                        "a value of `{option}` that is neither on nor off"
+                    ));
+                }
             }
         }
         for option in ["save_concurrent_gb", "restore_concurrent_gb", "chunk_byte_size"] {
             match self.count(option) {
                 Ok(number) => axes.extend(number.map(|number| (option, number))),
-                Err(why) => return Judged::Refused(why),
+                Err(why) => return JudgedOptions::Refused(why),
             }
         }
-        Judged::Runs(OrbaxCase { scenario, axes, checkpoint })
+        JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint })
     }
 
     /// What an option asks for that is not here.
@@ -375,35 +381,35 @@ impl Options<'_> {
     }
 
     /// A save that is cancelled, or not.
-    fn cancelled(&self) -> Judged {
+    fn cancelled(&self) -> JudgedOptions {
         let delay = match self.get("cancel_delay_secs") {
             None => "2".to_owned(),
             Some(Value::Whole(seconds)) if (0..=60).contains(seconds) => seconds.to_string(),
             Some(Value::Number(seconds)) if (0.0..=60.0).contains(seconds) => seconds.to_string(),
             Some(_) => {
                 let what = "a value of `cancel_delay_secs` that is no number of seconds from 0 to 60";
-                return Judged::Refused(what.to_owned());
+                return JudgedOptions::Refused(what.to_owned());
             }
         };
         match self.switch("perform_cancellation", true) {
             Some(true) => {
                 let axes = vec![("cancel_delay_secs", delay)];
-                Judged::Runs(OrbaxCase { scenario: OrbaxScenario::Cancel, axes, checkpoint: None })
+                JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Cancel, axes, checkpoint: None })
             }
             Some(false) => {
                 let axes = vec![("saving", "background".to_owned())];
-                Judged::Runs(OrbaxCase { scenario: OrbaxScenario::RoundTrip, axes, checkpoint: None })
+                JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::RoundTrip, axes, checkpoint: None })
             }
-            None => {
-                Judged::Refused("a value of `perform_cancellation` that is neither on nor off".to_owned())
-            }
+            None => JudgedOptions::Refused(
+                "a value of `perform_cancellation` that is neither on nor off".to_owned(),
+            ),
         }
     }
 
     /// A training whose checkpoints a manager keeps.
-    fn managed(&self, beside: &'static str, train_steps: &'static str) -> Judged {
+    fn managed(&self, beside: &'static str, train_steps: &'static str) -> JudgedOptions {
         if let Some(why) = self.missing() {
-            return Judged::Refused(why);
+            return JudgedOptions::Refused(why);
         }
         let own = [
             ("save_interval_steps", "1"),
@@ -415,11 +421,11 @@ impl Options<'_> {
         for (option, default) in own {
             match self.count(option) {
                 Ok(number) => axes.push((option, number.unwrap_or_else(|| default.to_owned()))),
-                Err(why) => return Judged::Refused(why),
+                Err(why) => return JudgedOptions::Refused(why),
             }
         }
         let scenario = OrbaxScenario::Manage(vec!["save", beside]);
-        Judged::Runs(OrbaxCase { scenario, axes, checkpoint: None })
+        JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint: None })
     }
 }
 

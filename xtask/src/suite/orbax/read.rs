@@ -1,8 +1,8 @@
 //! The keys of a suite of Orbax.
 
-use weighbridge::suite::{Key, Keys, Mistake, Node, Place, Value, arrays};
+use weighbridge::suite::{Keys, Mistake, Node, Position, TableKey, Value, arrays};
 
-use super::generators::{Generator, generator};
+use super::generators::{OrbaxGenerator, generator};
 
 /// A suite of Orbax, as it is written.
 #[derive(Debug)]
@@ -37,9 +37,9 @@ pub(super) struct OrbaxMesh(pub(super) String);
 /// A generator with its options. An option with several values is an axis.
 #[derive(Debug)]
 pub(super) struct OrbaxBenchmark {
-    pub(super) generator: &'static Generator,
-    pub(super) place: Place,
-    pub(super) options: Vec<(Key, Vec<Node>)>,
+    pub(super) generator: &'static OrbaxGenerator,
+    pub(super) place: Position,
+    pub(super) options: Vec<(TableKey, Vec<Node>)>,
 }
 
 /// Reads a suite. Where `ignored` is a list, keys that nobody knows go there.

@@ -7,36 +7,36 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
-use crate::bencher::{Key, PerIteration, Phase};
-use crate::compare::Counts;
+use crate::bencher::{HashKey, PerIteration, Phase};
+use crate::compare::VerdictCounts;
 use crate::metric::Block;
-use crate::plan::Order;
+use crate::plan::CaseOrder;
 use crate::plan::fixtures::plan;
-use crate::run::{self, Duel, Ending, Event, Failure, Program, Rounds};
+use crate::run::{self, Duel, Event, Failure, Program, RoundRunner, RunEnding};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// What a script gives for a round, and the most rounds that it lets happen before the user asks for an end.
 struct Script<'a> {
-    slower: &'a dyn Fn(RoundId) -> Result<u64, Broken>,
+    slower: &'a dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     asked: Vec<RoundId>,
     left: usize,
 }
 
-impl Rounds for Script<'_> {
-    fn run(&mut self, of: RoundId, _tick: &mut dyn FnMut(Duration)) -> Result<Round, Broken> {
+impl RoundRunner for Script<'_> {
+    fn run(&mut self, of: RoundId, _tick: &mut dyn FnMut(Duration)) -> Result<DuelRound, BrokenDuel> {
         if self.left == 0 {
-            return Err(Broken::Interrupted);
+            return Err(BrokenDuel::Interrupted);
         }
         self.left -= 1;
         self.asked.push(of);
         let candidate = (self.slower)(of)?;
         let block = |wall| Block { iterations: 10, wall, thread: wall, cpu: wall, ..Block::default() };
         let pairs = vec![[block(1_000_000), block(candidate + u64::from(of.number))]; 8];
-        Ok(Round::Blocks { work: [PerIteration::default(); 2], pairs })
+        Ok(DuelRound::Blocks { work: [PerIteration::default(); 2], pairs })
     }
 
-    fn recall(&mut self, _of: RoundId, _round: &Round) {}
+    fn recall(&mut self, _of: RoundId, _round: &DuelRound) {}
 }
 
 type Finished = HashMap<RoundId, EndedRound>;
@@ -44,11 +44,11 @@ type Finished = HashMap<RoundId, EndedRound>;
 /// A part of a duel of these cases: what came of it, which rounds ran, and what is finished after it.
 fn part(
     names: &[&'static str],
-    slower: &dyn Fn(RoundId) -> Result<u64, Broken>,
+    slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     rounds: usize,
     finished: &mut Finished,
-) -> (Decided, Ending, Vec<RoundId>) {
-    let plan = plan(names, 1, Order::Declared);
+) -> (Decided, RunEnding, Vec<RoundId>) {
+    let plan = plan(names, 1, CaseOrder::Declared);
     let pairs: Vec<Pair<'_>> =
         plan.cases.iter().map(|candidate| Pair { baseline: candidate.id.clone(), candidate }).collect();
     let policy = Policy::default();
@@ -60,7 +60,7 @@ fn part(
         pairs: &pairs,
         finished: &before,
         scratch: &|_, _| PathBuf::new(),
-        key: Key::draw(),
+        key: HashKey::draw(),
         epoch: 0,
         least: 1,
         seed: 1,
@@ -85,9 +85,9 @@ fn part(
 }
 
 /// A whole duel in one go.
-fn whole(names: &[&'static str], slower: &dyn Fn(RoundId) -> Result<u64, Broken>) -> Decided {
+fn whole(names: &[&'static str], slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>) -> Decided {
     let (decided, ending, _) = part(names, slower, usize::MAX, &mut Finished::new());
-    assert_eq!(ending, Ending::Complete);
+    assert_eq!(ending, RunEnding::Complete);
     decided
 }
 
@@ -96,7 +96,7 @@ fn failure(how: How) -> Failure {
 }
 
 /// A tenth slower, but for the pair 1, which is as it was.
-fn first_is_slower(of: RoundId) -> Result<u64, Broken> {
+fn first_is_slower(of: RoundId) -> Result<u64, BrokenDuel> {
     Ok(if of.pair == 1 { 1_000_000 } else { 1_100_000 })
 }
 
@@ -119,12 +119,12 @@ fn a_duel_that_is_taken_up_again_after_any_round_gives_the_verdicts_of_an_unbrok
     for rounds in [1, 7, 8, 13, 24, 30, 60] {
         let mut finished = Finished::new();
         let (partly, ending, first) = part(&["A", "B", "C"], &first_is_slower, rounds, &mut finished);
-        assert_eq!((ending, first.len()), (Ending::Interrupted, rounds));
+        assert_eq!((ending, first.len()), (RunEnding::Interrupted, rounds));
         assert!(
             partly.rows.iter().any(|row| row.verdict.why().is_some_and(|why| why.contains("interrupted")))
         );
         let (decided, ending, rest) = part(&["A", "B", "C"], &first_is_slower, usize::MAX, &mut finished);
-        assert_eq!(ending, Ending::Complete);
+        assert_eq!(ending, RunEnding::Complete);
         assert!(rest.iter().all(|of| !first.contains(of)), "no round is run twice");
         for (expected, found) in expected.rows.iter().zip(&decided.rows) {
             assert_eq!(found.verdict, expected.verdict);
@@ -136,7 +136,7 @@ fn a_duel_that_is_taken_up_again_after_any_round_gives_the_verdicts_of_an_unbrok
 
 #[test]
 fn a_case_that_fails_while_it_is_confirmed_has_failed_and_the_others_are_confirmed() {
-    let broken = Broken::Failed(Side::Candidate, failure(How::Panic));
+    let broken = BrokenDuel::Failed(Side::Candidate, failure(How::Panic));
     let slower = |of: RoundId| {
         if of.confirming && of.pair == 1 { Err(broken.clone()) } else { Ok(1_100_000) }
     };
@@ -144,7 +144,7 @@ fn a_case_that_fails_while_it_is_confirmed_has_failed_and_the_others_are_confirm
     assert_eq!(decided.rows[0].verdict, Verdict::Regressed);
     assert!(decided.rows[1].verdict.why().is_some_and(|why| why.contains("panicked")));
     assert_eq!(decided.rows[2].verdict, Verdict::Regressed);
-    assert_eq!((decided.failures.len(), Counts::of(&decided.rows).weighed()), (1, 2));
+    assert_eq!((decided.failures.len(), VerdictCounts::of(&decided.rows).weighed()), (1, 2));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn an_end_while_cases_are_confirmed_keeps_what_was_confirmed_and_runs_no_more() 
     let mut finished = Finished::new();
     // Eight rounds of each of three, 24 that confirm the first, and one of the second.
     let (decided, ending, asked) = part(&["A", "B", "C"], &|_| Ok(1_100_000), 49, &mut finished);
-    assert_eq!((ending, asked.len(), decided.failures.len()), (Ending::Interrupted, 49, 0));
+    assert_eq!((ending, asked.len(), decided.failures.len()), (RunEnding::Interrupted, 49, 0));
     assert_eq!(decided.rows[0].verdict, Verdict::Regressed);
     for row in &decided.rows[1..] {
         assert_eq!(row.verdict.why(), Some("regressed at first, interrupted before it was confirmed"));
@@ -164,8 +164,8 @@ fn an_end_while_cases_are_confirmed_keeps_what_was_confirmed_and_runs_no_more() 
 fn a_side_that_breaks_settles_its_case_with_the_reason_and_the_next_one_runs() {
     let protocol = failure(How::Protocol);
     let slower = |of: RoundId| match of.pair {
-        0 => Err(Broken::Failed(Side::Baseline, protocol.clone())),
-        1 => Err(Broken::Skipped(Side::Candidate, "no such device".to_owned())),
+        0 => Err(BrokenDuel::Failed(Side::Baseline, protocol.clone())),
+        1 => Err(BrokenDuel::Skipped(Side::Candidate, "no such device".to_owned())),
         _ => Ok(1_000_000),
     };
     let decided = whole(&["A", "B", "C"], &slower);

@@ -12,13 +12,13 @@ pub(super) const PAGE: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TensorLayout {
-    pub(super) tensors: Vec<Tensor>,
+    pub(super) tensors: Vec<StoredTensor>,
 }
 
 /// A tensor and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tensor {
+pub(super) struct StoredTensor {
     pub(super) kind: FieldKind,
     pub(super) offset: usize,
     pub(super) bytes: usize,
@@ -30,7 +30,7 @@ impl TensorLayout {
         let mut offset = 0;
         let place = |kind: &FieldKind| {
             let bytes = kind.shape.iter().product::<usize>() * kind.dtype.size();
-            let tensor = Tensor { kind: kind.clone(), offset, bytes };
+            let tensor = StoredTensor { kind: kind.clone(), offset, bytes };
             offset = (offset + bytes).next_multiple_of(PAGE);
             tensor
         };
@@ -49,7 +49,7 @@ impl TensorLayout {
         if ours != theirs {
             return Some(format!("it has {theirs} tensors, and the state has {ours}"));
         }
-        let differs = |(ours, theirs): &(&Tensor, &Tensor)| ours != theirs;
+        let differs = |(ours, theirs): &(&StoredTensor, &StoredTensor)| ours != theirs;
         let (ours, theirs) = self.tensors.iter().zip(&other.tensors).find(differs)?;
         let told = |kind: &FieldKind| format!("`{}`, {} {:?}", kind.name, kind.dtype.name(), kind.shape);
         Some(format!("it has {} where the state has {}", told(&theirs.kind), told(&ours.kind)))

@@ -6,20 +6,20 @@ use std::thread;
 
 use weighbridge::{Error, Kept, KeptField, Result};
 
-use super::layout::{Tensor, TensorLayout};
+use super::layout::{StoredTensor, TensorLayout};
 use super::owned::Owned;
 use crate::workload::Placement;
 
 /// Parts of a state.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct MeshParts {
     layout: Arc<TensorLayout>,
     onto: Placement,
     /// For each device the parts of all tensors, in order.
     devices: Vec<Vec<Vec<u8>>>,
 }
 
-impl Parts {
+impl MeshParts {
     /// Cuts a state that lies whole in memory, on so many threads: each cuts for devices of its own.
     ///
     /// # Errors
@@ -36,10 +36,10 @@ impl Parts {
                 let layout = &layout;
                 scope.spawn(move || {
                     for (at, device) in devices.iter_mut().enumerate() {
-                        let cut = |(field, tensor): (usize, &Tensor)| {
+                        let cut = |(field, tensor): (usize, &StoredTensor)| {
                             let part = onto.part(field, &tensor.kind.shape, chunk * each + at);
                             let mut bytes = Vec::new();
-                            let runs = Runs::of(tensor, &part);
+                            let runs = TensorRuns::of(tensor, &part);
                             bytes.reserve_exact(runs.places.len() * runs.length);
                             for place in &runs.places {
                                 bytes.extend_from_slice(&state.tensor(field)[*place..][..runs.length]);
@@ -73,7 +73,7 @@ impl Parts {
         let tensor = &self.layout.tensors[field];
         let mut bytes = vec![0; tensor.bytes];
         for (device, parts) in self.devices.iter().enumerate() {
-            let runs = Runs::of(tensor, &self.onto.part(field, &tensor.kind.shape, device));
+            let runs = TensorRuns::of(tensor, &self.onto.part(field, &tensor.kind.shape, device));
             for (place, run) in runs.places.iter().zip(parts[field].chunks_exact(runs.length)) {
                 bytes[*place..][..runs.length].copy_from_slice(run);
             }
@@ -88,7 +88,7 @@ fn kept(kind: &weighbridge::FieldKind, shape: Vec<usize>, bytes: Vec<u8>) -> Kep
 }
 
 /// Whether every device can have its part of a tensor.
-fn fits(onto: &Placement, field: usize, tensor: &Tensor) -> Result<()> {
+fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
     for (size, axis) in tensor.kind.shape.iter().zip(onto.shardings.get(field).into_iter().flatten()) {
         let Some(axis) = axis else { continue };
         let parts = onto.mesh.axes().iter().find(|(name, _)| name == axis).map(|(_, parts)| *parts);
@@ -103,16 +103,16 @@ fn fits(onto: &Placement, field: usize, tensor: &Tensor) -> Result<()> {
 }
 
 /// Where a part lies in its tensor: runs of equal length, in order.
-struct Runs {
+struct TensorRuns {
     /// Where each begins, in bytes.
     places: Vec<usize>,
     /// Bytes of each.
     length: usize,
 }
 
-impl Runs {
+impl TensorRuns {
     /// The fewest runs that a part has: what is not cut behind the last cut is in one run with it.
-    fn of(tensor: &Tensor, part: &[Range<usize>]) -> Self {
+    fn of(tensor: &StoredTensor, part: &[Range<usize>]) -> Self {
         let shape = &tensor.kind.shape;
         let cut = (0..shape.len()).rev().find(|at| part[*at].len() != shape[*at]).unwrap_or(0);
         let (mut places, mut length) = (vec![0], tensor.kind.dtype.size());
@@ -143,10 +143,10 @@ mod tests {
     fn a_part_is_as_few_runs_as_it_can_be() {
         let tensor = |shape: &[usize]| {
             let kind = FieldKind { name: "a".into(), dtype: Dtype::U8, shape: shape.to_vec() };
-            Tensor { kind, offset: 0, bytes: shape.iter().product() }
+            StoredTensor { kind, offset: 0, bytes: shape.iter().product() }
         };
         let runs = |shape: &[usize], part: &[Range<usize>]| {
-            let Runs { places, length } = Runs::of(&tensor(shape), part);
+            let TensorRuns { places, length } = TensorRuns::of(&tensor(shape), part);
             (places, length)
         };
         assert_eq!(runs(&[], &[]), (vec![0], 1));

@@ -21,7 +21,7 @@ use weighbridge::{Error, Kept, Result, adapter, skip};
 use super::layout::TensorLayout;
 use super::manager::ShardedManager;
 use super::owned::Owned;
-use super::parts::Parts;
+use super::parts::MeshParts;
 use super::pieces::TensorPiece;
 use super::shards;
 use crate::contract::{Checkpointer, Checkpoints, Executed, Manager, Retention, SaveOptions, Saving};
@@ -68,7 +68,7 @@ enum Held {
     /// In one run of memory.
     Whole(Owned),
     /// In a run of memory for each device.
-    Parts(Parts),
+    Parts(MeshParts),
 }
 
 /// `manifest.json`.
@@ -109,7 +109,7 @@ impl Sharded {
         shards::read(directory, &manifest.pieces, room.bytes_mut()).map_err(broken)?;
         self.held = Some(match &self.onto {
             None => Held::Whole(room),
-            Some(onto) => Held::Parts(Parts::of(&room, onto, self.threads)?),
+            Some(onto) => Held::Parts(MeshParts::of(&room, onto, self.threads)?),
         });
         Ok(manifest.step)
     }

@@ -21,7 +21,7 @@ use weighbridge::{Availability, Platform, Result, adapter, skip};
 
 use crate::contract::{Epochs, Loader};
 use crate::data::DataSet;
-use crate::workload::{Mode, PipelineSpec};
+use crate::workload::{ExecutionMode, PipelineSpec};
 use pipeline::PipelineCursor;
 
 /// The same bits as [`Reference`](super::Reference), made on a device. A batch that is to be on the host is copied back; one
@@ -44,7 +44,7 @@ impl Loader for ReferenceCuda {
 
     fn open_in(
         &mut self,
-        mode: Mode,
+        mode: ExecutionMode,
         spec: &PipelineSpec,
         data: &Arc<DataSet>,
     ) -> Result<Box<dyn Epochs + '_>> {
@@ -52,7 +52,11 @@ impl Loader for ReferenceCuda {
     }
 }
 
-fn open<'a>(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Box<dyn Epochs + 'a>> {
+fn open<'a>(
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+    mode: Option<ExecutionMode>,
+) -> Result<Box<dyn Epochs + 'a>> {
     // The bindings panic where there is no driver: it is looked for first.
     find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
     Ok(Box::new(PipelineCursor::open(spec, data, mode)?))

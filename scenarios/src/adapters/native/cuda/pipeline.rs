@@ -18,7 +18,7 @@ use super::stages::StageKernels;
 use crate::contract::to_device::{failed, room, stop_tracking};
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::DataSet;
-use crate::workload::{Destination, Draws, Mode, PipelineSpec};
+use crate::workload::{Destination, Draws, ExecutionMode, PipelineSpec};
 
 /// Batches in flight: the consumer's, and two behind it.
 const SLOTS: usize = 3;
@@ -66,16 +66,20 @@ pub(super) struct PipelineCursor {
     next: usize,
     issued: usize,
     /// In which way its transforms run, where one was asked for.
-    mode: Option<Mode>,
+    mode: Option<ExecutionMode>,
     spec: PipelineSpec,
 }
 
 impl PipelineCursor {
-    pub(super) fn open(spec: &PipelineSpec, data: &Arc<DataSet>, mode: Option<Mode>) -> Result<Self> {
+    pub(super) fn open(
+        spec: &PipelineSpec,
+        data: &Arc<DataSet>,
+        mode: Option<ExecutionMode>,
+    ) -> Result<Self> {
         data.check_is(&spec.source)?;
         let kernels = match mode {
-            None | Some(Mode::Compiled) => StageKernels::Fused,
-            Some(Mode::Vectorised) => StageKernels::OneEach,
+            None | Some(ExecutionMode::Compiled) => StageKernels::Fused,
+            Some(ExecutionMode::Vectorised) => StageKernels::OneEach,
             Some(other) => {
                 return Err(skip(format!(
                     "on the device a list of transforms runs in `mode` compiled or vectorised, not in {other}"

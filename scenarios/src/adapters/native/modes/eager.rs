@@ -3,14 +3,14 @@
 use weighbridge::Result;
 
 use crate::adapters::native::buffer::Bytes;
-use crate::adapters::native::chain::{Block, ChainScratch, Indices, KernelChain, Writing};
+use crate::adapters::native::chain::{ChainScratch, ElementBlock, Indices, KernelChain, Writing};
 use crate::data::DataSet;
 use crate::workload::{Draws, Route, Touch};
 
 /// A transform of one element.
 pub(super) trait EagerOperation {
     /// The element after it, in an array of its own.
-    fn apply(&mut self, block: Block<'_>, element: &[u8]) -> Bytes;
+    fn apply(&mut self, block: ElementBlock<'_>, element: &[u8]) -> Bytes;
 
     /// How many bytes of that are the element.
     fn size(&self) -> usize;
@@ -23,7 +23,7 @@ struct Single {
 }
 
 impl EagerOperation for Single {
-    fn apply(&mut self, block: Block<'_>, element: &[u8]) -> Bytes {
+    fn apply(&mut self, block: ElementBlock<'_>, element: &[u8]) -> Bytes {
         let mut out = Bytes::new(self.size());
         self.chain.run(block, element, &mut self.scratch, out.first_mut(self.chain.output_row()));
         out
@@ -56,7 +56,7 @@ pub(super) fn run(
     element.copy_of(from);
     let mut size = from.len();
     for operation in operations {
-        let block = Block { draws, elements: Indices::From(index), lengths: &[] };
+        let block = ElementBlock { draws, elements: Indices::From(index), lengths: &[] };
         element = operation.apply(block, element.first(size));
         size = operation.size();
     }

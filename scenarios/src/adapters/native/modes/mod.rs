@@ -12,18 +12,18 @@ use self::compiled::{Compiled, ModeRoom};
 use self::eager::EagerOperation;
 use self::fused::Fused;
 use super::buffer::{Buffers, row_bytes};
-use super::chain::{Block, Indices, Writing};
+use super::chain::{ElementBlock, Indices, Writing};
 use super::input::Input;
 use super::line::RouteStyle;
 use super::line::{self, CompiledRoute};
 use super::prefetch::Batches;
 use crate::contract::{Batch, Epochs, Executed};
 use crate::data::{DataSet, Normalisation};
-use crate::workload::{Draws, Mode, PipelineSpec, Route, Transform};
+use crate::workload::{Draws, ExecutionMode, PipelineSpec, Route, Transform};
 
 /// A cursor over batches that are made in one way.
 pub(super) struct InMode {
-    mode: Mode,
+    mode: ExecutionMode,
     way: Way,
     input: Input,
     /// Bytes of an element as it comes, and as it goes.
@@ -54,7 +54,7 @@ struct ImageSquare {
 }
 
 impl InMode {
-    pub(super) fn open(mode: Mode, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
+    pub(super) fn open(mode: ExecutionMode, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
         data.check_is(&spec.source)?;
         let routes = spec.routes()?;
         let plain = spec.structure.capabilities().is_empty() && !routes.iter().any(Route::is_padded);
@@ -69,15 +69,15 @@ impl InMode {
             return Err(skip(why));
         };
         let way = match mode {
-            Mode::Eager => Way::Eager(eager::operations(route, data)?),
-            Mode::Vectorised => {
+            ExecutionMode::Eager => Way::Eager(eager::operations(route, data)?),
+            ExecutionMode::Vectorised => {
                 let line = line::compile(spec, data, Writing::Plain)?.swap_remove(0);
                 Way::Vectorised(Box::new((line, line::RouteRoom::default())))
             }
-            Mode::Compiled => {
+            ExecutionMode::Compiled => {
                 Way::Compiled(compiled::put_together(&written(mode, spec, data)?), ModeRoom::default())
             }
-            Mode::Fused => Way::Fused(Fused::new(written(mode, spec, data)?)),
+            ExecutionMode::Fused => Way::Fused(Fused::new(written(mode, spec, data)?)),
         };
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let kinds: Arc<[FieldKind]> = [route.output.clone()].into();
@@ -96,7 +96,7 @@ impl InMode {
 }
 
 /// What [`WRITTEN`] works with, if it is what is asked for.
-fn written(mode: Mode, spec: &PipelineSpec, data: &DataSet) -> Result<ImageSquare> {
+fn written(mode: ExecutionMode, spec: &PipelineSpec, data: &DataSet) -> Result<ImageSquare> {
     let kind = &spec.source.fields[0].kind;
     match (spec.transforms[..] == WRITTEN, kind.dtype, &kind.shape[..], data.normalisation(0)) {
         (true, Dtype::F32, &[side, _, channels], Some(constants)) => {
@@ -128,7 +128,7 @@ impl Epochs for InMode {
         match &mut self.way {
             Way::Vectorised(vectorised) => {
                 let (line, room) = &mut **vectorised;
-                let block = Block { draws, elements: Indices::From(elements.start), lengths: &[] };
+                let block = ElementBlock { draws, elements: Indices::From(elements.start), lengths: &[] };
                 line.run(RouteStyle::StepByStep, block, from, source, room, to);
             }
             way => {

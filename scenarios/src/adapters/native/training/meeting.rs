@@ -10,14 +10,14 @@ use crate::network::{Gradients, Real};
 /// A place at which so many ranks meet, again and again.
 #[derive(Debug)]
 pub(crate) struct Meeting<T> {
-    round: Mutex<Round<T>>,
+    round: Mutex<MeetingRound<T>>,
     changed: Condvar,
     /// How long a rank waits for the others.
     patience: Duration,
 }
 
 #[derive(Debug)]
-struct Round<T> {
+struct MeetingRound<T> {
     /// What each rank came with.
     came: Vec<Option<Gradients<T>>>,
     number: u64,
@@ -29,7 +29,7 @@ struct Round<T> {
 impl<T> Meeting<T> {
     pub(crate) fn of(ranks: usize, patience: Duration) -> Self {
         let came = (0..ranks).map(|_| None).collect();
-        let round = Round { came, number: 0, mean: Arc::default(), left: None };
+        let round = MeetingRound { came, number: 0, mean: Arc::default(), left: None };
         Self { round: Mutex::new(round), changed: Condvar::new(), patience }
     }
 
@@ -57,7 +57,7 @@ impl<T: Real> Meeting<T> {
             self.changed.notify_all();
             return Ok(round.mean.clone());
         }
-        let waits = |round: &mut Round<T>| round.number == number && round.left.is_none();
+        let waits = |round: &mut MeetingRound<T>| round.number == number && round.left.is_none();
         let (round, _) = self
             .changed
             .wait_timeout_while(round, self.patience, waits)
