@@ -1,105 +1,158 @@
-//! Rows of cells in aligned columns that fit a width: the one way in which the table of a run is set.
+//! Rows of cells in aligned columns: the one way in which a table of text is set.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 
 use crate::bencher::visible_in_line;
 
-/// A table that is being filled.
-#[derive(Debug, Default)]
-pub(super) struct Columns {
-    heads: &'static [&'static str],
-    /// Columns of figures, which stand to the right; words stand to the left.
-    figures: &'static [usize],
-    /// Columns that are left out where the table is too wide, the first one first.
-    spare: &'static [usize],
-    lines: Vec<ColumnLine>,
+/// A table that is being filled: its heads and its rows, each of as many cells, with titles between rows.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    heads: Vec<Head>,
+    /// All cells, row by row, in one text: a listing has a million.
+    cells: String,
+    /// Where each cell ends in it.
+    ends: Vec<usize>,
+    titles: Vec<Title>,
 }
 
-#[derive(Debug)]
-enum ColumnLine {
-    /// Across all columns: cut where it is too long.
-    Title {
-        text: String,
-        plain: String,
-    },
-    Cells(Vec<String>),
+/// The head of a column, and on which side its cells stand.
+#[derive(Clone, Debug)]
+struct Head {
+    text: String,
+    is_right: bool,
+}
+
+/// A line across all columns, cut where it is too long.
+#[derive(Clone, Debug)]
+struct Title {
+    /// The number of the row that it stands before.
+    before: usize,
+    text: String,
+    plain: String,
+}
+
+/// The columns that are shown, and how wide each column is.
+struct Layout {
+    shown: Vec<usize>,
+    widths: Vec<usize>,
 }
 
 /// Names are cut to no less than this before a column is left out.
 const NAME: usize = 24;
 
-/// What stands between two columns, and before the first.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
-const FITS: &str = "a String takes all that is written";
-
 impl Columns {
-    /// The first column holds names.
-    pub(super) fn new(
-        heads: &'static [&'static str],
-        figures: &'static [usize],
-        spare: &'static [usize],
-    ) -> Self {
-        Self { heads, figures, spare, lines: Vec::new() }
+    /// A table with these columns. A head that ends in `>` makes a column that stands on the right: numbers.
+    pub fn new<'a>(heads: impl IntoIterator<Item = &'a str>) -> Self {
+        let head = |head: &str| match head.strip_suffix('>') {
+            Some(head) => Head { text: head.to_owned(), is_right: true },
+            None => Head { text: head.to_owned(), is_right: false },
+        };
+        let heads = heads.into_iter().map(head).collect();
+        Self { heads, cells: String::new(), ends: Vec::new(), titles: Vec::new() }
     }
 
     /// A line across all columns; `plain` is the same without paint, for where it must be cut.
     pub(super) fn title(&mut self, text: String, plain: String) {
-        self.lines.push(ColumnLine::Title { text, plain });
+        self.titles.push(Title { before: self.ends.len() / self.heads.len(), text, plain });
     }
 
-    /// A row with a cell for each column. A cell is one line, whoever named what is in it.
-    pub(super) fn row(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.heads.len());
-        self.lines.push(ColumnLine::Cells(cells.iter().map(|cell| visible_in_line(cell)).collect()));
+    /// Adds a row. A cell is one line, whoever named what is in it.
+    ///
+    /// # Panics
+    /// When it has not a cell for each column.
+    pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        let before = self.ends.len();
+        for cell in cells {
+            self.cells.push_str(&visible_in_line(cell.as_ref()));
+            self.ends.push(self.cells.len());
+        }
+        assert_eq!(self.ends.len() - before, self.heads.len(), "a row has a cell for every column");
     }
 
-    /// The text, in lines of so many characters at most where there is a limit; nothing of no rows.
-    pub(super) fn to_text(&self, width: Option<usize>) -> String {
-        if self.rows().next().is_none() {
-            return String::new();
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The head of each column, and whether its cells stand on the right.
+    pub fn heads(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.heads.iter().map(|head| (&*head.text, head.is_right))
+    }
+
+    /// The cells of all rows, row by row.
+    pub fn cells(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len()).map(|at| self.cell(at))
+    }
+
+    fn cell(&self, at: usize) -> &str {
+        &self.cells[at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[at]]
+    }
+
+    /// The text: every column, under its head.
+    pub fn text(&self) -> String {
+        let shown = (0..self.heads.len()).collect();
+        self.set(&Layout { shown, widths: self.widths() }, 0, None)
+    }
+
+    /// The text for a terminal, set in by two spaces, in lines of so many characters at most where there is a limit. The first
+    /// column holds names, which are cut. A column without content is left out, and those in `spare` are where the table is too
+    /// wide, the first one first. Nothing of no rows.
+    pub(super) fn fitted(&self, width: Option<usize>, spare: &[usize]) -> String {
+        if self.is_empty() { String::new() } else { self.set(&self.fit(width, spare), GAP, width) }
+    }
+
+    fn set(&self, layout: &Layout, indent: usize, width: Option<usize>) -> String {
+        let mut text = String::with_capacity(self.cells.len() * 2);
+        if self.heads.iter().any(|head| !head.text.is_empty()) {
+            self.line(&mut text, layout, indent, |column| &self.heads[column].text);
         }
-        let (shown, widths) = self.fit(width);
-        let mut text = String::new();
-        if self.heads.iter().any(|head| !head.is_empty()) {
-            let heads: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
-            writeln!(text, "{}", self.set(&heads, &shown, &widths)).expect(FITS);
-        }
-        for line in &self.lines {
-            match line {
-                ColumnLine::Cells(cells) => {
-                    writeln!(text, "{}", self.set(cells, &shown, &widths)).expect(FITS);
-                }
-                ColumnLine::Title { text: title, plain } => match width {
-                    Some(width) if plain.chars().count() > width => {
-                        let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
-                        writeln!(text, "{cut}…").expect(FITS);
-                    }
-                    _ => writeln!(text, "{title}").expect(FITS),
-                },
+        let columns = self.heads.len();
+        let mut titles = self.titles.iter().peekable();
+        for row in 0..self.ends.len() / columns {
+            while let Some(title) = titles.next_if(|title| title.before <= row) {
+                title.set(&mut text, width);
             }
+            self.line(&mut text, layout, indent, |column| self.cell(row * columns + column));
         }
         text
     }
 
-    fn rows(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.lines.iter().filter_map(|line| match line {
-            ColumnLine::Cells(cells) => Some(cells),
-            ColumnLine::Title { .. } => None,
-        })
+    fn line<'a>(&self, text: &mut String, layout: &Layout, indent: usize, cell: impl Fn(usize) -> &'a str) {
+        pad(text, indent);
+        for (place, column) in layout.shown.iter().enumerate() {
+            let (cell, width) = (shortened(cell(*column), layout.widths[*column]), layout.widths[*column]);
+            let space = width - letters(&cell);
+            let (before, after) = if self.heads[*column].is_right { (space, 0) } else { (0, space) };
+            pad(text, before + if place > 0 { GAP } else { 0 });
+            text.push_str(&cell);
+            pad(text, after);
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
     }
 
-    /// The columns that are shown, and how wide each column is.
-    fn fit(&self, width: Option<usize>) -> (Vec<usize>, Vec<usize>) {
-        let length = |text: &str| text.chars().count();
-        let is_used = |column: usize| column == 0 || self.rows().any(|cells| !cells[column].is_empty());
-        let mut shown: Vec<usize> = (0..self.heads.len()).filter(|column| is_used(*column)).collect();
-        let widest = |column: usize| {
-            let cells = self.rows().map(|cells| length(&cells[column]));
-            cells.chain([length(self.heads[column])]).max().unwrap_or(0)
+    /// How wide the widest cell of each column is.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.heads.iter().map(|head| letters(&head.text)).collect();
+        let columns = widths.len();
+        for (at, cell) in self.cells().enumerate() {
+            let width = &mut widths[at % columns];
+            *width = letters(cell).max(*width);
+        }
+        widths
+    }
+
+    fn fit(&self, width: Option<usize>, spare: &[usize]) -> Layout {
+        let columns = self.heads.len();
+        let is_used = |column: usize| {
+            column == 0 || self.cells().skip(column).step_by(columns).any(|cell| !cell.is_empty())
         };
-        let mut widths: Vec<usize> = (0..self.heads.len()).map(widest).collect();
-        let mut spare = self.spare.iter();
+        let mut shown: Vec<usize> = (0..columns).filter(|column| is_used(*column)).collect();
+        let mut widths = self.widths();
+        let mut spare = spare.iter();
         while let Some(width) = width {
             let all: usize = shown.iter().map(|column| widths[*column] + GAP).sum();
             if all <= width {
@@ -114,63 +167,67 @@ impl Columns {
                 break;
             }
         }
-        (shown, widths)
-    }
-
-    /// One line of cells.
-    fn set(&self, cells: &[String], shown: &[usize], widths: &[usize]) -> String {
-        let mut line = String::new();
-        for column in shown {
-            let (cell, width) = (shortened(&cells[*column], widths[*column]), widths[*column]);
-            if self.figures.contains(column) {
-                write!(line, "  {cell:>width$}").expect(FITS);
-            } else {
-                write!(line, "  {cell:width$}").expect(FITS);
-            }
-        }
-        line.trim_end().to_owned()
+        Layout { shown, widths }
     }
 }
 
+impl Title {
+    fn set(&self, text: &mut String, width: Option<usize>) {
+        match width {
+            Some(width) if letters(&self.plain) > width => {
+                text.extend(self.plain.chars().take(width.saturating_sub(1)));
+                text.push('…');
+            }
+            _ => text.push_str(&self.text),
+        }
+        text.push('\n');
+    }
+}
+
+fn pad(text: &mut String, spaces: usize) {
+    text.extend(std::iter::repeat_n(' ', spaces));
+}
+
+/// How many letters wide a text is.
+fn letters(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
+}
+
 /// The text, or its beginning and its end where it is too long.
-pub(super) fn shortened(text: &str, width: usize) -> String {
-    let length = text.chars().count();
+fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    let length = letters(text);
     if length <= width {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let keep = width.saturating_sub(1);
     let end = keep / 2;
     let start: String = text.chars().take(keep - end).collect();
     let rest: String = text.chars().skip(length - end).collect();
-    format!("{start}…{rest}")
+    Cow::Owned(format!("{start}…{rest}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cells(cells: [&str; 3]) -> Vec<String> {
-        cells.map(str::to_owned).to_vec()
-    }
-
     #[test]
     fn names_stand_to_the_left_and_figures_to_the_right_below_their_heads() {
-        let mut columns = Columns::new(&["case", "median", "change"], &[1], &[]);
+        let mut columns = Columns::new(["case", "median>", "change"]);
         columns.title("a title".to_owned(), "a title".to_owned());
-        columns.row(cells(["short", "1 s", ""]));
-        columns.row(cells(["much longer", "100 ms", ""]));
+        columns.row(["short", "1 s", ""]);
+        columns.row(["much longer", "100 ms", ""]);
         let expected = "  case         median\na title\n  short           1 s\n  much longer  100 ms\n";
-        assert_eq!(columns.to_text(None), expected, "an empty column is none");
-        assert_eq!(Columns::new(&["case"], &[], &[]).to_text(None), "", "nothing of no rows");
+        assert_eq!(columns.fitted(None, &[]), expected, "an empty column is none");
+        assert_eq!(Columns::new(["case"]).fitted(None, &[]), "", "nothing of no rows");
     }
 
     #[test]
     fn no_line_is_longer_than_its_width_first_the_name_is_cut_then_columns_are_left_out() {
-        let mut columns = Columns::new(&["case", "median", "change"], &[1], &[1]);
+        let mut columns = Columns::new(["case", "median>", "change"]);
         columns.title("t".repeat(50), "t".repeat(50));
-        columns.row(cells([&"n".repeat(40), "123 ms", "+4 %"]));
+        columns.row([&*"n".repeat(40), "123 ms", "+4 %"]);
         let lines = |width| -> Vec<String> {
-            let text = columns.to_text(Some(width));
+            let text = columns.fitted(Some(width), &[1]);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             text.lines().map(str::to_owned).collect()
         };
@@ -181,6 +238,14 @@ mod tests {
             lines(36)
         );
         assert_eq!(lines(12)[2], "  n…  +4 %", "the name goes last");
+    }
+
+    #[test]
+    fn a_table_that_need_not_fit_has_every_column_and_its_heads_without_rows_too() {
+        let mut columns = Columns::new(["case", "median>", "change"]);
+        assert_eq!(columns.text(), "case  median  change\n");
+        columns.row(["a µ\n", "12 µs", ""]);
+        assert_eq!(columns.text(), "case   median  change\na µ\\n   12 µs\n");
     }
 
     #[test]

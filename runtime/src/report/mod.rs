@@ -17,6 +17,7 @@ mod tree;
 
 pub use bencher_lines::bencher_lines;
 pub use change::{changes, row, verdicts};
+pub use columns::Columns;
 pub use machine::{fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;

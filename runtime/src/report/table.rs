@@ -28,8 +28,7 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
         writeln!(text, "\n{}", terminal.paint(Style::Bold, &fake)).expect(FITS);
     }
     let (lone, groups): (Vec<_>, Vec<_>) = groups(&run.cases).into_iter().partition(|group| is_lone(group));
-    let mut shown =
-        Columns::new(&["", "median", "95 % interval", "against the best", "since the last run"], &[1], &[2]);
+    let mut shown = Columns::new(["", "median>", "95 % interval", "against the best", "since the last run"]);
     for (number, group) in groups.iter().enumerate() {
         let first = group[0];
         if number > 0 {
@@ -55,7 +54,7 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
             shown.row(cells);
         }
     }
-    let ranked = shown.to_text(terminal.columns);
+    let ranked = shown.fitted(terminal.columns, &[2]);
     if !ranked.is_empty() {
         writeln!(text).expect(FITS);
     }

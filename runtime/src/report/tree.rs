@@ -18,8 +18,8 @@ pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Ter
     scenarios.dedup();
     // In the order of the record, which is that of the plan.
     scenarios.sort_by_key(|id| cases.iter().position(|case| case.id.scenario == *id));
-    let heads = &["", "median", "95 % interval", "fastest", "time or rate", "since the last run"];
-    let mut shown = Columns::new(heads, &[1, 3, 4], &[4, 3, 2]);
+    let mut shown =
+        Columns::new(["", "median>", "95 % interval", "fastest>", "time or rate>", "since the last run"]);
     for id in scenarios {
         let of: Vec<&&CaseRecord> = cases.iter().filter(|case| case.id.scenario == id).collect();
         if let [case] = of[..] {
@@ -39,7 +39,7 @@ pub(super) fn tree(groups: &[Vec<&CaseRecord>], changes: &Changes, terminal: Ter
             shown.row(row(format!("{branch} {point}"), case, changes));
         }
     }
-    let text = shown.to_text(terminal.columns);
+    let text = shown.fitted(terminal.columns, &[4, 3, 2]);
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
