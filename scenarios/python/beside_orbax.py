@@ -23,6 +23,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from our_run import measured, seconds
+
 Values = dict[str, list[float]]
 """Seconds by Orbax's tags; a tag of several cases has the case before it."""
 
@@ -90,29 +92,19 @@ def table(ours: Values, first: Values, later: Values) -> str:
 
 def ran_here(given: argparse.Namespace, bench: list[str]) -> Values:
     """One run of ours, and what its repeats have."""
-    runs = given.data / "runs"
-    before = set(runs.iterdir()) if runs.exists() else set()
     command = ["cargo", "xtask", "suite", "run", str(given.file), "--mesh", given.mesh]
     for flag, value in (("--input", given.input), ("--saved-from", given.saved_from)):
         command += [flag, value] if value else []
     command += ["--", "--repeats", "1", "--measurement-time", "2", *bench]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    (run,) = (run for run in set(runs.iterdir()) - before if (run / "repeats").is_dir())
     values: Values = {}
-    for path in sorted((run / "repeats").glob("*.json")):
-        record = json.loads(path.read_text())["record"]
-        case, repeat = record["case"], record["repeat"]
-        if repeat["purpose"] != "measure":
-            continue
-        if "measured" not in repeat["outcome"]:
-            raise SystemExit(f"{path.name}: {repeat['outcome']}")
-        merge(values, tagged(case, repeat["outcome"]["measured"]["observation"]))
+    for case, observation in measured(command, given.data):
+        merge(values, tagged(case, observation))
     return values
 
 
 def tagged(case: dict[str, Any], observation: dict[str, Any]) -> Values:
     """What a case of ours has, by the tags that Orbax's generators give it."""
-    whole = [sample / observation["iterations_per_sample"] / 1e9 for sample in observation["samples"]]
+    whole = seconds(observation)
     blocks: Values = {}
     for region in observation["regions"]:
         blocks.setdefault(region["path"], []).append(region["wall"] / 1e9)

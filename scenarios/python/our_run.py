@@ -1,0 +1,34 @@
+"""What a run of ours has measured, for scripts that hold it beside another program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+
+def measured(command: list[str], data: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Runs a command that makes one run under `data`: the case and the observation of each measured repeat.
+
+    A repeat that failed ends the script with its reason.
+    """
+    runs = data / "runs"
+    before = set(runs.iterdir()) if runs.exists() else set()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (run,) = (run for run in set(runs.iterdir()) - before if (run / "repeats").is_dir())
+    repeats = []
+    for path in sorted((run / "repeats").glob("*.json")):
+        record = json.loads(path.read_text())["record"]
+        case, repeat = record["case"], record["repeat"]
+        if repeat["purpose"] != "measure":
+            continue
+        if "measured" not in repeat["outcome"]:
+            raise SystemExit(f"{path.name}: {repeat['outcome']}")
+        repeats.append((case, repeat["outcome"]["measured"]["observation"]))
+    return repeats
+
+
+def seconds(observation: dict[str, Any]) -> list[float]:
+    """What each sample of an observation took, an iteration."""
+    return [sample / observation["iterations_per_sample"] / 1e9 for sample in observation["samples"]]
