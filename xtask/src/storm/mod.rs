@@ -77,7 +77,8 @@ fn build(folder: &Path, place: &Place) -> Result<Vec<programs::BuiltProgram>> {
     let versions = |of: &Path| of.join("Cargo.lock");
     fs::copy(versions(&place.root), versions(folder))
         .with_context(|| format!("failed to copy the workspace's `Cargo.lock` to `{}`", folder.display()))?;
-    programs::build(folder, Some(&place.target.join("external")), &["--bench", "storm"])
+    // Where the tests build it, so that it is built once.
+    programs::build(folder, Some(&place.target.join("tmp").join("external")), &["--bench", "storm"])
 }
 
 #[cfg(test)]
