@@ -32,7 +32,7 @@ struct Title {
 }
 
 /// The columns that are shown, and how wide each column is.
-struct Layout {
+struct ColumnLayout {
     shown: Vec<usize>,
     widths: Vec<usize>,
 }
@@ -94,7 +94,7 @@ impl Columns {
     /// The text: every column, under its head.
     pub fn text(&self) -> String {
         let shown = (0..self.heads.len()).collect();
-        self.set(&Layout { shown, widths: self.widths() }, 0, None)
+        self.set(&ColumnLayout { shown, widths: self.widths() }, 0, None)
     }
 
     /// The text for a terminal, set in by two spaces, in lines of so many characters at most where there is a limit. The first
@@ -104,7 +104,7 @@ impl Columns {
         if self.is_empty() { String::new() } else { self.set(&self.fit(width, spare), GAP, width) }
     }
 
-    fn set(&self, layout: &Layout, indent: usize, width: Option<usize>) -> String {
+    fn set(&self, layout: &ColumnLayout, indent: usize, width: Option<usize>) -> String {
         let mut text = String::with_capacity(self.cells.len() * 2);
         if self.heads.iter().any(|head| !head.text.is_empty()) {
             self.line(&mut text, layout, indent, |column| &self.heads[column].text);
@@ -120,7 +120,13 @@ impl Columns {
         text
     }
 
-    fn line<'a>(&self, text: &mut String, layout: &Layout, indent: usize, cell: impl Fn(usize) -> &'a str) {
+    fn line<'a>(
+        &self,
+        text: &mut String,
+        layout: &ColumnLayout,
+        indent: usize,
+        cell: impl Fn(usize) -> &'a str,
+    ) {
         pad(text, indent);
         for (place, column) in layout.shown.iter().enumerate() {
             let (cell, width) = (shortened(cell(*column), layout.widths[*column]), layout.widths[*column]);
@@ -145,7 +151,7 @@ impl Columns {
         widths
     }
 
-    fn fit(&self, width: Option<usize>, spare: &[usize]) -> Layout {
+    fn fit(&self, width: Option<usize>, spare: &[usize]) -> ColumnLayout {
         let columns = self.heads.len();
         let is_used = |column: usize| {
             column == 0 || self.cells().skip(column).step_by(columns).any(|cell| !cell.is_empty())
@@ -167,7 +173,7 @@ impl Columns {
                 break;
             }
         }
-        Layout { shown, widths }
+        ColumnLayout { shown, widths }
     }
 }
 

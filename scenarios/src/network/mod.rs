@@ -39,12 +39,12 @@ pub(crate) type Gradients<T> = Vec<Array2<T>>;
 #[derive(Debug)]
 pub(crate) struct Network<T> {
     input: Shape,
-    nodes: Vec<Node<T>>,
+    nodes: Vec<NetworkNode<T>>,
     parameters: usize,
 }
 
 #[derive(Debug)]
-struct Node<T> {
+struct NetworkNode<T> {
     output: Shape,
     /// Whether the gradient of what enters it is needed: something below it is learned.
     wants_input: bool,
@@ -58,8 +58,8 @@ enum NetworkStep<T> {
     Embed { at: usize, ids: Array2<T> },
     Prepend { at: usize },
     Positions { at: usize },
-    Residual(Vec<Node<T>>),
-    Projected(Vec<Node<T>>, Vec<Node<T>>),
+    Residual(Vec<NetworkNode<T>>),
+    Projected(Vec<NetworkNode<T>>, Vec<NetworkNode<T>>),
     Norm(Norm<T>),
     Attention(Attention<T>),
     Pointwise { function: fn(T) -> T, slope: fn(T) -> T, input: Array2<T> },
@@ -132,14 +132,14 @@ pub(crate) fn matrix<T: Real>(shape: &[usize], numbers: &[f32]) -> Array2<T> {
 }
 
 /// The nodes of layers one after the other, and what leaves them. `at` is the place of the next parameter.
-fn nodes<T: Real>(layers: &[Layer], input: Shape, at: &mut usize) -> Result<(Vec<Node<T>>, Shape)> {
+fn nodes<T: Real>(layers: &[Layer], input: Shape, at: &mut usize) -> Result<(Vec<NetworkNode<T>>, Shape)> {
     let mut shape = input;
     let mut nodes = Vec::with_capacity(layers.len());
     for layer in layers {
         let wants_input = *at > 0;
         let step = step(layer, shape, at)?;
         shape = layer.output(shape, "of a model")?;
-        nodes.push(Node { output: shape, wants_input, step });
+        nodes.push(NetworkNode { output: shape, wants_input, step });
     }
     Ok((nodes, shape))
 }
@@ -190,7 +190,7 @@ fn pointwise<T: Real>(function: fn(T) -> T, slope: fn(T) -> T) -> NetworkStep<T>
 }
 
 fn forward<T: Real>(
-    nodes: &mut [Node<T>],
+    nodes: &mut [NetworkNode<T>],
     x: Array2<T>,
     parameters: &NetworkParameters<T>,
     batch: usize,
@@ -234,7 +234,7 @@ fn forward<T: Real>(
 
 /// The gradient of what enters the first node, where something below it is learned.
 fn backward<T: Real>(
-    nodes: &mut [Node<T>],
+    nodes: &mut [NetworkNode<T>],
     of_y: Array2<T>,
     parameters: &NetworkParameters<T>,
     gradients: &mut Gradients<T>,

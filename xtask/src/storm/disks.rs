@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::draw::Draws;
+use super::draw::StormDraws;
 use super::lab::{ARGS, FaultTrial, Lab};
 use super::toll::{Harm, Toll};
 
@@ -16,7 +16,7 @@ const MOST: usize = 140;
 const MOST_FILES: usize = 36;
 
 /// Tries so many disks.
-pub(super) fn storm(lab: &Lab, draw: &mut Draws, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, draw: &mut StormDraws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("disks");
     let mountable = mountable(&lab.trial("mount")?);
     for number in 0..faults {

@@ -4,9 +4,9 @@ use weighbridge::data::SplitMix64;
 
 /// Draws of a storm.
 #[derive(Clone, Debug)]
-pub(super) struct Draws(SplitMix64);
+pub(super) struct StormDraws(SplitMix64);
 
-impl Draws {
+impl StormDraws {
     pub(super) fn new(seed: u64) -> Self {
         Self(SplitMix64::new(seed))
     }
@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_numbers_each_time_and_another_seed_others() {
         let drawn = |seed| {
-            let mut draw = Draws::new(seed);
+            let mut draw = StormDraws::new(seed);
             (0..8).map(|_| draw.below(1000)).collect::<Vec<_>>()
         };
         assert_eq!(drawn(1), drawn(1));
         assert_ne!(drawn(1), drawn(2));
-        let mut draw = Draws::new(1);
+        let mut draw = StormDraws::new(1);
         assert!((0..1000).all(|_| (0.0..1.0).contains(&draw.share())));
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::draw::Draws;
+use super::draw::StormDraws;
 use super::lab::{ARGS, FaultTrial, Lab, last};
 use super::toll::{Harm, Toll};
 
@@ -36,7 +36,7 @@ const TURNS: [Victim; 8] = [
 ];
 
 /// Tries so many kills.
-pub(super) fn storm(lab: &Lab, draw: &mut Draws, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, draw: &mut StormDraws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("kills");
     for (number, victim) in TURNS.iter().cycle().take(faults).enumerate() {
         let trial = lab.trial(&format!("kill-{number}"))?;
@@ -64,7 +64,7 @@ fn strike(
     trial: &FaultTrial,
     victim: Victim,
     after: Duration,
-    draw: &mut Draws,
+    draw: &mut StormDraws,
     harm: &mut Harm,
 ) -> Result<()> {
     let child = trial.start(&mut lab.bench(trial, ARGS))?;

@@ -22,7 +22,7 @@ use crate::place::Place;
 use crate::programs;
 use crate::said::Said;
 use crate::stop;
-use draw::Draws;
+use draw::StormDraws;
 use lab::Lab;
 
 /// How many faults of a kind a whole storm has.
@@ -50,7 +50,7 @@ fn faults(args: &Storm, place: &Place, lab: &Lab) -> Result<Vec<toll::Toll>> {
     let mut tolls = Vec::new();
     for kind in FaultKind::ALL.into_iter().filter(|kind| args.kind.is_none_or(|wanted| wanted == *kind)) {
         // Each kind has draws of its own: one alone has the same faults as in a whole storm.
-        let draw = &mut Draws::new(args.seed.wrapping_add(kind as u64));
+        let draw = &mut StormDraws::new(args.seed.wrapping_add(kind as u64));
         tolls.push(match kind {
             FaultKind::Kills => kills::storm(lab, draw, KILLS / share)?,
             FaultKind::Disks => disks::storm(lab, draw, DISKS / share)?,

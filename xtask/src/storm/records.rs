@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{RunId, RunRecord, SCHEMA};
 
-use super::draw::Draws;
+use super::draw::StormDraws;
 use super::lab::{ARGS, FaultTrial, Lab, last, names};
 use super::toll::{Harm, Toll};
 use crate::place::Place;
@@ -64,7 +64,7 @@ const READERS: &[&[&str]] = &[
 ];
 
 /// Tries so many damages.
-pub(super) fn storm(lab: &Lab, place: &Place, draw: &mut Draws, faults: usize) -> Result<Toll> {
+pub(super) fn storm(lab: &Lab, place: &Place, draw: &mut StormDraws, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("records");
     let sound = Sound::make(lab)?;
     for number in 0..faults {
@@ -200,7 +200,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Does the damage.
-fn spoil(file: &Path, damage: Damage, draw: &mut Draws) -> Result<()> {
+fn spoil(file: &Path, damage: Damage, draw: &mut StormDraws) -> Result<()> {
     let content = fs::read(file).with_context(|| format!("failed to read `{}`", file.display()))?;
     let schema = |with: u64| {
         let text = String::from_utf8_lossy(&content).into_owned();
@@ -241,7 +241,7 @@ fn replaced(file: &Path, damage: Damage) -> Result<()> {
     Ok(())
 }
 
-fn flipped(content: &[u8], draw: &mut Draws) -> Vec<u8> {
+fn flipped(content: &[u8], draw: &mut StormDraws) -> Vec<u8> {
     let mut spoilt = content.to_vec();
     if !spoilt.is_empty() {
         let at = draw.below(spoilt.len());
@@ -251,7 +251,7 @@ fn flipped(content: &[u8], draw: &mut Draws) -> Vec<u8> {
 }
 
 /// One digit of one figure is another one.
-fn other_digit(content: &[u8], draw: &mut Draws) -> Vec<u8> {
+fn other_digit(content: &[u8], draw: &mut StormDraws) -> Vec<u8> {
     let digits: Vec<usize> = (0..content.len()).filter(|at| content[*at].is_ascii_digit()).collect();
     let mut spoilt = content.to_vec();
     if !digits.is_empty() {
@@ -262,7 +262,7 @@ fn other_digit(content: &[u8], draw: &mut Draws) -> Vec<u8> {
 }
 
 /// The file has the content of another one of its folder, which gets its.
-fn swapped(file: &Path, content: &[u8], draw: &mut Draws) -> Result<Vec<u8>> {
+fn swapped(file: &Path, content: &[u8], draw: &mut StormDraws) -> Result<Vec<u8>> {
     let folder = file.parent().context("a file lies in a folder")?;
     let others: Vec<PathBuf> = names(folder)
         .iter()
@@ -298,7 +298,7 @@ mod tests {
             let file = home.path().join("case.json");
             fs::write(&file, &content).expect("writable");
             fs::write(home.path().join("other.json"), "{}").expect("writable");
-            spoil(&file, damage, &mut Draws::new(7)).expect("writable");
+            spoil(&file, damage, &mut StormDraws::new(7)).expect("writable");
             let is_file = fs::symlink_metadata(&file).is_ok_and(|found| found.is_file());
             assert!(!is_file || fs::read(&file).expect("readable") != content.as_bytes(), "{damage:?}");
         }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_digit_stays_a_digit_and_is_another_one() {
         for seed in 0..50 {
-            let spoilt = other_digit(b"{\"a\":15}", &mut Draws::new(seed));
+            let spoilt = other_digit(b"{\"a\":15}", &mut StormDraws::new(seed));
             let text = String::from_utf8(spoilt).expect("text");
             assert!(text != "{\"a\":15}" && text.chars().filter(char::is_ascii_digit).count() == 2, "{text}");
         }

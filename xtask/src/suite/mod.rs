@@ -37,14 +37,14 @@ enum SuiteAction {
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        how: How,
+        how: ReadingFlags,
     },
     /// Run a suite file with `cargo bench`. What is refused of it is told, and the rest runs.
     Run {
         /// The file: TOML, YAML, or a suite of Orbax.
         file: PathBuf,
         #[command(flatten)]
-        how: How,
+        how: ReadingFlags,
         /// The bench target that has the scenarios.
         #[arg(long, value_name = "NAME", default_value = "suite")]
         bench: String,
@@ -56,7 +56,7 @@ enum SuiteAction {
 
 /// How suites of Orbax are read.
 #[derive(Clone, Debug, Default, Args)]
-struct How {
+struct ReadingFlags {
     /// Ignore unknown keys of Orbax's suites, as Orbax does, and list them.
     #[arg(long)]
     lenient: bool,
@@ -91,7 +91,7 @@ enum Understood {
 }
 
 /// Reads a suite file, whichever form it has.
-fn understand(file: &Path, how: &How) -> Result<Understood> {
+fn understand(file: &Path, how: &ReadingFlags) -> Result<Understood> {
     let name = file.display().to_string();
     let text =
         fs::read_to_string(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
@@ -126,7 +126,7 @@ fn is_orbax(root: &Node) -> bool {
     matches!(&root.value, Value::Table(entries) if entries.iter().any(|(key, _)| of_orbax.contains(&&*key.name)))
 }
 
-fn check(files: &[PathBuf], how: &How) -> Result<Said> {
+fn check(files: &[PathBuf], how: &ReadingFlags) -> Result<Said> {
     let (mut text, mut remarks) = (String::new(), Vec::new());
     let (mut planned, mut wrong) = (0, 0);
     for file in files {
@@ -164,7 +164,7 @@ fn points(benchmark: &weighbridge::suite::SuiteBenchmark) -> usize {
     benchmark.options.iter().map(|(_, values)| values.len()).product()
 }
 
-fn start(file: &Path, how: &How, bench: &str, bench_args: &[String], place: &Place) -> Result<Said> {
+fn start(file: &Path, how: &ReadingFlags, bench: &str, bench_args: &[String], place: &Place) -> Result<Said> {
     let suite = match understand(file, how)? {
         Understood::Own(suite) => suite,
         Understood::Orbax(plan) => {

@@ -264,7 +264,7 @@ fn a_resource_of_a_cluster_is_no_suite() {
     let file = folder.path().join("cpc.yaml");
     std::fs::write(&file, "apiVersion: checkpointing.gke.io/v1\nkind: CheckpointConfiguration\n")
         .expect("written");
-    let said = check(&[file], &How::default()).expect("it is answered");
+    let said = check(&[file], &ReadingFlags::default()).expect("it is answered");
     assert_eq!(said.exit, Exit::Usage);
     assert!(said.remarks[0].ends_with("unknown key `apiVersion` in a suite; there is name, repeats, profile, baseline, save_baseline, input, inputs, mesh, meshes, benchmarks"), "{:?}", said.remarks);
 }
@@ -297,7 +297,7 @@ fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing(
     let Some(files) = shipped() else { return };
     let mut wrong = Vec::new();
     for (input, at_least) in [(None, 4), (Some("default"), 30)] {
-        let how = How { input: input.map(str::to_owned), ..How::default() };
+        let how = ReadingFlags { input: input.map(str::to_owned), ..ReadingFlags::default() };
         let (mut planned, mut refused, mut lenient, mut no_suite) = (0, 0, 0, 0);
         for file in &files {
             let strict = understand(file, &how);
@@ -310,7 +310,7 @@ fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing(
             let read = strict.or_else(|mistake| {
                 assert!(mistake.to_string().contains("unknown key"), "{mistake}");
                 lenient += 1;
-                understand(file, &How { lenient: true, ..how.clone() })
+                understand(file, &ReadingFlags { lenient: true, ..how.clone() })
             });
             match read {
                 Ok(Understood::Orbax(plan)) if plan.points > 0 => planned += 1,

@@ -25,7 +25,7 @@ pub(super) struct ManagedRounds<'a> {
     place: &'a Path,
     retention: Retention,
     train_steps: u64,
-    training: RefCell<Option<Training>>,
+    training: RefCell<Option<ManagedRun>>,
     trainings: Cell<u64>,
     /// How often a tensor of what was loaded was looked at.
     looks: Cell<usize>,
@@ -34,7 +34,7 @@ pub(super) struct ManagedRounds<'a> {
 }
 
 /// A training that was begun.
-struct Training {
+struct ManagedRun {
     directory: PathBuf,
     /// The step that comes next.
     next: u64,
@@ -143,7 +143,7 @@ impl<'a> ManagedRounds<'a> {
         After { rounds: self, look: Some(look) }
     }
 
-    fn with<T>(&self, run: impl FnOnce(&mut Training) -> Result<T>) -> Result<T> {
+    fn with<T>(&self, run: impl FnOnce(&mut ManagedRun) -> Result<T>) -> Result<T> {
         run(self.training.borrow_mut().as_mut().ok_or_else(|| Error::new("no training was begun"))?)
     }
 
@@ -153,7 +153,7 @@ impl<'a> ManagedRounds<'a> {
         let directory = self.place.join(format!("training-{}", self.trainings.get()));
         fs::create_dir(&directory)?;
         self.manager().begin(&directory)?;
-        *self.training.borrow_mut() = Some(Training { directory, next: 0, there: Vec::new() });
+        *self.training.borrow_mut() = Some(ManagedRun { directory, next: 0, there: Vec::new() });
         Ok(())
     }
 
