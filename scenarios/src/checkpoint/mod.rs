@@ -5,6 +5,7 @@ mod ckpt1_round_trip;
 mod ckpt2_reshard;
 mod ckpt5_manager;
 mod ckpt6_cancel;
+mod ckpt7_load;
 mod ckptcold_page_cache;
 mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
@@ -17,6 +18,7 @@ mod medium;
 mod proof;
 mod rounds;
 mod spoil;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod watched;

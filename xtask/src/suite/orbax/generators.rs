@@ -24,8 +24,11 @@ pub(super) enum Counterpart {
     },
     /// CKPT-2: a state that is loaded onto the suite's mesh from another.
     Reshard,
-    /// The same of a checkpoint that another option names, and whose digests may be captured or checked.
-    Load,
+    /// CKPT-7: a load of a checkpoint that an option names, and whose digests may be captured or checked.
+    Load {
+        /// Who makes the checkpoint of a state that stands in.
+        format: &'static str,
+    },
     /// CKPT-6: a save that is cancelled; CKPT-1 where it is not.
     Cancel,
     /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where they are not said.
@@ -91,8 +94,6 @@ const fn generator_of(
     OrbaxGenerator { class, own, does }
 }
 
-const SAFETENSORS: Counterpart =
-    Counterpart::Missing("a load of safetensors that lie somewhere, onto devices (CKPT-7)");
 const BROADCAST: Counterpart = Counterpart::Missing("a restore that is broadcast to replicas (CKPT-3)");
 const SEVERAL_HOSTS: Counterpart = Counterpart::Missing("local checkpoints of several hosts");
 
@@ -237,7 +238,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "restore_concurrent_gb",
             "metric_tracemalloc_enabled",
         ],
-        Counterpart::Load,
+        Counterpart::Load { format: "own" },
     ),
     generator_of(
         "SafetensorLoadBenchmark",
@@ -253,7 +254,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "metric_tracemalloc_enabled",
             "enable_xprof",
         ],
-        SAFETENSORS,
+        Counterpart::Load { format: "safetensors" },
     ),
     generator_of(
         "PyTorchCheckpointBenchmark",
