@@ -117,6 +117,30 @@ def test_what_lies_somewhere_is_read_with_every_type_onto_every_mesh_and_has_orb
     stored.close()
 
 
+@pytest.mark.parametrize("once", [True, False])
+def test_each_replica_has_memory_of_its_own_with_all_of_the_state(tmp_path, once):
+    random = np.random.default_rng(7)
+    state = {"weight": random.normal(size=(8, 6)).astype(np.float32), "bias": random.normal(size=6).astype(np.float32)}
+    checkpoints = orbax.Orbax(state, SaveOptions("blocking", Placement((), WHOLE)))
+    checkpoints.save(tmp_path / "there", False)
+    checkpoints.close()
+    stored = orbax.open_stored(StoredFiles(tmp_path / "there", "orbax"), Place(tmp_path, tmp_path))
+    onto = Placement((("replica", 4), ("model", 2)), ((None,), ("model",)))
+    stored.place(onto)
+    stored.share(once)
+    stored.load()
+    for at, name in enumerate(["bias", "weight"]):
+        for device in range(onto.devices):
+            part = np.ascontiguousarray(state[name][onto.part(at, state[name].shape, device)])
+            assert stored.part(at, device).data.tobytes() == part.tobytes()
+        for device in range(onto.devices):
+            stored.fill(at, device, device + 1)
+        for device in range(onto.devices):
+            assert set(stored.part(at, device).data.tolist()) == {device + 1}
+    stored.release()
+    stored.close()
+
+
 @pytest.mark.parametrize("saving", ["blocking", "background"])
 def test_orbaxs_own_manager_keeps_the_newest_of_each_training(tmp_path, saving):
     random = np.random.default_rng(7)

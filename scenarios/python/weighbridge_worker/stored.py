@@ -85,6 +85,13 @@ class Stored(ABC):
         """Has the loads that follow go onto these devices."""
         raise Declined("loading onto devices: it has none, and holds a state whole")
 
+    def share(self, once: bool) -> None:
+        """Has the loads that follow read the files for one replica alone, and copy to the others from memory.
+
+        Replicas lie along the first axis of the devices. Without `once` a system does as it does without being asked.
+        """
+        raise Declined("loading for one replica and copying to others: it has no devices, and holds a state whole")
+
     @abstractmethod
     def load(self) -> None:
         """Loads it into memory of one's own, and keeps it."""
@@ -95,6 +102,10 @@ class Stored(ABC):
 
     def part(self, at: int, device: int) -> Tensor:
         """The part of a tensor that lies on a device after a load onto devices."""
+        raise LookupError(f"there is no device {device}: nothing was loaded onto devices")
+
+    def fill(self, at: int, device: int, byte: int) -> None:
+        """Writes this byte all over the part of a tensor that lies on a device, where it lies."""
         raise LookupError(f"there is no device {device}: nothing was loaded onto devices")
 
     @abstractmethod
@@ -150,6 +161,10 @@ class StoredCase:
                 return "batch", self.handed({"headers": text([header.said() for header in self.stored.headers])})
             case "place":
                 self.stored.place(placement(message["onto"]))
+            case "share":
+                self.stored.share(message["once"])
+            case "fill":
+                self.stored.fill(message["tensor"], message["device"], message["byte"])
             case "load":
                 self.stored.load()
             case "loaded":

@@ -8,7 +8,7 @@ use weighbridge::{Equivalence, Requirements};
 
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::stored::{CheckpointDigests, StoredProof, copy, measure, place, write_safetensors};
+use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
 use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
 use crate::data::Cache;
@@ -22,8 +22,8 @@ use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions,
 ///
 /// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against digests, in the files that
 /// Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them. Without digests to check a checkpoint that is given as a
-/// path is not ranked. On `onto` the tensors lie on devices: cut as often as the mesh lets them, or whole on each with
-/// `cut=replicated`.
+/// path is not ranked. On `onto` the tensors lie on devices: cut as often as the mesh lets them, whole on each with
+/// `cut=replicated`, or whole on each replica along the first axis with `cut=replicas`.
 ///
 /// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of themselves, letting go. The
 /// page cache is warm. What the last timed load has left and what one more load gives must have the digests, and each device its
@@ -42,7 +42,7 @@ fn load(
     variant: CheckpointSource,
     #[sweep(implied, own = MadeFormat::Own, safetensors = MadeFormat::Safetensors)] format: MadeFormat,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] onto: DeviceMesh,
-    #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated)] cut: Cut,
+    #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)] cut: Cut,
     orbax: OrbaxLoadOptions,
 ) -> Result<()> {
     let (room, directory, known);
@@ -78,7 +78,7 @@ fn load(
         .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?;
     let files = StoredFiles { directory: &directory, format, orbax: &orbax };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
-    let onto = place(&mut *stored, onto, cut == Cut::Replicated)?;
+    let onto = place(&mut *stored, onto, cut)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
         report.unverified = Some(NO_DIGESTS.to_owned());
@@ -91,7 +91,7 @@ fn load(
     }
     bencher.bytes(bytes as usize);
     Inventory::of(&directory)?.tell(bencher);
-    let proof = StoredProof { expected: known.as_ref(), onto: onto.as_ref() };
+    let proof = StoredProof { expected: known.as_ref(), onto: onto.as_ref(), apart: None };
     let found = proof.prove(bencher, &mut *stored, &directory)?;
     match variant {
         CheckpointSource::Path { digests: DigestUse::Capture(directory), .. } => found.capture(&directory),
@@ -117,24 +117,6 @@ impl fmt::Display for MadeFormat {
         f.write_str(match self {
             Self::Own => "own",
             Self::Safetensors => "safetensors",
-        })
-    }
-}
-
-/// How tensors lie on devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Each is cut as often as the mesh lets it.
-    Spread,
-    /// Each is whole on every device.
-    Replicated,
-}
-
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Spread => "spread",
-            Self::Replicated => "replicated",
         })
     }
 }
@@ -178,7 +160,11 @@ fn needs(
     _: &OrbaxLoadOptions,
 ) -> Requirements {
     let devices: u64 = onto.axes().iter().map(|(_, size)| *size as u64).product();
-    let copies = if *cut == Cut::Replicated { devices } else { 1 };
+    let copies = match cut {
+        Cut::Spread => 1,
+        Cut::Replicated => devices,
+        Cut::Replicas => onto.axes().first().map_or(1, |(_, replicas)| *replicas as u64),
+    };
     let (mut needs, bytes) = match variant {
         CheckpointSource::Spec(state) => (state.needs(), state.bytes()),
         CheckpointSource::Path { path, .. } => {
@@ -203,6 +189,7 @@ fn describe(
         _ if *onto == DeviceMesh::NONE => String::new(),
         Cut::Spread => format!(", cut over {onto}"),
         Cut::Replicated => format!(", whole on each of {onto}"),
+        Cut::Replicas => format!(", whole on each replica of {onto}"),
     };
     format!("load of {}{devices}", variant.describe())
 }

@@ -3,6 +3,7 @@
 mod cancelled;
 mod ckpt1_round_trip;
 mod ckpt2_reshard;
+mod ckpt3_broadcast;
 mod ckpt5_manager;
 mod ckpt6_cancel;
 mod ckpt7_load;
@@ -16,6 +17,7 @@ mod inventory;
 mod managed;
 mod medium;
 mod proof;
+mod replicas;
 mod rounds;
 mod spoil;
 mod stored;

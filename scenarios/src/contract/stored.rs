@@ -103,6 +103,15 @@ pub trait StoredCheckpoint {
         Err(skip("loading onto devices: it has none, and holds a state whole"))
     }
 
+    /// Has the loads that follow read the files for one replica alone where `once`, and the others get a copy from memory. Replicas
+    /// lie along the first axis of the devices. Without `once` the system does as it does without being asked.
+    ///
+    /// # Errors
+    /// A skip where the system has no such way.
+    fn share(&mut self, _once: bool) -> Result<()> {
+        Err(skip("loading for one replica and copying to others: it has no devices, and holds a state whole"))
+    }
+
     /// Loads it into memory that is owned and was touched, and keeps it.
     ///
     /// # Errors
@@ -120,6 +129,14 @@ pub trait StoredCheckpoint {
     /// # Errors
     /// When there is no such device. As [`StoredCheckpoint::load`].
     fn part(&mut self, _tensor: usize, device: usize) -> Result<LoadedTensor> {
+        Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
+    }
+
+    /// Writes this byte all over the part of a tensor that lies on a device, where it lies.
+    ///
+    /// # Errors
+    /// As [`StoredCheckpoint::part`].
+    fn fill(&mut self, _tensor: usize, device: usize, _byte: u8) -> Result<()> {
         Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
     }
 

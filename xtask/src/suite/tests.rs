@@ -245,13 +245,40 @@ fn a_load_is_planned_where_the_checkpoint_lies_here_and_refused_with_what_does_n
         (format!("{plain}, reference_digests_path: 's3://b/d'"), "digests on an object store: s3://b/d"),
         (format!("{plain}, reference_digests_path: '/no/where'"), "digests at /no/where"),
         (format!("{plain}, sharding_config_path: 'gs://b/s'"), "cuts that a file names: gs://b/s"),
-        (format!("{plain}, use_load_and_broadcast: true"), "a restore that is broadcast"),
+        (format!("{plain}, use_load_and_broadcast: true"), "a broadcast over a mesh"),
     ] {
         let refused = load(&options);
         let told = refused.to_string();
         assert!(refused.points == 0 && told.contains(missing), "{told}");
         assert_eq!(told.matches("refused 1:").count(), 1, "one thing is missing: {told}");
     }
+}
+
+#[test]
+fn a_broadcast_to_replicas_is_planned_on_the_mesh_that_its_generator_asks_for() {
+    let broadcast = |mesh: &str, options: &str| {
+        let over = Overrides { input: Some("tiny".parse().expect("a variant")), ..Overrides::default() };
+        let paths = "reference_checkpoint_path: 'gs://b/c', reference_sharding_path: 'gs://b/s'";
+        let text = format!(
+            "suite_name: x\nmesh_config: {mesh}\nbenchmarks:\n  \
+             - {{generator: a.RestoreAndBroadcastBenchmark, options: {{{paths}{options}}}}}\n"
+        );
+        planned(&text, false, &over).expect("a suite")
+    };
+    let mesh = "{mesh_axes: [replica, model], ici_parallelism: {model: 4}, dcn_parallelism: {replica: 2}}";
+    for (options, sharing) in [("", "broadcast"), (", use_load_and_broadcast: false", "each")] {
+        let planned = broadcast(mesh, options);
+        let suite = planned.suite.expect("it runs");
+        assert_eq!(suite.benchmarks[0].scenario.text, "CKPT-3");
+        assert_eq!(axes(&suite), format!("variant=tiny replicas=2 model=4 sharing={sharing}"));
+    }
+    let large = broadcast("{mesh_axes: [replica, model], ici_parallelism: {replica: 2, model: 64}}", "");
+    assert!(
+        large.to_string().contains("skipped 1: the mesh replica=2+model=64 needs 128 devices"),
+        "{large}"
+    );
+    let other = broadcast("{mesh_axes: [data], ici_parallelism: {data: 2}}", "");
+    assert!(other.to_string().contains("a mesh of the axes replica and model"), "{other}");
 }
 
 #[test]
@@ -349,7 +376,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
 fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing() {
     let Some(files) = shipped() else { return };
     let mut wrong = Vec::new();
-    for (input, at_least) in [(None, 4), (Some("default"), 30)] {
+    for (input, at_least) in [(None, 4), (Some("default"), 37)] {
         let how = How { input: input.map(str::to_owned), ..How::default() };
         let (mut planned, mut refused, mut lenient, mut no_suite) = (0, 0, 0, 0);
         for file in &files {

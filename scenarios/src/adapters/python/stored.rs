@@ -108,6 +108,14 @@ impl StoredCheckpoint for OpenStored<'_> {
         self.worker.call("place", &json!({ "onto": PlacementForm::from(onto) })).map(drop)
     }
 
+    fn share(&mut self, once: bool) -> Result<()> {
+        self.worker.call("share", &json!({ "once": once })).map(drop)
+    }
+
+    fn fill(&mut self, at: usize, device: usize, byte: u8) -> Result<()> {
+        self.worker.call("fill", &json!({ "tensor": at, "device": device, "byte": byte })).map(drop)
+    }
+
     fn load(&mut self) -> Result<()> {
         self.worker.call("load", &json!({})).map(drop)
     }

@@ -7,6 +7,7 @@ mod proof;
 mod tests;
 
 use std::cell::RefCell;
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -21,14 +22,35 @@ use crate::contract::{StoredCheckpoint, TensorHeader};
 use crate::data::DataSet;
 use crate::workload::{DeviceMesh, Placement, State, Tensor};
 
-/// Has a checkpoint loaded onto the devices of a mesh, where it is one: cut as often as that lets it, or whole on each.
+/// How tensors lie on devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Each is cut as often as the mesh lets it.
+    Spread,
+    /// Each is whole on every device.
+    Replicated,
+    /// Devices that differ along the first axis alone have the same: the other axes cut as in `Spread`.
+    Replicas,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Spread => "spread",
+            Self::Replicated => "replicated",
+            Self::Replicas => "replicas",
+        })
+    }
+}
+
+/// Has a checkpoint loaded onto the devices of a mesh, where it is one.
 ///
 /// # Errors
 /// A skip where it cannot lie there, or the system has no devices.
 pub(super) fn place(
     stored: &mut dyn StoredCheckpoint,
     mesh: DeviceMesh,
-    replicated: bool,
+    cut: Cut,
 ) -> Result<Option<Placement>> {
     if mesh == DeviceMesh::NONE {
         return Ok(None);
@@ -40,7 +62,13 @@ pub(super) fn place(
     };
     let state = State::Tensors { tensors: stored.headers().iter().map(tensor).collect(), seed: 0 };
     mesh.holds(&state).map_err(weighbridge::skip)?;
-    let onto = if replicated { Placement::as_written(mesh, &state) } else { Placement::spread(mesh, &state) };
+    let onto = match cut {
+        Cut::Spread => Placement::spread(mesh, &state),
+        Cut::Replicated => Placement::as_written(mesh, &state),
+        Cut::Replicas => {
+            Placement { shardings: Placement::spread(mesh.of_a_replica(), &state).shardings, mesh }
+        }
+    };
     stored.place(&onto)?;
     Ok(Some(onto))
 }

@@ -18,12 +18,15 @@ pub(in crate::checkpoint) struct StoredProof<'a> {
     pub(in crate::checkpoint) expected: Option<&'a CheckpointDigests>,
     /// Where their parts must lie, if they must lie on devices.
     pub(in crate::checkpoint) onto: Option<&'a Placement>,
+    /// What it is if two devices have one piece of memory, where that is looked for.
+    pub(in crate::checkpoint) apart: Option<fn(String) -> Error>,
 }
 
 impl StoredProof<'_> {
     /// Proves what was loaded of a checkpoint whose files may be overwritten, and hands in the digests as what was delivered:
     ///
-    /// 1. What the last timed load has left has the digests, and each device its part.
+    /// 1. What the last timed load has left has the digests, and each device its part. Where devices are apart, what is written to
+    ///    one is on no other.
     /// 2. What one more load gives is the same.
     /// 3. The files are then overwritten. What was loaded stays as it is, so it is memory that is owned.
     /// 4. What is loaded then is something else: nothing was kept from before.
@@ -39,6 +42,9 @@ impl StoredProof<'_> {
         let found = self.found(stored)?;
         if let Some(expected) = self.expected {
             expected.check(&found)?;
+        }
+        if let Some(wrong) = self.apart {
+            self.written(stored, wrong)?;
         }
         stored.release()?;
         stored.load()?;
@@ -62,6 +68,29 @@ impl StoredProof<'_> {
         let _ = stored.release(); // there may be nothing
         deliver(bencher, &found.bytes());
         Ok(found)
+    }
+
+    /// Writes to every part of every device what no other gets, and finds that there and nothing else.
+    fn written(self, stored: &mut dyn StoredCheckpoint, shared: fn(String) -> Error) -> Result<()> {
+        let devices = self.onto.map_or(0, Placement::devices);
+        for (at, TensorHeader { key, .. }) in stored.headers().to_vec().iter().enumerate() {
+            let byte = |device: usize| 0xA0 ^ device as u8; // at most 64 devices are simulated
+            for device in 0..devices {
+                stored.fill(at, device, byte(device))?;
+            }
+            for device in 0..devices {
+                let found = stored.part(at, device)?.bytes;
+                let Some(wrong) = found.iter().find(|found| **found != byte(device)) else { continue };
+                let is_anothers = (0..devices).any(|other| byte(other) == *wrong);
+                let told = |what| format!("the tensor {key} on device {device} {what}");
+                return Err(if is_anothers {
+                    shared(told("changed with another device: they have one piece of memory"))
+                } else {
+                    Error::new(told("stays as it was when it is written to"))
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The digests of what is loaded, of which each device has its part.

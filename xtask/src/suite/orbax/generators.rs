@@ -29,6 +29,8 @@ pub(super) enum Counterpart {
         /// Who makes the checkpoint of a state that stands in.
         format: &'static str,
     },
+    /// CKPT-3: a load for one replica, which others get a copy of. Its mesh has the axes `replica` and `model`.
+    Broadcast,
     /// CKPT-6: a save that is cancelled; CKPT-1 where it is not.
     Cancel,
     /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where they are not said.
@@ -94,7 +96,6 @@ const fn generator_of(
     OrbaxGenerator { class, own, does }
 }
 
-const BROADCAST: Counterpart = Counterpart::Missing("a restore that is broadcast to replicas (CKPT-3)");
 const SEVERAL_HOSTS: Counterpart = Counterpart::Missing("local checkpoints of several hosts");
 
 /// All of them, by class.
@@ -125,7 +126,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
     generator_of(
         "RestoreAndBroadcastBenchmark",
         &["reference_checkpoint_path", "reference_sharding_path"],
-        BROADCAST,
+        Counterpart::Broadcast,
     ),
     generator_of(
         "ReplicaParallelMultislice",
@@ -208,9 +209,13 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "use_colocated_python",
             "use_distributed_process_id",
         ],
-        BROADCAST,
+        Counterpart::Missing("a save and a broadcast restore over a mesh whose replicas lie along any axis"),
     ),
-    generator_of("MultisliceBroadcastBenchmark", &["replica_axis_index"], BROADCAST),
+    generator_of(
+        "MultisliceBroadcastBenchmark",
+        &["replica_axis_index"],
+        Counterpart::Missing("a broadcast of arrays in memory, without a checkpoint"),
+    ),
     generator_of(
         "MultihostDispatchersBenchmark",
         &["use_colocated", "device_count"],

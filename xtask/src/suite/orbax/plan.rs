@@ -172,6 +172,22 @@ impl OrbaxPlan {
                         let operations = option("operation", operations, place);
                         ("CKPT-5", mesh, vec![option("mesh", &[&text], place), operations])
                     }
+                    OrbaxScenario::Broadcast => match mesh.axes() {
+                        [(replica, replicas), (model, devices)]
+                            if replica == "replica" && model == "model" =>
+                        {
+                            let [replicas, devices] = [replicas, devices].map(usize::to_string);
+                            let axes = [("replicas", &*replicas), ("model", &*devices)];
+                            ("CKPT-3", mesh, axes.map(|(axis, value)| option(axis, &[value], place)).to_vec())
+                        }
+                        _ => {
+                            let why = format!(
+                                "a mesh of the axes replica and model, as the generator asks for: it is {mesh}"
+                            );
+                            *self.refused.entry(why).or_default() += 1;
+                            continue;
+                        }
+                    },
                     OrbaxScenario::Load => ("CKPT-7", mesh, vec![option("onto", &[&text], place)]),
                     OrbaxScenario::Reshard => {
                         let from_mesh = option("mesh", &[&from.to_string()], place);
@@ -307,6 +323,7 @@ enum OrbaxScenario {
     RoundTrip,
     Reshard,
     Load,
+    Broadcast,
     Cancel,
     /// With what is timed.
     Manage(Vec<&'static str>),
@@ -362,6 +379,7 @@ impl OptionSet<'_> {
                 checkpoint = Some(CheckpointText::of(path));
                 (OrbaxScenario::Reshard, true)
             }
+            Counterpart::Broadcast => return self.broadcast(),
             Counterpart::Load { format } => return self.loaded(format),
             Counterpart::Manage { beside, train_steps } => return self.managed(beside, train_steps),
             Counterpart::Cancel => return self.cancelled(),
@@ -405,6 +423,23 @@ impl OptionSet<'_> {
         JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint })
     }
 
+    /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of it.
+    fn broadcast(&self) -> JudgedOptions {
+        let paths = ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
+        let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
+        let missing = self.missing_but(&["use_load_and_broadcast"]);
+        if let Some(why) = missing {
+            return JudgedOptions::Refused(why);
+        }
+        let Some(once) = self.switch("use_load_and_broadcast", true) else {
+            let what = "a value of `use_load_and_broadcast` that is neither on nor off";
+            return JudgedOptions::Refused(what.to_owned());
+        };
+        let axes = vec![("sharing", if once { "broadcast" } else { "each" }.to_owned())];
+        let checkpoint = Some(CheckpointText::of(path));
+        JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Broadcast, axes, checkpoint })
+    }
+
     /// A load of a checkpoint that an option names.
     fn loaded(&self, format: &'static str) -> JudgedOptions {
         let Some(path) = self.text("checkpoint_path") else { return JudgedOptions::Dropped };
@@ -443,13 +478,22 @@ impl OptionSet<'_> {
 
     /// What an option asks for that is not here.
     fn missing(&self) -> Option<String> {
+        self.missing_but(&[])
+    }
+
+    /// The same, but for options that are here.
+    fn missing_but(&self, here: &[&str]) -> Option<String> {
         let missing = [
             ("use_colocated_python", "a backend of Pathways"),
-            ("use_load_and_broadcast", "a restore that is broadcast to replicas (CKPT-3)"),
+            (
+                "use_load_and_broadcast",
+                "a broadcast over a mesh whose first axis is not said to be of replicas",
+            ),
             ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
             ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
         ];
-        let (option, what) = missing.into_iter().find(|(option, _)| self.is_on(option))?;
+        let (option, what) =
+            missing.into_iter().find(|(option, _)| self.is_on(option) && !here.contains(option))?;
         Some(format!("{what}, for `{option}`"))
     }
 

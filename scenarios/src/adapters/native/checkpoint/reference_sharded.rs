@@ -131,6 +131,14 @@ impl Held {
         }
     }
 
+    /// Writes a byte all over the part of a tensor on a device.
+    pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
+        match self {
+            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
+            Self::Parts(parts) => parts.fill(field, device, byte),
+        }
+    }
+
     /// The part of a tensor on a device.
     pub(super) fn part(&self, field: usize, device: usize) -> Result<Kept> {
         match self {

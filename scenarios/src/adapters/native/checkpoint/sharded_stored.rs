@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Delivery, Dtype, Error, Kept, Result};
 
+use super::parts::MeshParts;
 use super::reference_sharded::{Held, ShardManifest};
 use crate::contract::{Executed, LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
@@ -17,6 +18,8 @@ pub(super) struct StoredShards {
     places: Vec<usize>,
     /// The devices that it is loaded onto, by the positions in the manifest.
     onto: Option<Placement>,
+    /// Whether each replica of those reads the files: replicas lie along the first axis.
+    each_reads: bool,
     held: Option<Held>,
 }
 
@@ -34,7 +37,15 @@ impl StoredShards {
         let mut tensors: Vec<_> = manifest.layout().tensors.iter().enumerate().map(header).collect();
         tensors.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
         let (headers, places) = tensors.into_iter().unzip();
-        Ok(Self { directory: directory.to_owned(), threads, headers, places, onto: None, held: None })
+        Ok(Self {
+            directory: directory.to_owned(),
+            threads,
+            headers,
+            places,
+            onto: None,
+            each_reads: false,
+            held: None,
+        })
     }
 
     /// Content as it was loaded, under the name and with the type that the files say.
@@ -43,6 +54,21 @@ impl StoredShards {
         let dtype = numpys(field.dtype).to_owned();
         let header = TensorHeader { key: TensorHeader::flat_key(&field.name), dtype, shape: field.shape };
         Ok(LoadedTensor { header, bytes: field.bytes })
+    }
+
+    /// Reads the files for every replica, one after the other, as processes of their own would.
+    fn each(&self, onto: &Placement) -> Result<MeshParts> {
+        let replicas = onto.mesh.axes().first().map_or(1, |(_, replicas)| *replicas);
+        let devices = onto.devices() / replicas;
+        let read = || {
+            let room = ShardManifest::of(&self.directory)?.read(&self.directory)?;
+            MeshParts::of(&room, onto, self.threads)
+        };
+        let mut all = read()?;
+        for replica in 1..replicas {
+            all.take(read()?, replica * devices..(replica + 1) * devices);
+        }
+        Ok(all)
     }
 
     fn held(&self) -> Result<&Held> {
@@ -64,11 +90,24 @@ impl StoredCheckpoint for StoredShards {
         Ok(())
     }
 
+    fn share(&mut self, once: bool) -> Result<()> {
+        self.each_reads = !once;
+        Ok(())
+    }
+
     fn load(&mut self) -> Result<()> {
         self.held = None;
-        let room = ShardManifest::of(&self.directory)?.read(&self.directory)?;
-        self.held = Some(Held::of(room, self.onto.as_ref(), self.threads)?);
+        let read = || ShardManifest::of(&self.directory)?.read(&self.directory);
+        self.held = Some(match &self.onto {
+            Some(onto) if self.each_reads => Held::Parts(self.each(onto)?),
+            onto => Held::of(read()?, onto.as_ref(), self.threads)?,
+        });
         Ok(())
+    }
+
+    fn fill(&mut self, tensor: usize, device: usize, byte: u8) -> Result<()> {
+        let held = self.held.as_mut().ok_or_else(|| Error::new("nothing was loaded"))?;
+        held.fill(self.places[tensor], device, byte)
     }
 
     fn loaded(&mut self, tensor: usize) -> Result<LoadedTensor> {
