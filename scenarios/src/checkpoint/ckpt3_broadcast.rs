@@ -26,7 +26,7 @@ use crate::workload::{DeviceMesh, OrbaxLoadOptions, State};
 ///
 /// Timed: the load, until every device has its parts, with the way to a worker and back. Not timed: making the state, the save,
 /// letting go. The page cache is warm. Metrics say how many times the bytes of the checkpoint's files a load has read. In a broadcast
-/// that must be about once, in every load: from 0.8 times to 1.3 times and 8 MB, for what a process imports with its first load. Then
+/// that must be about once, in every load: from 0.8 times to 1.3 times and 8 MB, for what a process reads beside the files. Then
 /// every device of every replica must have its part of each tensor; numbers that are changed on one device may change on no other, so
 /// that no two replicas are one piece of memory (where no broadcast was asked for, that is a recorded skip); and the files are
 /// overwritten as in CKPT-7.
