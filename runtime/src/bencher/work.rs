@@ -44,6 +44,9 @@ pub struct WorkReport {
     pub entry_point: Option<String>,
     /// Why its work is not equal to the reference's, where the adapter says so itself: listed apart, no failure.
     pub unequal: Option<String>,
+    /// Why nothing tells whether its work is right, where the scenario says so, with what would: not ranked, no failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
 }
 
 impl WorkReport {
@@ -55,6 +58,7 @@ impl WorkReport {
             .chain(&mut self.library)
             .chain(&mut self.entry_point)
             .chain(&mut self.unequal)
+            .chain(&mut self.unverified)
         {
             *word = visible_in_line(word);
         }

@@ -189,6 +189,9 @@ fn agreement(
     let verified = repeats.iter().any(|repeat| {
         repeat.purpose == Purpose::Verify && matches!(repeat.outcome, Outcome::Measured { .. })
     });
+    if let Some(why) = work.and_then(|work| work.report.unverified.as_ref()) {
+        return Agreement::Unverified(why.clone());
+    }
     match (work, reference) {
         (Some(_), HeldAgainst::Itself) => Agreement::Reference,
         (Some(work), HeldAgainst::Work(reference)) => agree(work, reference, equivalence),

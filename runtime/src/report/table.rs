@@ -276,17 +276,23 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
 
 /// The cases whose work was held against nothing, by the reason.
 fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let mut said: Vec<(&str, Vec<&CaseId>)> = Vec::new();
+    let mut said: Vec<(&str, &str, Vec<&CaseId>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
         let Agreement::Unverified(why) = &case.agreement else { continue };
-        match said.iter_mut().find(|(text, _)| text == why) {
-            Some((_, ids)) => ids.push(&case.id),
-            None => said.push((why, vec![&case.id])),
+        // A scenario that says so itself says what helps.
+        let says_so = case.work.as_ref().is_some_and(|work| work.report.unverified.is_some());
+        let helps = if says_so { "" } else { VERIFY };
+        match said.iter_mut().find(|(text, ..)| text == why) {
+            Some((.., ids)) => ids.push(&case.id),
+            None => said.push((why, helps, vec![&case.id])),
         }
     }
     let what = terminal.paint(Style::Yellow, "unverified");
     said.iter()
-        .map(|(why, ids)| format!("{what}: {}: {}\n    {VERIFY}\n", whose(ids), visible_in_line(why)))
+        .map(|(why, helps, ids)| {
+            let helps = if helps.is_empty() { String::new() } else { format!("    {helps}\n") };
+            format!("{what}: {}: {}\n{helps}", whose(ids), visible_in_line(why))
+        })
         .collect()
 }
 

@@ -300,7 +300,6 @@ pub(super) struct ExchangedField {
 
 /// What a worker measured. Times in nanoseconds; a time that cannot be had is `None`, a count is always told.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the protocol")]
 pub(super) struct MeasuredRun {
     pub(super) samples: Vec<u64>,
     pub(super) elements: u64,

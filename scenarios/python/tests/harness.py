@@ -57,6 +57,15 @@ class Worker:
         self.tell(name, **message)
         return self.hear()
 
+    def places(self, place: Path) -> dict[str, str]:
+        """Where a case may put things, as `open` has it."""
+        self.exchange = place / "exchange"
+        self.exchange.touch()
+        folders = {name: str(place / name) for name in ("scratch", "converted")}
+        for folder in folders.values():
+            Path(folder).mkdir(exist_ok=True)
+        return {"exchange": str(self.exchange), **folders}
+
     def _exactly(self, count: int) -> bytes:
         got = b""
         while len(got) < count:
@@ -75,16 +84,10 @@ class Worker:
         contract: str = "loader",
         **more: Any,
     ) -> tuple[str, dict[str, Any]]:
-        self.exchange = place / "exchange"
-        self.exchange.touch()
-        for folder in ("scratch", "converted"):
-            (place / folder).mkdir(exist_ok=True)
         return self.ask(
             "open",
             contract=contract,
-            exchange=str(self.exchange),
-            scratch=str(place / "scratch"),
-            converted=str(place / "converted"),
+            **self.places(place),
             device=device,
             data=made.said,
             pipeline=spec,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,65 @@ def test_a_load_onto_other_devices_is_declined_by_who_has_none(worker, state, tm
     onto = {"mesh": [["data", 5]], "shardings": [["data"], ["data"]]}
     name, said = worker.open(state, tmp_path, {}, contract="checkpointer", state={"saving": "blocking", "onto": onto})
     assert name == "declined" and said["why"].startswith("loading onto other devices"), said
+
+
+@pytest.fixture
+def somewhere(tmp_path):
+    random = np.random.default_rng(5)
+    tensors = {
+        "weight": random.normal(size=(5, 7)).astype(np.float32),
+        "half": random.normal(size=3).astype(np.float16),
+    }
+    np.savez(tmp_path / "state.npz", **tensors)
+    return tmp_path, tensors
+
+
+def opened_stored(worker, directory, place, format="sharded"):
+    stored = {"directory": str(directory), "format": format}
+    return worker.ask("open", contract="checkpointer", stored=stored, **worker.places(place))
+
+
+def test_what_lies_somewhere_tells_what_is_in_it_is_loaded_and_handed_over_with_its_type(worker, somewhere):
+    directory, tensors = somewhere
+    assert opened_stored(worker, directory, directory)[0] == "opened"
+    name, told = call(worker, "headers")
+    headers = json.loads(worker.read(told)["headers"].tobytes())
+    assert name == "batch" and headers == [
+        {"key": "['half']", "dtype": "<f2", "shape": [3]},
+        {"key": "['weight']", "dtype": "<f4", "shape": [5, 7]},
+    ]
+    assert call(worker, "loaded", tensor=0)[0] == "failed"
+    assert call(worker, "load") == ("answer", {})
+    for at, (tensor, header) in enumerate(zip(("half", "weight"), headers, strict=True)):
+        name, batch = call(worker, "loaded", tensor=at)
+        fields = worker.read(batch)
+        assert json.loads(fields["header"].tobytes()) == header
+        assert fields["bytes"].tobytes() == tensors[tensor].tobytes()
+    assert call(worker, "part", tensor=0, device=0)[0] == "failed"
+    onto = {"mesh": [["data", 5]], "shardings": [[], []]}
+    name, said = call(worker, "place", onto=onto)
+    assert name == "declined" and said["why"].startswith("loading onto devices"), said
+    assert call(worker, "release") == ("answer", {})
+    assert worker.ask("close")[0] == "closed"
+
+
+def test_another_format_is_declined_and_a_checkpoint_that_is_not_there_fails(worker, tmp_path):
+    name, said = opened_stored(worker, tmp_path, tmp_path, "orbax")
+    assert name == "declined" and said["why"] == "the checkpoint is of orbax, and it reads sharded alone", said
+    assert opened_stored(worker, tmp_path / "nowhere", tmp_path)[0] == "failed"
+
+
+@pytest.mark.parametrize("lie", ["halves", "looks later"])
+def test_a_lie_about_what_lies_somewhere_is_told_by_what_is_handed_over(worker, somewhere, lie):
+    directory, tensors = somewhere
+    (directory / "lie").write_text(lie)
+    assert opened_stored(worker, directory, directory)[0] == "opened"
+    assert call(worker, "load") == ("answer", {})
+    np.savez(directory / "state.npz", **{name: array + 1 for name, array in tensors.items()})
+    fields = worker.read(call(worker, "loaded", tensor=1)[1])
+    # The type is that of what was loaded, not that of the files; what changes with the files is no memory of its own.
+    told = json.loads(fields["header"].tobytes())["dtype"], fields["bytes"].tobytes() == tensors["weight"].tobytes()
+    assert told == (("<f2", False) if lie == "halves" else ("<f4", False))
 
 
 def test_devices_are_numbered_along_the_last_axis_first():

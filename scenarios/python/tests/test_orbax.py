@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import struct
+
 import numpy as np
 import pytest
 
 pytest.importorskip("orbax.checkpoint", reason="Orbax is not installed here")
 
+import jax.numpy as jnp
+from orbax.checkpoint import v1 as ocp_v1
+from orbax.checkpoint._src.testing.benchmarks.core.pytree_utils import digest_pytree
+
 from weighbridge_worker.adapter import Place
 from weighbridge_worker.checkpointer import TRAINED, Placement, Retention, SaveOptions
 from weighbridge_worker.checkpointers import orbax, tensorstore
+from weighbridge_worker.stored import StoredFiles
 
 WHOLE = ((), ())
 CUT = (("data", None), ("model",))
@@ -62,6 +71,74 @@ def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto)
             checkpoints.part(name, target.devices)
     checkpoints.release()
     checkpoints.close()
+
+
+@pytest.mark.parametrize("made_by", ["our adapter", "version 1 of Orbax", "safetensors"])
+def test_what_lies_somewhere_is_read_with_every_type_onto_every_mesh_and_has_orbaxs_own_digests(tmp_path, made_by):
+    random = np.random.default_rng(7)
+    state = {"weight": random.normal(size=(8, 6)).astype(np.float32), "bias": random.normal(size=6).astype(np.float32)}
+    there, format = tmp_path / "there", "orbax"
+    if made_by == "our adapter":
+        checkpoints = orbax.Orbax(state, SaveOptions("blocking", Placement((), WHOLE)))
+        checkpoints.save(there, False)
+        checkpoints.close()
+    elif made_by == "version 1 of Orbax":
+        state["bias"] = state["bias"].astype(jnp.bfloat16)
+        ocp_v1.save(there, {name: jnp.asarray(array) for name, array in state.items()})
+    else:
+        format = "safetensors"
+        there.mkdir()
+        header, data = {}, b""
+        for name, array in state.items():
+            end = len(data) + array.nbytes
+            header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), end]}
+            data += array.tobytes()
+        text = json.dumps(header).encode()
+        (there / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    stored = orbax.open_stored(StoredFiles(there, format, {"restore_concurrent_gb": 1}), Place(tmp_path, tmp_path))
+    assert [header.key for header in stored.headers] == ["['bias']", "['weight']"]
+    names = ["bias", "weight"]
+    for onto in [None, Placement((("data", 4), ("model", 2)), ((None,), ("data", "model")))]:
+        if onto is not None:
+            stored.place(onto)
+        stored.load()
+        for at, name in enumerate(names):
+            tensor = stored.loaded(at)
+            assert tensor.header == stored.headers[at]
+            assert tensor.data.tobytes() == state[name].tobytes()
+            digest = hashlib.sha256(
+                tensor.header.dtype.encode() + repr(tensor.header.shape).encode() + tensor.data.tobytes()
+            )
+            assert digest.hexdigest() == digest_pytree(state)[tensor.header.key]
+            for device in range(onto.devices if onto else 0):
+                part = np.ascontiguousarray(state[name][onto.part(at, state[name].shape, device)])
+                assert stored.part(at, device).data.tobytes() == part.tobytes()
+        stored.release()
+    stored.close()
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_each_replica_has_memory_of_its_own_with_all_of_the_state(tmp_path, once):
+    random = np.random.default_rng(7)
+    state = {"weight": random.normal(size=(8, 6)).astype(np.float32), "bias": random.normal(size=6).astype(np.float32)}
+    checkpoints = orbax.Orbax(state, SaveOptions("blocking", Placement((), WHOLE)))
+    checkpoints.save(tmp_path / "there", False)
+    checkpoints.close()
+    stored = orbax.open_stored(StoredFiles(tmp_path / "there", "orbax"), Place(tmp_path, tmp_path))
+    onto = Placement((("replica", 4), ("model", 2)), ((None,), ("model",)))
+    stored.place(onto)
+    stored.share(once)
+    stored.load()
+    for at, name in enumerate(["bias", "weight"]):
+        for device in range(onto.devices):
+            part = np.ascontiguousarray(state[name][onto.part(at, state[name].shape, device)])
+            assert stored.part(at, device).data.tobytes() == part.tobytes()
+        for device in range(onto.devices):
+            stored.fill(at, device, device + 1)
+        for device in range(onto.devices):
+            assert set(stored.part(at, device).data.tolist()) == {device + 1}
+    stored.release()
+    stored.close()
 
 
 @pytest.mark.parametrize("saving", ["blocking", "background"])

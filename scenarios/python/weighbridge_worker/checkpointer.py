@@ -18,6 +18,7 @@ from .exchange import Exchange
 from .pipeline import Array
 from .protocol import Broken, Message
 from .steps import beside
+from .stored import Stored, StoredFiles
 from .usage import Tree
 
 State = dict[str, Array]
@@ -188,6 +189,12 @@ class Saver(System):
 
     reshards: bool = False
     """Whether it loads onto other devices than it saves from, and so has `Checkpoints.part`."""
+
+    open_stored: Callable[[StoredFiles, Place], Stored] | None = None
+    """Looks into a checkpoint that lies somewhere; `None` where it is not asked for those."""
+
+    stored_entry_point: str | None = None
+    """What reads those, where that is not what saves."""
 
     contract = "checkpointer"
 

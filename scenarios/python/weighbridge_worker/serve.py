@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from . import PROTOCOL, checkpointer, learner, loop, trainer
+from . import PROTOCOL, checkpointer, learner, loop, stored, trainer
 from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
 from .collectors import Collection
@@ -95,11 +95,13 @@ class Case(Streaming):
             self.data.close()
 
 
-def opened(adapter: System, message: Message) -> Streaming | checkpointer.Case:
+def opened(adapter: System, message: Message) -> Streaming | checkpointer.Case | stored.StoredCase:
     """A case of the contract that the adapter has."""
     if isinstance(adapter, Adapter):
         return Case(adapter, message)
     if isinstance(adapter, checkpointer.Saver):
+        if "stored" in message:
+            return stored.StoredCase(adapter, message)
         return checkpointer.Case(adapter, message)
     if isinstance(adapter, trainer.Trainer):
         return trainer.Case(adapter, message)
@@ -113,7 +115,7 @@ class Server:
 
     def __init__(self, channel: Channel, heart: Heart, adapter: System) -> None:
         self.channel, self.heart, self.adapter = channel, heart, adapter
-        self.case: Streaming | checkpointer.Case | None = None
+        self.case: Streaming | checkpointer.Case | stored.StoredCase | None = None
         self.collection = Collection()
         self.tracing = Tracing(None, adapter.framework)
 

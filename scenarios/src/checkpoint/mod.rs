@@ -3,8 +3,10 @@
 mod cancelled;
 mod ckpt1_round_trip;
 mod ckpt2_reshard;
+mod ckpt3_broadcast;
 mod ckpt5_manager;
 mod ckpt6_cancel;
+mod ckpt7_load;
 mod ckptcold_page_cache;
 mod ckptcrash_broken_saves;
 mod ckptstep_training_steps;
@@ -15,8 +17,10 @@ mod inventory;
 mod managed;
 mod medium;
 mod proof;
+mod replicas;
 mod rounds;
 mod spoil;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod watched;

@@ -95,7 +95,7 @@ pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Resu
             let part = onto.part(field, &kind.shape, device);
             let shape: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
             let found = content(checkpoints.part(field, device)?, kind, &shape).map_err(wrong)?;
-            if found != expected(data.rows(field, 0..1), kind, &part) {
+            if found != expected(data.rows(field, 0..1), kind.dtype.size(), &kind.shape, &part) {
                 return Err(wrong(format!("has not the numbers of {part:?}")));
             }
         }
@@ -115,11 +115,10 @@ pub(super) fn content(kept: Kept, kind: &FieldKind, shape: &[usize]) -> Result<V
 }
 
 /// The bytes of a part of a tensor, number by number: nobody who cuts tensors has this from here.
-fn expected(tensor: &[u8], kind: &FieldKind, part: &[Range<usize>]) -> Vec<u8> {
+pub(super) fn expected(tensor: &[u8], width: usize, shape: &[usize], part: &[Range<usize>]) -> Vec<u8> {
     let mut places = vec![0];
-    for (range, size) in part.iter().zip(&kind.shape) {
+    for (range, size) in part.iter().zip(shape) {
         places = places.iter().flat_map(|place| range.clone().map(move |at| place * size + at)).collect();
     }
-    let width = kind.dtype.size();
     places.iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
 }

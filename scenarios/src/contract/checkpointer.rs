@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weighbridge::worker::Collected;
 use weighbridge::{Error, Kept, Result, skip};
 
-use super::{Executed, Manager, Retention};
+use super::{Executed, Manager, Retention, StoredCheckpoint, StoredFiles};
 use crate::data::DataSet;
 use crate::workload::{OrbaxOptions, Placement, StepKind, Stub};
 
@@ -21,6 +21,14 @@ pub trait Checkpointer {
     /// # Errors
     /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything else.
     fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>>;
+
+    /// Looks into a checkpoint that lies somewhere, and loads nothing of it yet.
+    ///
+    /// # Errors
+    /// A [`skip`](weighbridge::skip) for a format that the system does not read. A failure for files that are damaged.
+    fn open_stored(&mut self, _files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
+        Err(skip("a checkpoint that lies somewhere: it is not asked for those here"))
+    }
 }
 
 /// How a state lies in memory and how it is saved.

@@ -251,9 +251,14 @@ pub struct Executed {
 impl Executed {
     /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter itself.
     pub fn report(self, data: &DataSet, entry_point: Option<String>) -> WorkReport {
+        WorkReport { input: Some(data.digest().to_owned()), ..self.untied(entry_point) }
+    }
+
+    /// The same over what is no data set.
+    pub fn untied(self, entry_point: Option<String>) -> WorkReport {
         let Self { transforms, operators, library, ran_on, synchronised, delivery, workers } = self;
         WorkReport {
-            input: Some(data.digest().to_owned()),
+            input: None,
             transforms,
             operators,
             library,
@@ -263,6 +268,7 @@ impl Executed {
             workers,
             entry_point,
             unequal: None,
+            unverified: None,
         }
     }
 

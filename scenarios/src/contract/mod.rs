@@ -9,6 +9,7 @@ mod learner;
 mod load;
 mod loader;
 mod manager;
+mod stored;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 mod train;
@@ -25,6 +26,7 @@ pub use load::{
 };
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
 pub use manager::{Manager, Retention, TRAINED};
+pub use stored::{CheckpointFormat, LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 pub(crate) use train::tell_rank_phases;
 pub use train::{
     Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, Train, WHOLE_STEP, open_material,

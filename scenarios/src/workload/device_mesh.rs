@@ -33,6 +33,12 @@ impl DeviceMesh {
         &self.axes
     }
 
+    /// The devices of one replica, where replicas lie along the first axis.
+    #[must_use]
+    pub fn of_a_replica(&self) -> Self {
+        Self { axes: self.axes.iter().skip(1).cloned().collect() }
+    }
+
     /// Whether a state can lie on it.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //!
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
+mod checkpoint_source;
 mod cut;
 mod destination;
 mod device_mesh;
@@ -11,6 +12,7 @@ mod learning_task;
 mod mode;
 pub mod model;
 mod operators;
+mod orbax_load_options;
 mod orbax_options;
 mod placement;
 mod route;
@@ -24,6 +26,7 @@ mod training_ranks;
 mod transform;
 mod variants;
 
+pub use checkpoint_source::{CheckpointSource, DigestUse};
 pub use cut::cut;
 pub use destination::Destination;
 pub use device_mesh::DeviceMesh;
@@ -31,6 +34,7 @@ pub use draw::{Draw, Draws};
 pub use learning_task::{Form, LearningTask, Parameters};
 pub use mode::ExecutionMode;
 pub use operators::Operators;
+pub use orbax_load_options::OrbaxLoadOptions;
 pub use orbax_options::{OrbaxOptions, Setting};
 pub use placement::Placement;
 pub use route::{Route, Touch};

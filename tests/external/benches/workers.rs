@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use weighbridge::prelude::*;
-use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Dtype, Expected, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport};
 
 const ELEMENTS: usize = 650;
@@ -207,7 +207,7 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        worker.open(Task { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
+        worker.open(PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
         bencher.work(report());
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
@@ -237,7 +237,7 @@ impl Feeder for Far {
         let epoch =
             Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true });
         let opened =
-            worker.open(Task { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
+            worker.open(PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
         bencher.work(WorkReport { transforms: opened.executed.transforms.clone(), ..report() });
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)

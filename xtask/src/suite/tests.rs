@@ -195,10 +195,90 @@ fn a_load_of_a_checkpoint_of_orbax_is_planned_with_a_state_that_stands_in_and_di
     let loaded = load("{checkpoint_path: 'gs://b/c', restore_concurrent_gb: 3, enable_trace: true}");
     assert!(loaded.to_string().contains("left out of 1: a trace of a profiler"), "{loaded}");
     let suite = loaded.suite.expect("it runs");
-    assert_eq!(suite.benchmarks[0].scenario.text, "CKPT-2");
+    assert_eq!(suite.benchmarks[0].scenario.text, "CKPT-7");
+    assert_eq!(axes(&suite), "variant=tiny onto=fsdp=4 format=own cut=replicated restore_concurrent_gb=3");
     let digests = load("{checkpoint_path: 'gs://b/c', reference_digests_path: 'gs://b/d'}").to_string();
-    assert!(digests.contains("digests that lie somewhere, for `reference_digests_path`"), "{digests}");
+    assert!(digests.contains("`reference_digests_path` has those of another checkpoint"), "{digests}");
     assert_eq!(load("{}").dropped, 1, "there is nothing to load");
+}
+
+/// The axes of the only benchmark of a suite.
+fn axes(suite: &SuiteFile) -> String {
+    let [benchmark] = &suite.benchmarks[..] else { panic!("one benchmark: {suite:?}") };
+    let axes = benchmark.options.iter().map(|(key, values)| format!("{}={}", key.name, values[0].text));
+    axes.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_load_is_planned_where_the_checkpoint_lies_here_and_refused_with_what_does_not() {
+    let place = tempfile::tempdir().expect("a folder");
+    let [here, digests] = ["here", "digests"].map(|name| place.path().join(name));
+    for directory in [&here, &digests] {
+        fs::create_dir(directory).expect("made");
+    }
+    let load = |options: &str| {
+        let text = format!(
+            "suite_name: x\nmesh_config: {{mesh_axes: [tp], ici_parallelism: {{tp: 2}}}}\nbenchmarks:\n  \
+             - {{generator: a.SafetensorLoadBenchmark, options: {{{options}}}}}\n"
+        );
+        planned(&text, false, &Overrides::default()).expect("a suite")
+    };
+    let (at, known) = (here.display(), digests.display());
+    let plain = format!("checkpoint_path: '{at}'");
+    let planned =
+        load(&format!("{plain}, safetensors_read_chunk_mb: 256, safetensors_max_over_read_ratio: 1.5"));
+    assert_eq!(
+        axes(&planned.suite.expect("it runs")),
+        format!(
+            "variant=path:{at} onto=tp=2 format=safetensors cut=replicated safetensors_read_chunk_mb=256 \
+             safetensors_max_over_read_ratio=1.5"
+        )
+    );
+    for (option, word) in [("reference_digests_path", "check"), ("capture_digests_path", "capture")] {
+        let planned = load(&format!("{plain}, {option}: '{known}'"));
+        let of = axes(&planned.suite.expect("it runs"));
+        assert!(of.starts_with(&format!("variant=path:{at} {word}={known} onto=tp=2")), "{of}");
+    }
+    for (options, missing) in [
+        ("checkpoint_path: 'gs://b/c'".to_owned(), "a checkpoint on Google Cloud Storage: gs://b/c"),
+        ("checkpoint_path: '/no/where'".to_owned(), "a checkpoint at /no/where: nothing is there"),
+        (format!("{plain}, reference_digests_path: 's3://b/d'"), "digests on an object store: s3://b/d"),
+        (format!("{plain}, reference_digests_path: '/no/where'"), "digests at /no/where"),
+        (format!("{plain}, sharding_config_path: 'gs://b/s'"), "cuts that a file names: gs://b/s"),
+        (format!("{plain}, use_load_and_broadcast: true"), "a broadcast over a mesh"),
+    ] {
+        let refused = load(&options);
+        let told = refused.to_string();
+        assert!(refused.points == 0 && told.contains(missing), "{told}");
+        assert_eq!(told.matches("refused 1:").count(), 1, "one thing is missing: {told}");
+    }
+}
+
+#[test]
+fn a_broadcast_to_replicas_is_planned_on_the_mesh_that_its_generator_asks_for() {
+    let broadcast = |mesh: &str, options: &str| {
+        let over = Overrides { input: Some("tiny".parse().expect("a variant")), ..Overrides::default() };
+        let paths = "reference_checkpoint_path: 'gs://b/c', reference_sharding_path: 'gs://b/s'";
+        let text = format!(
+            "suite_name: x\nmesh_config: {mesh}\nbenchmarks:\n  \
+             - {{generator: a.RestoreAndBroadcastBenchmark, options: {{{paths}{options}}}}}\n"
+        );
+        planned(&text, false, &over).expect("a suite")
+    };
+    let mesh = "{mesh_axes: [replica, model], ici_parallelism: {model: 4}, dcn_parallelism: {replica: 2}}";
+    for (options, sharing) in [("", "broadcast"), (", use_load_and_broadcast: false", "each")] {
+        let planned = broadcast(mesh, options);
+        let suite = planned.suite.expect("it runs");
+        assert_eq!(suite.benchmarks[0].scenario.text, "CKPT-3");
+        assert_eq!(axes(&suite), format!("variant=tiny replicas=2 model=4 sharing={sharing}"));
+    }
+    let large = broadcast("{mesh_axes: [replica, model], ici_parallelism: {replica: 2, model: 64}}", "");
+    assert!(
+        large.to_string().contains("skipped 1: the mesh replica=2+model=64 needs 128 devices"),
+        "{large}"
+    );
+    let other = broadcast("{mesh_axes: [data], ici_parallelism: {data: 2}}", "");
+    assert!(other.to_string().contains("a mesh of the axes replica and model"), "{other}");
 }
 
 #[test]
@@ -296,7 +376,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
 fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing() {
     let Some(files) = shipped() else { return };
     let mut wrong = Vec::new();
-    for (input, at_least) in [(None, 4), (Some("default"), 30)] {
+    for (input, at_least) in [(None, 4), (Some("default"), 37)] {
         let how = ReadingFlags { input: input.map(str::to_owned), ..ReadingFlags::default() };
         let (mut planned, mut refused, mut lenient, mut no_suite) = (0, 0, 0, 0);
         for file in &files {

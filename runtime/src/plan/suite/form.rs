@@ -188,11 +188,29 @@ fn input(node: &Node) -> Result<String, Mistake> {
     if let Some(label) = node.scalar() {
         return Ok(label);
     }
-    let keys = Keys::of("an input", node, &["path", "spec", "seed"], None)?;
+    let known = ["path", "spec", "seed", "capture_digests", "check_digests"];
+    let keys = Keys::of("an input", node, &known, None)?;
     keys.not_both("path", "spec")?;
     keys.not_both("path", "seed")?;
+    keys.not_both("capture_digests", "check_digests")?;
+    for digests in ["capture_digests", "check_digests"] {
+        if let (Some(node), None) = (keys.get(digests), keys.get("path")) {
+            return Err(Mistake::at(
+                node.place,
+                format!("`{digests}` needs a `path`: a spec has digests of its own"),
+            ));
+        }
+    }
     match (keys.get("path"), keys.get("spec")) {
-        (Some(path), _) => Ok(format!("path:{}", path.text("path")?)),
+        (Some(path), _) => {
+            let mut text = format!("path:{}", path.text("path")?);
+            for (digests, word) in [("capture_digests", "capture"), ("check_digests", "check")] {
+                if let Some(directory) = keys.get(digests) {
+                    text += &format!(" {word}={}", directory.text(digests)?);
+                }
+            }
+            Ok(text)
+        }
         (None, Some(spec)) => {
             let seed = keys.get("seed").map(|seed| match seed.value {
                 Value::Whole(number) if u32::try_from(number).is_ok() => Ok(number),
@@ -374,6 +392,14 @@ ahead = [0, 2.5, true]
             (
                 format!("input = {{ path = 'p', spec = {{}} }}\n{one}"),
                 "line 1, column 30: `path` and `spec` exclude each other in an input",
+            ),
+            (
+                format!("input = {{ path = 'p', capture_digests = 'a', check_digests = 'b' }}\n{one}"),
+                "line 1, column 63: `capture_digests` and `check_digests` exclude each other in an input",
+            ),
+            (
+                format!("input = {{ spec = {{}}, check_digests = 'b' }}\n{one}"),
+                "line 1, column 38: `check_digests` needs a `path`: a spec has digests of its own",
             ),
             (format!("input = {{ spec = {{}} }}\n{one}"), "line 1, column 18: `spec` has no arrays"),
             (

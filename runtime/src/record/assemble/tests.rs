@@ -311,6 +311,9 @@ fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
     let silent = agreement(None, &HeldAgainst::Work(&work("a")));
     assert_eq!(silent, Agreement::Unverified("the scenario handed in no work report".into()));
+    let untold = WorkReport { unverified: Some("there are no digests".into()), ..work("a").report };
+    let untold = agreement(Some(Work { report: untold, ..Work::default() }), &HeldAgainst::Itself);
+    assert_eq!(untold, Agreement::Unverified("there are no digests".into()), "whoever does it");
     let unseen = assemble(exact(), repeats(&[10]), 1, &HeldAgainst::Itself).agreement;
     assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
     assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);

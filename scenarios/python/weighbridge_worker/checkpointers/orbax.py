@@ -15,6 +15,7 @@ onto another mesh than it is saved from.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
@@ -27,10 +28,12 @@ import numpy as np
 import orbax.checkpoint as ocp
 from jax.extend.backend import clear_backends
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from orbax.checkpoint import v1 as ocp_v1
 
 from ..adapter import Declined, Place
 from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
 from ..pipeline import Array
+from ..stored import Header, Stored, StoredFiles, Tensor, tensor
 
 
 def simulate(devices: int) -> None:
@@ -200,6 +203,100 @@ class Training(Manager):
         self.state = {}
 
 
+def lying(array: jax.Array) -> Array:
+    """The bytes of an array of one device where they lie. JAX keeps copies of what it has shown before."""
+    memory = (ctypes.c_uint8 * array.nbytes).from_address(array.unsafe_buffer_pointer())
+    return np.frombuffer(memory, np.uint8)
+
+
+class StoredOrbax(Stored):
+    """A checkpoint that lies somewhere, by `load` of Orbax's version 1, as its benchmarks of loads have it.
+
+    The abstract state is what the metadata say. Without a mesh each array lies on one device.
+    """
+
+    def __init__(self, files: StoredFiles) -> None:
+        layout = ocp_v1.options.CheckpointLayout
+        told: dict[str, Any] = {}
+        if files.format == "safetensors":
+            told["checkpoint_layout"] = layout.SAFETENSORS
+            chunk = files.orbax.get("safetensors_read_chunk_mb")
+            told["safetensors_options"] = ocp_v1.options.SafetensorsOptions(
+                max_over_read_ratio=files.orbax.get("safetensors_max_over_read_ratio"),
+                read_chunk_bytes=None if chunk is None else chunk * 2**20,
+            )
+        self.context = ocp_v1.Context(**told)
+        if (limit := files.orbax.get("restore_concurrent_gb")) is not None:
+            self.context.memory.read_concurrent_bytes = limit * 2**30
+        self.directory = files.directory
+        with ocp_v1.Context(context=self.context):
+            metadata = ocp_v1.metadata(self.directory).metadata
+        leaves, self.tree = jax.tree_util.tree_flatten_with_path(metadata)
+        keys = [jax.tree_util.keystr(path) for path, _ in leaves]
+        for key, (_, leaf) in zip(keys, leaves, strict=True):
+            if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+                raise Declined(f"a checkpoint with more than arrays: {key} is {leaf!r}")
+        self.leaves = [leaf for _, leaf in leaves]
+        self.order = sorted(range(len(keys)), key=keys.__getitem__)
+        self.headers = [
+            Header(keys[at], np.dtype(self.leaves[at].dtype).str, tuple(self.leaves[at].shape)) for at in self.order
+        ]
+        self.held: list[Any] = []
+        simulate(1)
+        self.lie([SingleDeviceSharding(jax.devices()[0])] * len(keys))
+
+    def lie(self, shardings: list[jax.sharding.Sharding]) -> None:
+        """Where each array is to lie, in the order of the headers."""
+        abstract: list[Any] = [None] * len(self.leaves)
+        for at, sharding in zip(self.order, shardings, strict=True):
+            leaf = self.leaves[at]
+            abstract[at] = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+        self.abstract = jax.tree_util.tree_unflatten(self.tree, abstract)
+
+    def place(self, onto: Placement) -> None:
+        simulate(onto.devices)
+        sizes = dict(onto.mesh)
+        mesh = Mesh(np.array(jax.devices()[: onto.devices]).reshape(tuple(sizes.values())), tuple(sizes))
+        self.lie([NamedSharding(mesh, PartitionSpec(*axes)) for axes in onto.shardings])
+
+    def share(self, once: bool) -> None:
+        self.context.array.loading.use_load_and_broadcast = once
+
+    def load(self) -> None:
+        with ocp_v1.Context(context=self.context):
+            loaded = ocp_v1.load(self.directory, abstract_state=self.abstract)
+        self.held = jax.tree_util.tree_leaves(jax.block_until_ready(loaded))
+
+    def loaded(self, at: int) -> Tensor:
+        return tensor(self.headers[at].key, np.asarray(self.held[self.order[at]]))
+
+    def part(self, at: int, device: int) -> Tensor:
+        array = self.held[self.order[at]]
+        shards = {shard.device.id: shard.data for shard in array.addressable_shards}
+        if device not in shards:
+            raise LookupError(f"device {device} has no part of {self.headers[at].key}: it lies on {sorted(shards)}")
+        return tensor(
+            self.headers[at].key, lying(shards[device]).view(shards[device].dtype).reshape(shards[device].shape)
+        )
+
+    def fill(self, at: int, device: int, byte: int) -> None:
+        shards = {shard.device.id: shard.data for shard in self.held[self.order[at]].addressable_shards}
+        lying(shards[device]).fill(byte)
+
+    def release(self) -> None:
+        for array in self.held:
+            array.delete()
+        self.held = []
+
+    def close(self) -> None:
+        self.release()
+
+
+def open_stored(files: StoredFiles, place: Place) -> StoredOrbax:
+    files.only("orbax", "safetensors")
+    return StoredOrbax(files)
+
+
 def open(state: State, options: SaveOptions, place: Place) -> Orbax:
     return Orbax(state, options)
 
@@ -210,4 +307,6 @@ ADAPTER = Saver(
     entry_point="orbax.checkpoint.StandardCheckpointer",
     open=open,
     reshards=True,
+    open_stored=open_stored,
+    stored_entry_point="orbax.checkpoint.v1.load",
 )

@@ -6,13 +6,17 @@ use std::sync::Arc;
 use weighbridge::Result;
 
 use super::registered::registered;
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, StoredCheckpoint, StoredFiles};
 use crate::data::DataSet;
 
 registered! {
     impl Checkpointer {
         fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
             self.0.open_state(options, data)
+        }
+
+        fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
+            self.0.open_stored(files)
         }
     }
 

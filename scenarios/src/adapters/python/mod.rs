@@ -16,6 +16,7 @@ mod parts;
 mod peer;
 mod registered;
 mod state;
+mod stored;
 mod trainers;
 mod training;
 mod worker;

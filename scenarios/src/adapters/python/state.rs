@@ -49,7 +49,7 @@ struct StateForm {
 
 /// Where a state lies.
 #[derive(Debug, Serialize)]
-struct PlacementForm {
+pub(super) struct PlacementForm {
     /// The axes of the mesh with their sizes; none where the state is whole.
     mesh: Vec<(String, usize)>,
     /// For each tensor, the axis that each dimension is cut along.
@@ -292,7 +292,7 @@ impl Manager for RemoteManager<'_> {
 }
 
 /// A path as JSON can say it.
-fn text(path: &Path) -> Result<&str> {
+pub(super) fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
         Error::new(format!("the directory {} is no UTF-8: a worker cannot be told of it", path.display()))
     })

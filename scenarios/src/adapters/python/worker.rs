@@ -13,8 +13,11 @@ use super::open::RemotePipeline;
 use super::parts::PipelineParts;
 use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
+use super::stored::{OpenStored, StoredParts};
 use super::training::{TrainingParts, free_address};
-use crate::contract::{Checkpoints, Epochs, LearningLoop, SaveOptions, TrainingLoop};
+use crate::contract::{
+    Checkpoints, Epochs, LearningLoop, SaveOptions, StoredCheckpoint, StoredFiles, TrainingLoop,
+};
 use crate::data::DataSet;
 use crate::ranks::at_once;
 use crate::workload::{
@@ -108,6 +111,17 @@ impl Framework {
             PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
         worker.open(task, &parts).map(drop)?;
         Ok(Box::new(OpenState::new(worker)?))
+    }
+
+    /// Opens a checkpoint that lies somewhere, and starts the worker if none is there.
+    pub(super) fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
+        let parts = StoredParts::of(files)?;
+        let converted = format!("{}/stored", self.peer.short);
+        let worker = self.ready()?;
+        let task =
+            PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+        worker.open(task, &parts).map(drop)?;
+        Ok(Box::new(OpenStored::new(worker)?))
     }
 
     /// Opens a training, and starts the worker if none is there.

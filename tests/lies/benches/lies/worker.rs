@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
-use weighbridge::worker::{Command, Task, Worker};
+use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Error, FieldKind, Remote, Result, adapter};
 use weighbridge_scenarios::contract::{Batch, Epochs, Executed, Loader};
 use weighbridge_scenarios::data::DataSet;
@@ -93,7 +93,7 @@ fn open<'a>(
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers").join("liar.py");
     let worker = worker.insert(Worker::start(&Command::new("python3").arg(script).arg(lie))?);
     let task =
-        Task { contract: "loader", converted: "liar", epoch: Some(spec.expected()?), on_device: false };
+        PipelineTask { contract: "loader", converted: "liar", epoch: Some(spec.expected()?), on_device: false };
     let said = worker.open(task, &Parts::of(spec, data))?.executed.clone();
     let executed = Executed {
         transforms: said.transforms,

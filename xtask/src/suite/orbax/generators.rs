@@ -24,8 +24,13 @@ pub(super) enum Counterpart {
     },
     /// CKPT-2: a state that is loaded onto the suite's mesh from another.
     Reshard,
-    /// The same of a checkpoint that another option names, and whose digests may be captured or checked.
-    Load,
+    /// CKPT-7: a load of a checkpoint that an option names, and whose digests may be captured or checked.
+    Load {
+        /// Who makes the checkpoint of a state that stands in.
+        format: &'static str,
+    },
+    /// CKPT-3: a load for one replica, which others get a copy of. Its mesh has the axes `replica` and `model`.
+    Broadcast,
     /// CKPT-6: a save that is cancelled; CKPT-1 where it is not.
     Cancel,
     /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where they are not said.
@@ -91,9 +96,6 @@ const fn generator_of(
     OrbaxGenerator { class, own, does }
 }
 
-const SAFETENSORS: Counterpart =
-    Counterpart::Missing("a load of safetensors that lie somewhere, onto devices (CKPT-7)");
-const BROADCAST: Counterpart = Counterpart::Missing("a restore that is broadcast to replicas (CKPT-3)");
 const SEVERAL_HOSTS: Counterpart = Counterpart::Missing("local checkpoints of several hosts");
 
 /// All of them, by class.
@@ -124,7 +126,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
     generator_of(
         "RestoreAndBroadcastBenchmark",
         &["reference_checkpoint_path", "reference_sharding_path"],
-        BROADCAST,
+        Counterpart::Broadcast,
     ),
     generator_of(
         "ReplicaParallelMultislice",
@@ -207,9 +209,13 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "use_colocated_python",
             "use_distributed_process_id",
         ],
-        BROADCAST,
+        Counterpart::Missing("a save and a broadcast restore over a mesh whose replicas lie along any axis"),
     ),
-    generator_of("MultisliceBroadcastBenchmark", &["replica_axis_index"], BROADCAST),
+    generator_of(
+        "MultisliceBroadcastBenchmark",
+        &["replica_axis_index"],
+        Counterpart::Missing("a broadcast of arrays in memory, without a checkpoint"),
+    ),
     generator_of(
         "MultihostDispatchersBenchmark",
         &["use_colocated", "device_count"],
@@ -237,7 +243,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "restore_concurrent_gb",
             "metric_tracemalloc_enabled",
         ],
-        Counterpart::Load,
+        Counterpart::Load { format: "own" },
     ),
     generator_of(
         "SafetensorLoadBenchmark",
@@ -253,7 +259,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "metric_tracemalloc_enabled",
             "enable_xprof",
         ],
-        SAFETENSORS,
+        Counterpart::Load { format: "safetensors" },
     ),
     generator_of(
         "PyTorchCheckpointBenchmark",

@@ -22,11 +22,12 @@ pub(in crate::suite) struct Overrides {
     pub(in crate::suite) beside: Vec<String>,
 }
 
-/// A state as CKPT-1 takes it: the name of a variant, or tensors.
+/// A state as CKPT-1 takes it: the name of a variant, or tensors; or the path of a checkpoint, as CKPT-7 takes it.
 #[derive(Clone, Debug)]
 pub(in crate::suite) struct StateText {
     text: String,
-    state: State,
+    /// What is known of it: nothing of a checkpoint that lies somewhere.
+    state: Option<State>,
 }
 
 impl std::str::FromStr for StateText {
@@ -41,7 +42,7 @@ impl std::str::FromStr for StateText {
         ];
         let named = variants.into_iter().find(|(name, _)| *name == text).map(|(_, state)| state);
         let state = named.map_or_else(|| text.parse(), Ok)?;
-        Ok(Self { text: text.to_owned(), state })
+        Ok(Self { text: text.to_owned(), state: Some(state) })
     }
 }
 
@@ -133,8 +134,13 @@ impl OrbaxPlan {
         over: &Overrides,
     ) -> Vec<SuiteBenchmark> {
         let inputs: Vec<Result<StateText, String>> = match &over.input {
+            Some(_) if let Some(option) = case.checkpoint.as_ref().and_then(CheckpointText::checks) => {
+                vec![Err(format!(
+                    "digests of the state that stands in: `{option}` has those of another checkpoint"
+                ))]
+            }
             Some(input) => vec![Ok(input.clone())],
-            None if let Some(path) = &case.checkpoint => vec![state(&OrbaxInput::Path(path.clone()))],
+            None if let Some(checkpoint) = &case.checkpoint => vec![checkpoint.text()],
             None if suite.inputs.is_empty() => vec![Err("a state to save: none is given".to_owned())],
             None => suite.inputs.iter().map(state).collect(),
         };
@@ -166,12 +172,32 @@ impl OrbaxPlan {
                         let operations = option("operation", operations, place);
                         ("CKPT-5", mesh, vec![option("mesh", &[&text], place), operations])
                     }
+                    OrbaxScenario::Broadcast => match mesh.axes() {
+                        [(replica, replicas), (model, devices)]
+                            if replica == "replica" && model == "model" =>
+                        {
+                            let [replicas, devices] = [replicas, devices].map(usize::to_string);
+                            let axes = [("replicas", &*replicas), ("model", &*devices)];
+                            ("CKPT-3", mesh, axes.map(|(axis, value)| option(axis, &[value], place)).to_vec())
+                        }
+                        _ => {
+                            let why = format!(
+                                "a mesh of the axes replica and model, as the generator asks for: it is {mesh}"
+                            );
+                            *self.refused.entry(why).or_default() += 1;
+                            continue;
+                        }
+                    },
+                    OrbaxScenario::Load => ("CKPT-7", mesh, vec![option("onto", &[&text], place)]),
                     OrbaxScenario::Reshard => {
                         let from_mesh = option("mesh", &[&from.to_string()], place);
                         ("CKPT-2", &from, vec![from_mesh, option("onto", &[&text], place)])
                     }
                 };
-                if let Err(why) = mesh.holds(&input.state).and_then(|()| saved_from.holds(&input.state)) {
+                // What lies somewhere says itself what it has, when it is opened.
+                let nothing = State::Tensors { tensors: Vec::new(), seed: 0 };
+                let state = input.state.as_ref().unwrap_or(&nothing);
+                if let Err(why) = mesh.holds(state).and_then(|()| saved_from.holds(state)) {
                     *self.skipped.entry(why).or_default() += 1;
                     continue;
                 }
@@ -201,11 +227,7 @@ fn state(input: &OrbaxInput) -> Result<StateText, String> {
     match input {
         OrbaxInput::Spec(text) => text.parse(),
         OrbaxInput::Path(path) => {
-            let store = path.split_once("://").map_or("a file system", |(scheme, _)| match scheme {
-                "gs" => "Google Cloud Storage",
-                _ => "an object store",
-            });
-            Err(format!("a checkpoint on {store}: {path} (`--input` saves another state)"))
+            Err(format!("a checkpoint on {}: {path} (`--input` saves another state)", store(path)))
         }
         OrbaxInput::Empty => Err("a state to save: its spec is empty".to_owned()),
         OrbaxInput::Other(what) => Err(format!("a state with more than arrays: {what}")),
@@ -240,13 +262,68 @@ struct OrbaxCase {
     /// Values of axes of the scenario.
     axes: Vec<(&'static str, String)>,
     /// The checkpoint that the generator brings, where it does not take those of the suite.
-    checkpoint: Option<String>,
+    checkpoint: Option<CheckpointText>,
+}
+
+/// A checkpoint that an option names.
+struct CheckpointText {
+    path: String,
+    /// Whether it can be loaded from where it lies; else a state has to stand in.
+    loads: bool,
+    /// What is done with its digests, `capture` or `check`, by which option, and where they lie.
+    digests: Option<(&'static str, &'static str, String)>,
+}
+
+impl CheckpointText {
+    /// One that only says what a state must be like that stands in.
+    fn of(path: &str) -> Self {
+        Self { path: path.to_owned(), loads: false, digests: None }
+    }
+
+    /// The option that names digests to check.
+    fn checks(&self) -> Option<&'static str> {
+        self.digests.as_ref().filter(|(what, ..)| *what == "check").map(|(_, option, _)| *option)
+    }
+
+    /// It as CKPT-7 takes it, or the one thing that is not at hand.
+    fn text(&self) -> Result<StateText, String> {
+        let path = &self.path;
+        if !self.loads || path.contains("://") {
+            return state(&OrbaxInput::Path(path.clone()));
+        }
+        let here = |path: &str| std::path::absolute(path).unwrap_or_else(|_| path.into());
+        if !here(path).exists() {
+            return Err(format!("a checkpoint at {path}: nothing is there (`--input` saves another state)"));
+        }
+        let mut text = format!("path:{}", here(path).display());
+        if let Some((what, option, directory)) = &self.digests {
+            if directory.contains("://") {
+                return Err(format!("digests on {}: {directory}, for `{option}`", store(directory)));
+            }
+            if *what == "check" && !here(directory).exists() {
+                return Err(format!("digests at {directory}, for `{option}`: nothing is there"));
+            }
+            text += &format!(" {what}={}", here(directory).display());
+        }
+        Ok(StateText { text, state: None })
+    }
+}
+
+/// What a path is of.
+fn store(path: &str) -> &'static str {
+    match path.split_once("://") {
+        None => "a file system",
+        Some(("gs", _)) => "Google Cloud Storage",
+        Some(_) => "an object store",
+    }
 }
 
 /// A scenario that does the work of a generator.
 enum OrbaxScenario {
     RoundTrip,
     Reshard,
+    Load,
+    Broadcast,
     Cancel,
     /// With what is timed.
     Manage(Vec<&'static str>),
@@ -299,19 +376,11 @@ impl OptionSet<'_> {
                 let paths =
                     ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
                 let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
-                checkpoint = Some(path.to_owned());
+                checkpoint = Some(CheckpointText::of(path));
                 (OrbaxScenario::Reshard, true)
             }
-            Counterpart::Load => {
-                let Some(path) = self.text("checkpoint_path") else { return JudgedOptions::Dropped };
-                for option in ["capture_digests_path", "reference_digests_path"] {
-                    if self.text(option).is_some() {
-                        return JudgedOptions::Refused(format!("digests that lie somewhere, for `{option}`"));
-                    }
-                }
-                checkpoint = Some(path.to_owned());
-                (OrbaxScenario::Reshard, true)
-            }
+            Counterpart::Broadcast => return self.broadcast(),
+            Counterpart::Load { format } => return self.loaded(format),
             Counterpart::Manage { beside, train_steps } => return self.managed(beside, train_steps),
             Counterpart::Cancel => return self.cancelled(),
         };
@@ -354,21 +423,83 @@ impl OptionSet<'_> {
         JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint })
     }
 
+    /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of it.
+    fn broadcast(&self) -> JudgedOptions {
+        let paths = ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
+        let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
+        let missing = self.missing_but(&["use_load_and_broadcast"]);
+        if let Some(why) = missing {
+            return JudgedOptions::Refused(why);
+        }
+        let Some(once) = self.switch("use_load_and_broadcast", true) else {
+            let what = "a value of `use_load_and_broadcast` that is neither on nor off";
+            return JudgedOptions::Refused(what.to_owned());
+        };
+        let axes = vec![("sharing", if once { "broadcast" } else { "each" }.to_owned())];
+        let checkpoint = Some(CheckpointText::of(path));
+        JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Broadcast, axes, checkpoint })
+    }
+
+    /// A load of a checkpoint that an option names.
+    fn loaded(&self, format: &'static str) -> JudgedOptions {
+        let Some(path) = self.text("checkpoint_path") else { return JudgedOptions::Dropped };
+        if let Some(why) = self.missing() {
+            return JudgedOptions::Refused(why);
+        }
+        let local = !path.contains("://");
+        // Of a checkpoint that is not at hand the cuts are told by its mesh alone.
+        if let Some(config) = self.text("sharding_config_path").filter(|_| local) {
+            return JudgedOptions::Refused(format!(
+                "cuts that a file names: {config}, for `sharding_config_path`"
+            ));
+        }
+        let named = [("capture", "capture_digests_path"), ("check", "reference_digests_path")];
+        let digests =
+            named.into_iter().find_map(|(what, option)| Some((what, option, self.text(option)?.to_owned())));
+        let replicated = self.text("sharding_config_path").is_none();
+        let mut axes = vec![("format", format.to_owned())];
+        axes.extend(replicated.then(|| ("cut", "replicated".to_owned())));
+        for option in ["restore_concurrent_gb", "safetensors_read_chunk_mb"] {
+            match self.count(option) {
+                Ok(number) => axes.extend(number.map(|number| (option, number))),
+                Err(why) => return JudgedOptions::Refused(why),
+            }
+        }
+        let ratio = "safetensors_max_over_read_ratio";
+        match self.get(ratio) {
+            None | Some(Value::Nothing) => {}
+            Some(Value::Number(number)) => axes.push((ratio, number.to_string())),
+            Some(Value::Whole(number)) => axes.push((ratio, number.to_string())),
+            Some(_) => return JudgedOptions::Refused(format!("a value of `{ratio}` that is no number")),
+        }
+        let checkpoint = Some(CheckpointText { path: path.to_owned(), loads: true, digests });
+        JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Load, axes, checkpoint })
+    }
+
     /// What an option asks for that is not here.
     fn missing(&self) -> Option<String> {
+        self.missing_but(&[])
+    }
+
+    /// The same, but for options that are here.
+    fn missing_but(&self, here: &[&str]) -> Option<String> {
         let missing = [
             ("use_colocated_python", "a backend of Pathways"),
-            ("use_load_and_broadcast", "a restore that is broadcast to replicas (CKPT-3)"),
+            (
+                "use_load_and_broadcast",
+                "a broadcast over a mesh whose first axis is not said to be of replicas",
+            ),
             ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
             ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
         ];
-        let (option, what) = missing.into_iter().find(|(option, _)| self.is_on(option))?;
+        let (option, what) =
+            missing.into_iter().find(|(option, _)| self.is_on(option) && !here.contains(option))?;
         Some(format!("{what}, for `{option}`"))
     }
 
     /// The option that asks for a trace.
     fn trace(&self) -> Option<&'static str> {
-        ["enable_trace", "trace_every_repeat"].into_iter().find(|option| self.is_on(option))
+        ["enable_trace", "trace_every_repeat", "enable_xprof"].into_iter().find(|option| self.is_on(option))
     }
 
     /// A whole number above 0; `None` where there is none.

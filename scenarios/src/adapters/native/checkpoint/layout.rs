@@ -43,6 +43,20 @@ impl TensorLayout {
         end.next_multiple_of(PAGE).max(PAGE)
     }
 
+    /// Whether tensors lie one after the other, each with the bytes that its type and shape have: a layout that was read may say
+    /// anything.
+    pub(super) fn is_possible(&self) -> bool {
+        let mut next = 0_usize;
+        self.tensors.iter().all(|StoredTensor { kind, offset, bytes }| {
+            let numbers = kind.shape.iter().try_fold(1_usize, |numbers, size| numbers.checked_mul(*size));
+            let fits = numbers.and_then(|numbers| numbers.checked_mul(kind.dtype.size())) == Some(*bytes);
+            let follows = *offset == next;
+            let end = offset.checked_add(*bytes).and_then(|end| end.checked_next_multiple_of(PAGE));
+            next = end.unwrap_or(usize::MAX);
+            fits && follows && end.is_some_and(|end| end < 1 << 50)
+        })
+    }
+
     /// How another layout differs, in words; `None` where it does not.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         let (ours, theirs) = (self.tensors.len(), other.tensors.len());

@@ -7,6 +7,8 @@ mod parts;
 mod pieces;
 mod reference_sharded;
 mod safetensors;
+mod safetensors_stored;
+mod sharded_stored;
 mod shards;
 
 pub use reference_sharded::ReferenceSharded;

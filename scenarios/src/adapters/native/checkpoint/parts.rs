@@ -68,6 +68,25 @@ impl MeshParts {
         Ok(kept(kind, shape, parts[field].clone()))
     }
 
+    /// Writes a byte all over the part of a tensor on a device.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
+        let devices = self.devices.len();
+        let parts = self
+            .devices
+            .get_mut(device)
+            .ok_or_else(|| Error::new(format!("there is no device {device}: there are {devices}")))?;
+        parts[field].fill(byte);
+        Ok(())
+    }
+
+    /// Puts the parts of some devices in the place of those that are here.
+    pub(super) fn take(&mut self, mut other: Self, devices: Range<usize>) {
+        self.devices[devices.clone()].swap_with_slice(&mut other.devices[devices]);
+    }
+
     /// A tensor, put together from its parts.
     pub(super) fn whole(&self, field: usize) -> Kept {
         let tensor = &self.layout.tensors[field];

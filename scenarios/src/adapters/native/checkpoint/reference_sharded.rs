@@ -23,8 +23,12 @@ use super::manager::ShardedManager;
 use super::owned::Owned;
 use super::parts::MeshParts;
 use super::pieces::TensorPiece;
+use super::sharded_stored::StoredShards;
 use super::shards;
-use crate::contract::{Checkpointer, Checkpoints, Executed, Manager, Retention, SaveOptions, Saving};
+use crate::contract::{
+    CheckpointFormat, Checkpointer, Checkpoints, Executed, Manager, Retention, SaveOptions, Saving,
+    StoredCheckpoint, StoredFiles,
+};
 use crate::data::DataSet;
 use crate::workload::Placement;
 
@@ -47,6 +51,12 @@ impl Checkpointer for ReferenceSharded {
             held: None,
         }))
     }
+
+    fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
+        files.only(CheckpointFormat::Sharded)?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Box::new(StoredShards::open(files.directory, threads)?))
+    }
 }
 
 /// A state and its checkpoints.
@@ -64,7 +74,7 @@ pub(super) struct Sharded {
 }
 
 /// What was loaded.
-enum Held {
+pub(super) enum Held {
     /// In one run of memory.
     Whole(Owned),
     /// In a run of memory for each device.
@@ -74,7 +84,7 @@ enum Held {
 /// `manifest.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ShardManifest {
+pub(super) struct ShardManifest {
     format: u32,
     /// The step of the training that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,26 +103,83 @@ impl Sharded {
     /// Loads a checkpoint, and says which step it is of, where it is of one.
     pub(super) fn load_step(&mut self, directory: &Path) -> Result<Option<u64>> {
         self.held = None;
-        let broken = |what: String| Error::new(format!("the checkpoint {} {what}", directory.display()));
+        let manifest = ShardManifest::of(directory)?;
+        if let Some(difference) = self.state.layout().difference(&manifest.layout) {
+            return Err(broken(directory, &format!("is of another state: {difference}")));
+        }
+        let step = manifest.step;
+        let room = manifest.read(directory)?;
+        self.held = Some(Held::of(room, self.onto.as_ref(), self.threads)?);
+        Ok(step)
+    }
+}
+
+impl Held {
+    /// What was read, cut for devices where it is to be.
+    pub(super) fn of(room: Owned, onto: Option<&Placement>, threads: usize) -> Result<Self> {
+        Ok(match onto {
+            None => Self::Whole(room),
+            Some(onto) => Self::Parts(MeshParts::of(&room, onto, threads)?),
+        })
+    }
+
+    /// A tensor, whole.
+    pub(super) fn whole(&self, field: usize) -> Kept {
+        match self {
+            Self::Whole(whole) => whole.kept(field),
+            Self::Parts(parts) => parts.whole(field),
+        }
+    }
+
+    /// Writes a byte all over the part of a tensor on a device.
+    pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
+        match self {
+            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
+            Self::Parts(parts) => parts.fill(field, device, byte),
+        }
+    }
+
+    /// The part of a tensor on a device.
+    pub(super) fn part(&self, field: usize, device: usize) -> Result<Kept> {
+        match self {
+            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
+            Self::Parts(parts) => parts.kept(field, device),
+        }
+    }
+}
+
+impl ShardManifest {
+    /// The manifest of a checkpoint.
+    pub(super) fn of(directory: &Path) -> Result<Self> {
+        let broken = |what: String| broken(directory, &what);
         let manifest = directory.join(MANIFEST);
         let text = fs::read(&manifest).map_err(|error| broken(format!("has no manifest: {error}")))?;
-        let manifest: ShardManifest = serde_json::from_slice(&text)
+        let manifest: Self = serde_json::from_slice(&text)
             .map_err(|error| broken(format!("has a manifest that is damaged: {error}")))?;
         if manifest.format != FORMAT {
             return Err(broken(format!("is of format {}, and this reads {FORMAT}", manifest.format)));
         }
-        let layout = self.state.layout();
-        if let Some(difference) = layout.difference(&manifest.layout) {
-            return Err(broken(format!("is of another state: {difference}")));
-        }
-        let mut room = Owned::room(layout.clone())?;
-        shards::read(directory, &manifest.pieces, room.bytes_mut()).map_err(broken)?;
-        self.held = Some(match &self.onto {
-            None => Held::Whole(room),
-            Some(onto) => Held::Parts(MeshParts::of(&room, onto, self.threads)?),
-        });
-        Ok(manifest.step)
+        Ok(manifest)
     }
+
+    /// The tensors.
+    pub(super) fn layout(&self) -> &TensorLayout {
+        &self.layout
+    }
+
+    /// All of it, each piece held against its digest.
+    pub(super) fn read(self, directory: &Path) -> Result<Owned> {
+        if !self.layout.is_possible() {
+            return Err(broken(directory, "has a manifest whose tensors lie where none can"));
+        }
+        let mut room = Owned::room(Arc::new(self.layout))?;
+        shards::read(directory, &self.pieces, room.bytes_mut()).map_err(|what| broken(directory, &what))?;
+        Ok(room)
+    }
+}
+
+fn broken(directory: &Path, what: &str) -> Error {
+    Error::new(format!("the checkpoint {} {what}", directory.display()))
 }
 
 impl Checkpoints for Sharded {
@@ -155,17 +222,11 @@ impl Checkpoints for Sharded {
     }
 
     fn loaded(&mut self, field: usize) -> Result<Kept> {
-        match self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))? {
-            Held::Whole(whole) => Ok(whole.kept(field)),
-            Held::Parts(parts) => Ok(parts.whole(field)),
-        }
+        self.held.as_ref().map(|held| held.whole(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
     fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
-        match &self.held {
-            Some(Held::Parts(parts)) => parts.kept(field, device),
-            _ => Err(Error::new("nothing was loaded onto devices")),
-        }
+        self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
     }
 
     fn release(&mut self) -> Result<()> {

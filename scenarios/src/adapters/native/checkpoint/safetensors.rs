@@ -13,7 +13,10 @@ use safetensors::{Dtype as Type, SafeTensors, serialize_to_file};
 use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip};
 
 use super::owned::Owned;
-use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
+use super::safetensors_stored::StoredSafetensors;
+use crate::contract::{
+    CheckpointFormat, Checkpointer, Checkpoints, Executed, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
+};
 use crate::data::DataSet;
 
 /// The crate `safetensors`.
@@ -29,6 +32,11 @@ impl Checkpointer for Safetensors {
         }
         options.no_devices()?;
         Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
+    }
+
+    fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
+        files.only(CheckpointFormat::Safetensors)?;
+        Ok(Box::new(StoredSafetensors::open(files.directory)?))
     }
 }
 
@@ -92,6 +100,6 @@ fn named(dtype: Dtype) -> Type {
     }
 }
 
-fn told(error: safetensors::SafeTensorError) -> Error {
+pub(super) fn told(error: safetensors::SafeTensorError) -> Error {
     Error::new(format!("safetensors: {error}"))
 }

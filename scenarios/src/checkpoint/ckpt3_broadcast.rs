@@ -1,0 +1,125 @@
+//! CKPT-3: a checkpoint that replicas of a training load, one of them from files and the others from it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use weighbridge::Requirements;
+use weighbridge::prelude::*;
+
+use super::inventory::Inventory;
+use super::medium::Medium;
+use super::replicas::{ReplicaReads, Sharing};
+use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
+use super::watched::Watched;
+use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
+use crate::data::Cache;
+use crate::workload::{DeviceMesh, OrbaxLoadOptions, State};
+
+/// A checkpoint that is loaded onto several replicas: one reads it, and the others get a copy.
+///
+/// What does it cost to begin a training with several replicas, whose files are far away? The devices are a grid: `replicas` times the
+/// devices that a replica is cut over, `model`. With `sharing=broadcast` the files are read for one replica, and the others get its
+/// numbers from memory; with `sharing=each` a system does as it does without being asked. Orbax's devices are simulated in one
+/// process, and it loads by `use_load_and_broadcast`; those of Reference (sharded) are runs of memory, and with `each` it reads the
+/// files once for every replica. A system that has no devices is a recorded skip.
+///
+/// Timed: the load, until every device has its parts, with the way to a worker and back. Not timed: making the state, the save,
+/// letting go. The page cache is warm. Metrics say how many times the bytes of the checkpoint's files a load has read. In a broadcast
+/// that must be about once, in every load: from 0.8 times to 1.3 times and 8 MB, for what a process reads beside the files. Then
+/// every device of every replica must have its part of each tensor; numbers that are changed on one device may change on no other, so
+/// that no two replicas are one piece of memory (where no broadcast was asked for, that is a recorded skip); and the files are
+/// overwritten as in CKPT-7.
+#[scenario(id = "CKPT-3", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
+    filter = fits, needs = needs, describe = describe)]
+fn broadcast(
+    bencher: &mut Bencher,
+    checkpointer: &mut dyn Checkpointer,
+    #[sweep(
+        default = State::MB_268, tiny = State::MB_16, large = State::GB_1
+    )]
+    variant: State,
+    #[sweep(implied, DeviceCount(2), DeviceCount(4))] replicas: DeviceCount,
+    #[sweep(implied, DeviceCount(2), DeviceCount(1), DeviceCount(4))] model: DeviceCount,
+    #[sweep(implied, broadcast = Sharing::Broadcast, each = Sharing::Each)] sharing: Sharing,
+) -> Result<()> {
+    let state = if bencher.is_smoke() { State::SMALL } else { variant };
+    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let room = Medium::Disk.place(bencher, 2 * state.bytes())?;
+    let directory = room.path().join("checkpoint");
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+    checkpoints.save(&directory, true)?;
+    checkpoints.wait()?;
+    drop(checkpoints);
+    let format = copy::format(&directory)
+        .map_err(|_| skip("loading onto devices: it has none, and holds a state whole"))?;
+    let files = StoredFiles { directory: &directory, format, orbax: &OrbaxLoadOptions::OWN };
+    let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
+    let onto = place(&mut *stored, mesh(replicas, model), Cut::Replicas)?;
+    stored.share(sharing == Sharing::Broadcast)?;
+    bencher.work(stored.executed().report(&data, stored.entry_point()));
+    let inventory = Inventory::of(&directory)?;
+    let watched = Watched::begin(stored.processes());
+    let mut reads = ReplicaReads::new(&mut *stored, inventory.bytes, sharing);
+    let bytes = measure(bencher, &mut reads)?;
+    if let Some(more) = watched.end().more_memory {
+        bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
+    }
+    bencher.bytes(bytes as usize);
+    inventory.tell(bencher);
+    reads.tell(bencher)?;
+    let expected = CheckpointDigests::of(&data);
+    let proof =
+        StoredProof { expected: Some(&expected), onto: onto.as_ref(), apart: Some(sharing.of_one_memory()) };
+    proof.prove(bencher, &mut reads, &directory).map(drop)
+}
+
+/// The devices: replicas of a model that is cut.
+fn mesh(replicas: DeviceCount, model: DeviceCount) -> DeviceMesh {
+    DeviceMesh::grid(&[("replica", replicas.0), ("model", model.0)])
+}
+
+/// So many devices along an axis of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceCount(usize);
+
+impl fmt::Display for DeviceCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for DeviceCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let devices = text.parse().ok().filter(|devices| (1..=64).contains(devices));
+        devices.map(Self).ok_or_else(|| format!("`{text}` is no number of devices from 1 to 64"))
+    }
+}
+
+/// Whether the state can lie on the devices, for the plan.
+fn fits(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Result<(), String> {
+    if replicas.0 < 2 {
+        return Err("one replica has nobody to give a copy to".to_owned());
+    }
+    mesh(*replicas, *model).holds(variant)
+}
+
+/// What a point needs, for the plan: every replica has the whole state.
+fn needs(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Requirements {
+    let mut needs = variant.needs();
+    // What the axis of the model does not divide lies on every device.
+    needs.memory =
+        needs.memory.saturating_add(variant.bytes().saturating_mul((replicas.0 * model.0.min(2)) as u64));
+    needs
+}
+
+/// What a point does, for listings.
+fn describe(variant: &State, replicas: &DeviceCount, model: &DeviceCount, sharing: &Sharing) -> String {
+    let how = match sharing {
+        Sharing::Broadcast => "read once and copied",
+        Sharing::Each => "read as the system does it",
+    };
+    format!("load of {} onto {replicas} replicas of {model} devices, {how}", variant.describe())
+}

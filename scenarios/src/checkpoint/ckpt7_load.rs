@@ -1,0 +1,195 @@
+//! CKPT-7: a checkpoint that lies somewhere, loaded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use weighbridge::prelude::*;
+use weighbridge::{Equivalence, Requirements};
+
+use super::inventory::Inventory;
+use super::medium::Medium;
+use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
+use super::watched::Watched;
+use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
+use crate::data::Cache;
+use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
+
+/// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference (sharded).
+///
+/// What does it cost to begin with somebody else's weights? A variant `path:/models/llama` names a checkpoint: a directory, or a
+/// file of safetensors. It is read by the systems that read its format, and is copied before, since its files are overwritten in the
+/// end. Any other variant is a state: its checkpoint is made before, by each system or, with `format=safetensors`, by the harness.
+///
+/// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against digests, in the files that
+/// Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them. Without digests to check a checkpoint that is given as a
+/// path is not ranked. On `onto` the tensors lie on devices: cut as often as the mesh lets them, whole on each with
+/// `cut=replicated`, or whole on each replica along the first axis with `cut=replicas`.
+///
+/// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of themselves, letting go. The
+/// page cache is warm. What the last timed load has left and what one more load gives must have the digests, and each device its
+/// part; then the files are overwritten where they lie, which may not change what was loaded, and must change what is loaded next.
+#[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
+    filter = fits, needs = needs, describe = describe)]
+#[expect(clippy::too_many_arguments, reason = "each is an axis")]
+fn load(
+    bencher: &mut Bencher,
+    checkpointer: &mut dyn Checkpointer,
+    #[sweep(
+        default = CheckpointSource::Spec(State::MB_268),
+        tiny = CheckpointSource::Spec(State::MB_16),
+        large = CheckpointSource::Spec(State::GB_1)
+    )]
+    variant: CheckpointSource,
+    #[sweep(implied, own = MadeFormat::Own, safetensors = MadeFormat::Safetensors)] format: MadeFormat,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] onto: DeviceMesh,
+    #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)] cut: Cut,
+    orbax: OrbaxLoadOptions,
+) -> Result<()> {
+    let (room, directory, known);
+    match &variant {
+        CheckpointSource::Path { path, digests } => {
+            known = match digests {
+                DigestUse::Check(directory) => Some(CheckpointDigests::read(directory)?),
+                DigestUse::None | DigestUse::Capture(_) => None,
+            };
+            let inventory = copy::inventory(path)?;
+            room = Medium::Disk.place(bencher, inventory.bytes)?;
+            directory = room.path().join("checkpoint");
+            copy::copy(path, &directory)?;
+        }
+        CheckpointSource::Spec(state) => {
+            let state = if bencher.is_smoke() { &State::SMALL } else { state };
+            let data = Arc::new(Cache::from_env().open(&state.data())?);
+            room = Medium::Disk.place(bencher, 2 * state.bytes())?;
+            directory = room.path().join("checkpoint");
+            match format {
+                MadeFormat::Safetensors => write_safetensors(&data, &directory)?,
+                MadeFormat::Own => {
+                    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+                    checkpoints.save(&directory, true)?;
+                    checkpoints.wait()?;
+                }
+            }
+            known = Some(CheckpointDigests::of(&data));
+        }
+    }
+    let is_own = matches!((&variant, format), (CheckpointSource::Spec(_), MadeFormat::Own));
+    let format = copy::format(&directory)
+        .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?;
+    let files = StoredFiles { directory: &directory, format, orbax: &orbax };
+    let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
+    let onto = place(&mut *stored, onto, cut)?;
+    let mut report = stored.executed().untied(stored.entry_point());
+    if known.is_none() {
+        report.unverified = Some(NO_DIGESTS.to_owned());
+    }
+    bencher.work(report);
+    let watched = Watched::begin(stored.processes());
+    let bytes = measure(bencher, &mut *stored)?;
+    if let Some(more) = watched.end().more_memory {
+        bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
+    }
+    bencher.bytes(bytes as usize);
+    Inventory::of(&directory)?.tell(bencher);
+    let proof = StoredProof { expected: known.as_ref(), onto: onto.as_ref(), apart: None };
+    let found = proof.prove(bencher, &mut *stored, &directory)?;
+    match variant {
+        CheckpointSource::Path { digests: DigestUse::Capture(directory), .. } => found.capture(&directory),
+        CheckpointSource::Path { .. } | CheckpointSource::Spec(_) => Ok(()),
+    }
+}
+
+/// Why a checkpoint that is given as a path has no rank, and what would give it one.
+const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the digests of what is \
+                          loaded now, and `path:PATH check=DIRECTORY` holds a later load against them";
+
+/// By whom a checkpoint of a state is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MadeFormat {
+    /// By each system, as it saves.
+    Own,
+    /// By the harness, as one file of safetensors.
+    Safetensors,
+}
+
+impl fmt::Display for MadeFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "own",
+            Self::Safetensors => "safetensors",
+        })
+    }
+}
+
+/// Whether the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
+fn fits(
+    variant: &CheckpointSource,
+    _: &MadeFormat,
+    onto: &DeviceMesh,
+    _: &Cut,
+    _: &OrbaxLoadOptions,
+) -> Result<(), String> {
+    match variant {
+        CheckpointSource::Spec(state) => onto.holds(state),
+        CheckpointSource::Path { .. } => Ok(()),
+    }
+}
+
+/// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where there are digests, each is
+/// held against those. What is loaded from a path without any agrees with nothing.
+fn agreement(
+    variant: &CheckpointSource,
+    format: &MadeFormat,
+    _: &DeviceMesh,
+    _: &Cut,
+    _: &OrbaxLoadOptions,
+) -> Equivalence {
+    match (variant, format) {
+        (CheckpointSource::Spec(_), MadeFormat::Safetensors)
+        | (CheckpointSource::Path { digests: DigestUse::Check(_), .. }, _) => Equivalence::None,
+        _ => Equivalence::Exact,
+    }
+}
+
+/// What a point needs, for the plan: of a path what its files have.
+fn needs(
+    variant: &CheckpointSource,
+    _: &MadeFormat,
+    onto: &DeviceMesh,
+    cut: &Cut,
+    _: &OrbaxLoadOptions,
+) -> Requirements {
+    let devices: u64 = onto.axes().iter().map(|(_, size)| *size as u64).product();
+    let copies = match cut {
+        Cut::Spread => 1,
+        Cut::Replicated => devices,
+        Cut::Replicas => onto.axes().first().map_or(1, |(_, replicas)| *replicas as u64),
+    };
+    let (mut needs, bytes) = match variant {
+        CheckpointSource::Spec(state) => (state.needs(), state.bytes()),
+        CheckpointSource::Path { path, .. } => {
+            let bytes = copy::inventory(path).map_or(0, |inventory| inventory.bytes);
+            let memory = (400 * (1_u64 << 20)).saturating_add(bytes.saturating_mul(3));
+            (Requirements { memory, batch: 1 }, bytes)
+        }
+    };
+    needs.memory = needs.memory.saturating_add(bytes.saturating_mul(copies));
+    needs
+}
+
+/// What a point does, for listings.
+fn describe(
+    variant: &CheckpointSource,
+    _: &MadeFormat,
+    onto: &DeviceMesh,
+    cut: &Cut,
+    _: &OrbaxLoadOptions,
+) -> String {
+    let devices = match cut {
+        _ if *onto == DeviceMesh::NONE => String::new(),
+        Cut::Spread => format!(", cut over {onto}"),
+        Cut::Replicated => format!(", whole on each of {onto}"),
+        Cut::Replicas => format!(", whole on each replica of {onto}"),
+    };
+    format!("load of {}{devices}", variant.describe())
+}

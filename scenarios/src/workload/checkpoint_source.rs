@@ -1,0 +1,136 @@
+//! What is loaded: a checkpoint that lies somewhere, or one that is made of a state.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::State;
+
+/// A checkpoint, or the state that one is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckpointSource {
+    /// It is made first, of this state.
+    Spec(State),
+    /// It lies somewhere.
+    Path {
+        /// There.
+        path: PathBuf,
+        /// What tells whether what is loaded is right.
+        digests: DigestUse,
+    },
+}
+
+/// What is done with the digests of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DigestUse {
+    /// There are none.
+    None,
+    /// They are written into this directory.
+    Capture(PathBuf),
+    /// What is loaded is held against those in this directory.
+    Check(PathBuf),
+}
+
+/// What stands before a path.
+const PATH: &str = "path:";
+
+/// What stands between a path and the directory that its digests are written to.
+const CAPTURE: &str = " capture=";
+
+/// What stands between a path and the directory of the digests that it is held against.
+const CHECK: &str = " check=";
+
+impl CheckpointSource {
+    /// In words, for listings.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Spec(state) => state.describe(),
+            Self::Path { path, .. } => format!("what lies in {}", path.display()),
+        }
+    }
+}
+
+/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama check=/digests`.
+impl fmt::Display for CheckpointSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spec(state) => state.fmt(f),
+            Self::Path { path, digests } => {
+                write!(f, "{PATH}{}", path.display())?;
+                match digests {
+                    DigestUse::None => Ok(()),
+                    DigestUse::Capture(directory) => write!(f, "{CAPTURE}{}", directory.display()),
+                    DigestUse::Check(directory) => write!(f, "{CHECK}{}", directory.display()),
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for CheckpointSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix(PATH) {
+            None => text.parse().map(Self::Spec),
+            Some(path) if path.contains(CAPTURE) && path.contains(CHECK) => {
+                Err(format!("`{path}`: digests are captured or checked, and not both"))
+            }
+            Some(path) => {
+                let (path, digests) = match (path.rsplit_once(CAPTURE), path.rsplit_once(CHECK)) {
+                    (Some((path, directory)), _) => (path, DigestUse::Capture(local(directory)?)),
+                    (_, Some((path, directory))) => (path, DigestUse::Check(local(directory)?)),
+                    (None, None) => (path, DigestUse::None),
+                };
+                Ok(Self::Path { path: local(path)?, digests })
+            }
+        }
+    }
+}
+
+/// A path of this machine.
+///
+/// # Errors
+/// What it is instead.
+fn local(path: &str) -> Result<PathBuf, String> {
+    if path.is_empty() {
+        return Err("a path is missing".to_owned());
+    }
+    if path.contains("://") {
+        return Err(format!(
+            "`{path}` is in a store that is not at hand: a path of this machine can be read"
+        ));
+    }
+    Ok(path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_a_path_or_a_state() {
+        for text in [
+            "path:/tmp/llama",
+            "path:/tmp/llama check=/tmp/digests",
+            "path:/tmp/llama capture=/tmp/digests",
+            "a:float32[32x16]{data,-}",
+        ] {
+            assert_eq!(
+                text.parse::<CheckpointSource>().map(|source| source.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+        for (text, why) in [
+            ("path:", "a path is missing"),
+            ("path:gs://bucket/llama", "`gs://bucket/llama` is in a store that is not at hand"),
+            ("path:a check=", "a path is missing"),
+            ("path:a check=b capture=c", "captured or checked, and not both"),
+            ("path:a check=gs://b", "`gs://b` is in a store that is not at hand"),
+            ("a:bfloat16[8]", "tensor `a` is of bfloat16"),
+        ] {
+            let told = text.parse::<CheckpointSource>().expect_err(text);
+            assert!(told.contains(why), "{text}: {told}");
+        }
+    }
+}
