@@ -12,8 +12,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// Steps of training a vision transformer, from samples that are in memory.
 ///
 /// How many samples does a system train in a second, and where does a step go? A step takes its samples from memory, goes forward
-/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled,
-/// or compiled with variants tried on the machine. Throughput is of the mean step; `throughput_flops` of the operations that follow
+/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled
+/// as it does unless it is told more, with variants tried on the machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of the operations that follow
 /// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
 /// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). Some steps
 /// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
@@ -40,7 +40,8 @@ fn steps(
         all,
         eager = Compilation::Eager,
         compiled = Compilation::Compiled,
-        autotuned = Compilation::Autotuned
+        autotuned = Compilation::Autotuned,
+        xla = Compilation::Xla
     )]
     mode: Compilation,
 ) -> Result<()> {
