@@ -122,6 +122,31 @@ mod tests {
         assert_eq!(content, small().work().unwrap());
     }
 
+    #[cfg(feature = "burn")]
+    #[test]
+    fn burn_trains_models_of_every_kind_as_the_reference_does_and_declines_other_modes() {
+        use crate::adapters::native::BurnTrainer;
+        use crate::workload::model::Dimensions;
+        let gpt = Dimensions::Gpt { length: 6, vocabulary: 11, width: 8, heads: 2, blocks: 2 };
+        let digits = TrainingSpec::read(TrainingSpec::DIGITS_SMALL).unwrap();
+        let adamw = Optimiser::Adamw { rate: 1e-2, beta1: 0.8, beta2: 0.95, epsilon: 1e-3, decay: 0.3 };
+        for spec in [
+            small(),
+            TrainingSpec { optimiser: adamw, ..small() },
+            TrainingSpec { model: gpt, ..small() },
+            TrainingSpec { optimiser: adamw, ..digits },
+        ] {
+            let bencher = bencher();
+            train(&bencher, &mut BurnTrainer, Compilation::Eager, &spec).unwrap();
+            let done = bencher.finish().unwrap();
+            let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
+            let phases = ["data", "forward", "backward", "optimiser", "all"];
+            assert_eq!(names[..5], phases.map(|phase| format!("phase: {phase}")));
+        }
+        let why = train(&bencher(), &mut BurnTrainer, Compilation::Compiled, &small()).unwrap_err();
+        assert!(why.is_skip(), "{why}");
+    }
+
     #[test]
     fn work_that_the_timed_steps_did_not_do_is_missed_in_the_weights_that_they_left() {
         let said = trained(&mut Liar(TrainingLie::SkipsHalf)).unwrap_err().to_string();
