@@ -345,7 +345,11 @@ impl Losses {
 
     /// The mean loss of a step, for each of its samples.
     pub(super) fn set(&mut self, mean: f32, samples: usize) {
-        self.bytes = mean.to_le_bytes().repeat(samples);
+        // Into the same memory: nothing is kept of the steps before.
+        self.bytes.clear();
+        for _ in 0..samples {
+            self.bytes.extend(mean.to_le_bytes());
+        }
     }
 
     /// The mean loss of the last step.
