@@ -48,6 +48,39 @@ def by_jax(run: Callable[[], None]) -> Operators:
     return found
 
 
+def by_tensorflow(run: Callable[[], None]) -> Operators:
+    """What TensorFlow's profiler sees of the operations that it runs itself, and of those that XLA runs for it."""
+    import tensorflow as tf
+    from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
+
+    found: Operators = {}
+    # Operations, and neither calls of Python nor devices.
+    options = tf.profiler.experimental.ProfilerOptions(2, python_tracer_level=0, device_tracer_level=0)
+    with tempfile.TemporaryDirectory() as place:
+        tf.profiler.experimental.start(place, options)
+        try:
+            run()
+        finally:
+            tf.profiler.experimental.stop()
+        for file in Path(place).rglob("*.xplane.pb"):
+            for plane in XSpace.FromString(file.read_bytes()).planes:
+                for event in (event for line in plane.lines for event in line.events):
+                    stats = {plane.stat_metadata[stat.metadata_id].name for stat in event.stats}
+                    name = operation(plane.event_metadata[event.metadata_id].name, "hlo_op" in stats)
+                    if name is not None:
+                        add(found, name, round(event.duration_ps / 1000), 1)
+    return found
+
+
+def operation(event: str, is_of_xla: bool) -> str | None:
+    """The operation that an event of TensorFlow's profiler is of: by itself, or `node:operation` of a graph."""
+    if is_of_xla:
+        return kind(event)
+    told = re.fullmatch(r"(?:EagerLocalExecute: |[\w/.-]+:)(\w+)", event)
+    # A whole function is what its operations are.
+    return None if told is None or told[1].startswith("__") else told[1]
+
+
 def add(found: Operators, name: str, time: int, calls: int) -> None:
     one = found.setdefault(name, [0, 0])
     one[0] += time

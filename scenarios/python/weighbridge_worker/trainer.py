@@ -34,7 +34,7 @@ Tensors = dict[str, Array]
 
 
 Precision = Literal["f32", "bf16"]
-Mode = Literal["eager", "compiled", "autotuned"]
+Mode = Literal["eager", "compiled", "autotuned", "xla"]
 
 
 class NotFinite(Exception):

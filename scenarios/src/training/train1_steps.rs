@@ -12,8 +12,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// Steps of training a vision transformer, from samples that are in memory.
 ///
 /// How many samples does a system train in a second, and where does a step go? A step takes its samples from memory, goes forward
-/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled,
-/// or compiled with variants tried on the machine. Throughput is of the mean step; `throughput_flops` of the operations that follow
+/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled
+/// as it does unless it is told more, with variants tried on the machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of the operations that follow
 /// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
 /// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). Some steps
 /// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
@@ -40,7 +40,8 @@ fn steps(
         all,
         eager = Compilation::Eager,
         compiled = Compilation::Compiled,
-        autotuned = Compilation::Autotuned
+        autotuned = Compilation::Autotuned,
+        xla = Compilation::Xla
     )]
     mode: Compilation,
 ) -> Result<()> {
@@ -119,6 +120,31 @@ mod tests {
         assert!(done.seen.custom[5].value > 0.0 && done.seen.flops > 0);
         let content = done.work.unwrap().report.transforms;
         assert_eq!(content, small().work().unwrap());
+    }
+
+    #[cfg(feature = "burn")]
+    #[test]
+    fn burn_trains_models_of_every_kind_as_the_reference_does_and_declines_other_modes() {
+        use crate::adapters::native::BurnTrainer;
+        use crate::workload::model::Dimensions;
+        let gpt = Dimensions::Gpt { length: 6, vocabulary: 11, width: 8, heads: 2, blocks: 2 };
+        let digits = TrainingSpec::read(TrainingSpec::DIGITS_SMALL).unwrap();
+        let adamw = Optimiser::Adamw { rate: 1e-2, beta1: 0.8, beta2: 0.95, epsilon: 1e-3, decay: 0.3 };
+        for spec in [
+            small(),
+            TrainingSpec { optimiser: adamw, ..small() },
+            TrainingSpec { model: gpt, ..small() },
+            TrainingSpec { optimiser: adamw, ..digits },
+        ] {
+            let bencher = bencher();
+            train(&bencher, &mut BurnTrainer, Compilation::Eager, &spec).unwrap();
+            let done = bencher.finish().unwrap();
+            let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
+            let phases = ["data", "forward", "backward", "optimiser", "all"];
+            assert_eq!(names[..5], phases.map(|phase| format!("phase: {phase}")));
+        }
+        let why = train(&bencher(), &mut BurnTrainer, Compilation::Compiled, &small()).unwrap_err();
+        assert!(why.is_skip(), "{why}");
     }
 
     #[test]

@@ -57,6 +57,7 @@ fn loader_and_step(
         reference = TrainerChoice::Reference,
         pytorch = TrainerChoice::PyTorch,
         flax = TrainerChoice::Flax,
+        tensorflow = TrainerChoice::TensorFlow,
         keras = TrainerChoice::Keras,
         keras_jax = TrainerChoice::KerasJax,
         keras_torch = TrainerChoice::KerasTorch

@@ -66,7 +66,9 @@ pub fn train_on_ranks(
     asked.check(spec)?;
     let (spec, material) = open_material(bencher, spec)?;
     let (data, weights) = (&material.data, &material.weights);
-    let mut ranks = bencher.open(|| trainer.open_ranks(&spec, mode, asked, data, weights))?;
+    let ranks = bencher.open(|| trainer.open_ranks(&spec, mode, asked, data, weights))?;
+    let mut ranks = ClosedTogether(ranks);
+    let ranks = &mut ranks.0;
     if ranks.len() != asked.count {
         let what = format!("{} ranks were asked for, and the trainer opened {}", asked.count, ranks.len());
         return Err(weighbridge::Error::new(what));
@@ -78,8 +80,21 @@ pub fn train_on_ranks(
         let ranks = ranks.iter_mut().map(|rank| (Box::new(Borrowed(rank)) as Box<_>, Band::WHOLE));
         bencher.stream(&mut WorkerPool::start(scope, "rank", ranks.collect())?)
     })?;
-    prove_ranks(&mut ranks, asked, &spec, &material)?;
-    tell(bencher, &mut ranks, &spec)
+    prove_ranks(ranks, asked, &spec, &material)?;
+    tell(bencher, ranks, &spec)
+}
+
+/// Ranks that are closed all at once: one that leaves may wait for the others to leave as well.
+struct ClosedTogether<T: Send>(Vec<T>);
+
+impl<T: Send> Drop for ClosedTogether<T> {
+    fn drop(&mut self) {
+        std::thread::scope(|scope| {
+            for rank in self.0.drain(..) {
+                scope.spawn(move || drop(rank));
+            }
+        });
+    }
 }
 
 /// Steps of each rank whose phases are told, after those that find what only phases need.
@@ -250,6 +265,27 @@ mod tests {
             why.is_skip() && why.to_string().contains("ranks 2: it trains in one process alone"),
             "{why}"
         );
+    }
+
+    /// One that leaves with the others, or says that it has waited for them in vain.
+    struct Leaving<'a>(&'a std::sync::Mutex<[usize; 2]>, &'a std::sync::Condvar);
+
+    impl Drop for Leaving<'_> {
+        fn drop(&mut self) {
+            let mut left = self.0.lock().unwrap();
+            left[0] += 1;
+            self.1.notify_all();
+            let patience = std::time::Duration::from_secs(30);
+            let (mut left, waited) = self.1.wait_timeout_while(left, patience, |left| left[0] < 3).unwrap();
+            left[1] += usize::from(waited.timed_out());
+        }
+    }
+
+    #[test]
+    fn ranks_that_wait_for_each_other_when_they_are_closed_do_not_wait_in_vain() {
+        let (left, changed) = (std::sync::Mutex::new([0, 0]), std::sync::Condvar::new());
+        drop(ClosedTogether((0..3).map(|_| Leaving(&left, &changed)).collect()));
+        assert_eq!(*left.lock().unwrap(), [3, 0]);
     }
 
     #[test]

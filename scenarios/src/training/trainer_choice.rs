@@ -20,6 +20,8 @@ pub enum TrainerChoice {
     PyTorch,
     /// `JAX (Flax NNX)`.
     Flax,
+    /// `TensorFlow`.
+    TensorFlow,
     /// `Keras (TensorFlow)`.
     Keras,
     /// `Keras (JAX)`.
@@ -29,11 +31,12 @@ pub enum TrainerChoice {
 }
 
 impl TrainerChoice {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Ndarray,
         Self::Reference,
         Self::PyTorch,
         Self::Flax,
+        Self::TensorFlow,
         Self::Keras,
         Self::KerasJax,
         Self::KerasTorch,
@@ -45,6 +48,7 @@ impl TrainerChoice {
             Self::Reference => "reference",
             Self::PyTorch => "pytorch",
             Self::Flax => "flax",
+            Self::TensorFlow => "tensorflow",
             Self::Keras => "keras",
             Self::KerasJax => "keras_jax",
             Self::KerasTorch => "keras_torch",

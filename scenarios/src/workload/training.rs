@@ -137,6 +137,8 @@ pub enum Compilation {
     Compiled,
     /// Compiled, with variants tried on the machine.
     Autotuned,
+    /// Compiled by XLA, where that is not what the system compiles with unless it is told more.
+    Xla,
 }
 
 impl fmt::Display for Compilation {
@@ -145,6 +147,7 @@ impl fmt::Display for Compilation {
             Self::Eager => "eager",
             Self::Compiled => "compiled",
             Self::Autotuned => "autotuned",
+            Self::Xla => "xla",
         })
     }
 }

@@ -24,7 +24,7 @@ const FITS: &str = "a String takes all that is written";
 pub(super) const SCENARIO: &str = "TRAIN-1";
 
 /// Modes as they are told, in the order of the page: what is written before, what it brings to compile it after.
-const MODES: [&str; 3] = ["eager", "compiled", "autotuned"];
+const MODES: [&str; 4] = ["eager", "compiled", "autotuned", "xla"];
 
 /// The page of a run; nothing where it has no training.
 ///

@@ -171,6 +171,8 @@ class Flax(Training):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
+        if task.mode == "xla":
+            raise Declined("mode xla: it is what `compiled` is")
         if task.mode == "autotuned":
             raise Declined("mode autotuned: XLA tries no variants on a processor")
         if task.precision != "f32":

@@ -10,11 +10,13 @@ import os
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ..pipeline import Array
+from ..profiles import Operators, by_tensorflow
 from ..trainer import Phases, Task
 from .keras_model import Keras, trainer
 
@@ -65,6 +67,9 @@ class KerasTensorFlow(Keras):
         with clock.phase("optimiser"):
             self.optimiser.apply(gradients, self.model.trainable_variables)
             float(loss)
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_tensorflow(run)
 
     def gradients(self, index: int) -> tuple[float, Array, list[Array]]:
         loss, logits, gradients = self.gradients_here(*self.samples(index))

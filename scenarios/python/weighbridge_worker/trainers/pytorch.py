@@ -19,7 +19,7 @@ from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from ..adapter import Place
+from ..adapter import Declined, Place
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
@@ -200,6 +200,8 @@ class PyTorch(Training):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
+        if task.mode == "xla":
+            raise Declined("mode xla: that is of a package beside PyTorch")
         builder = Builder({name: array.shape for name, array in task.weights.items()})
         module = builder.layers(task.model["layers"])
         self.named = builder.named

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use weighbridge::{Availability, Result, adapter, skip};
 
-use crate::contract::{Epochs, Learner, LearningLoop, Loader};
+use crate::contract::{Epochs, Learner, LearningLoop, Loader, Trainer, TrainingLoop};
 use crate::data::DataSet;
-use crate::workload::{LearningTask, PipelineSpec};
+use crate::workload::{Compilation, LearningTask, PipelineSpec, TrainingSpec};
 
 /// Stands for the data loader of `burn`, which this build does not have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +28,24 @@ pub struct BurnLearner;
 #[adapter(name = "burn", tier = 1, probe = missing)]
 impl Learner for BurnLearner {
     fn open(&mut self, _task: &LearningTask, _data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
+        Err(skip(REASON))
+    }
+}
+
+/// Stands for trainings with the autodiff of `burn`, which this build does not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BurnTrainer;
+
+/// The tensors of `burn`, with gradients that it derives itself.
+#[adapter(name = "burn (training)", tier = 1, probe = missing)]
+impl Trainer for BurnTrainer {
+    fn open(
+        &mut self,
+        _spec: &TrainingSpec,
+        _how: Compilation,
+        _data: &Arc<DataSet>,
+        _weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
         Err(skip(REASON))
     }
 }

@@ -40,7 +40,7 @@ mod slowdown;
 mod training;
 
 #[cfg(not(feature = "burn"))]
-pub use burn_absent::{BurnData, BurnLearner};
+pub use burn_absent::{BurnData, BurnLearner, BurnTrainer};
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
 pub use checkpoint::{ReferenceSharded, Safetensors};
@@ -55,6 +55,8 @@ pub use learning::ReferenceLearner;
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;
+#[cfg(feature = "burn")]
+pub use training::BurnTrainer;
 pub(crate) use training::ByHand;
 #[cfg(test)]
 pub(crate) use training::{Meeting, RankSeat};

@@ -33,4 +33,4 @@ pub use peer::{
     home, requirements,
 };
 pub(crate) use trainers::trainer;
-pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch};
+pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch, TensorFlow};

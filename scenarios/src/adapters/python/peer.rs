@@ -129,6 +129,7 @@ pub const PEERS: &[Peer] = &[
     other(CHECKPOINTER, "safetensors (Python)", "safetensors", "torch", "safetensors", "safetensors.torch"),
     other(TRAINER, "PyTorch", "pytorch", "torch", "torch", "torch"),
     other(TRAINER, "JAX (Flax NNX)", "flax", "flax", "flax", "flax.nnx"),
+    other(TRAINER, "TensorFlow", "tensorflow", "keras", "tensorflow-cpu", "tensorflow"),
     other(TRAINER, "Keras (TensorFlow)", "keras", "keras", "keras", "keras"),
     other(TRAINER, "Keras (JAX)", "keras_jax", "keras", "keras", "keras"),
     other(TRAINER, "Keras (PyTorch)", "keras_torch", "keras", "keras", "keras"),

@@ -36,7 +36,7 @@ pub(crate) struct ByHand<T> {
 
 /// What a step hands out: the mean loss, once for each of its samples.
 #[derive(Debug)]
-struct Losses {
+pub(super) struct Losses {
     kinds: [FieldKind; 1],
     bytes: Vec<u8>,
 }
@@ -63,10 +63,7 @@ impl<T: Real> ByHand<T> {
             start,
             done: 0,
             seat: None,
-            losses: Losses {
-                kinds: [FieldKind { name: "loss".into(), dtype: Dtype::F32, shape: vec![] }],
-                bytes: Vec::new(),
-            },
+            losses: Losses::none(),
             spec: spec.clone(),
         })
     }
@@ -206,33 +203,9 @@ impl<T: Real> ByHand<T> {
         }
         self.descent.step(&mut self.parameters, &gradients);
         self.done += 1;
-        self.losses.bytes.clear();
-        for _ in 0..self.share() {
-            self.losses.bytes.extend(loss.single().to_le_bytes());
-        }
+        self.losses.set(loss.single(), self.share());
         phase("optimiser");
         Ok(())
-    }
-
-    /// The samples of a batch that a loader has handed over: those that a step takes.
-    fn handed(&self, batch: &Kept) -> Result<(Vec<T>, Vec<i32>)> {
-        let kinds = self.data.kinds();
-        let due = kinds.map(|FieldKind { name, dtype, shape }| (name, *dtype, shape));
-        if !due.eq(batch.fields.iter().map(|field| (&field.name, field.dtype, &field.shape))) {
-            return Err(Error::new(
-                "the batch that was handed over has other fields than the training's samples",
-            ));
-        }
-        if batch.elements != self.spec.batch {
-            return Err(Error::new(format!(
-                "a batch of {} samples was handed over, and a step takes {}",
-                batch.elements, self.spec.batch
-            )));
-        }
-        let [input, labels] = &batch.fields[..] else {
-            return Err(Error::new("a step takes two fields, `input` and `label`"));
-        };
-        Ok((self.input(&input.bytes), integers(&labels.bytes)))
     }
 
     fn named(&self, tensors: &NetworkParameters<T>) -> Tensors {
@@ -321,15 +294,16 @@ impl<T: Real> TrainingLoop for ByHand<T> {
             if !self.advance()? {
                 return Err(Error::new(format!("the data end after {} steps", self.done)));
             }
-            losses.extend(singles(&self.losses.bytes).first());
+            losses.extend(self.losses.mean());
         }
         Ok(losses)
     }
 
     fn feed(&mut self, batch: &Kept, _place: &Path) -> Result<f32> {
-        let samples = self.handed(batch)?;
+        let [input, labels] = handed(&self.data, self.spec.batch, batch)?;
+        let samples = (self.input(input), integers(labels));
         self.step_on(&samples, &mut |_| {})?;
-        singles(&self.losses.bytes).first().copied().ok_or_else(|| Error::new("the step had no samples"))
+        self.losses.mean().ok_or_else(|| Error::new("the step had no samples"))
     }
 
     fn right(&mut self) -> Result<usize> {
@@ -339,6 +313,48 @@ impl<T: Real> TrainingLoop for ByHand<T> {
             (0..row.len()).fold(0, |most, at| if row[at] > row[most] { at } else { most }) as i32
         };
         Ok(logits.rows().into_iter().zip(labels).filter(|(row, label)| greatest(*row) == *label).count())
+    }
+}
+
+/// The samples of a batch that a loader has handed over, those that a step takes: what enters the model, and the labels.
+pub(super) fn handed<'a>(data: &DataSet, size: usize, batch: &'a Kept) -> Result<[&'a [u8]; 2]> {
+    let due = data.kinds().map(|FieldKind { name, dtype, shape }| (name, *dtype, shape));
+    if !due.eq(batch.fields.iter().map(|field| (&field.name, field.dtype, &field.shape))) {
+        return Err(Error::new(
+            "the batch that was handed over has other fields than the training's samples",
+        ));
+    }
+    if batch.elements != size {
+        return Err(Error::new(format!(
+            "a batch of {} samples was handed over, and a step takes {size}",
+            batch.elements
+        )));
+    }
+    match &batch.fields[..] {
+        [input, labels] => Ok([&input.bytes, &labels.bytes]),
+        _ => Err(Error::new("a step takes two fields, `input` and `label`")),
+    }
+}
+
+impl Losses {
+    /// Before the first step.
+    pub(super) fn none() -> Self {
+        let kinds = [FieldKind { name: "loss".into(), dtype: Dtype::F32, shape: vec![] }];
+        Self { kinds, bytes: Vec::new() }
+    }
+
+    /// The mean loss of a step, for each of its samples.
+    pub(super) fn set(&mut self, mean: f32, samples: usize) {
+        // Into the same memory: nothing is kept of the steps before.
+        self.bytes.clear();
+        for _ in 0..samples {
+            self.bytes.extend(mean.to_le_bytes());
+        }
+    }
+
+    /// The mean loss of the last step.
+    pub(super) fn mean(&self) -> Option<f32> {
+        singles(&self.bytes).first().copied()
     }
 }
 
@@ -356,10 +372,10 @@ impl Batch for Losses {
     }
 }
 
-fn singles(bytes: &[u8]) -> Vec<f32> {
+pub(super) fn singles(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }
 
-fn integers(bytes: &[u8]) -> Vec<i32> {
+pub(super) fn integers(bytes: &[u8]) -> Vec<i32> {
     bytes.as_chunks().0.iter().map(|four| i32::from_le_bytes(*four)).collect()
 }

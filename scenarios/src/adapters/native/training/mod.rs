@@ -1,5 +1,9 @@
 //! Trainers written in Rust, in this process.
 
+#[cfg(feature = "burn")]
+mod burn;
+#[cfg(feature = "burn")]
+mod burn_layers;
 mod by_hand;
 mod meeting;
 
@@ -8,6 +12,8 @@ use std::time::Duration;
 
 use weighbridge::{Result, adapter, skip};
 
+#[cfg(feature = "burn")]
+pub use burn::BurnTrainer;
 pub(crate) use by_hand::ByHand;
 pub(crate) use meeting::{Meeting, RankSeat};
 

@@ -1,0 +1,136 @@
+"""Every trainer whose framework is installed, over a real worker in its own environment, against the formulae of the
+optimisers in `f64`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .conftest import HOME
+from .harness import Worker
+from .test_adapters import PINNED, python
+from .test_trainers import BATCH, Material, asked, opened
+
+ENVIRONMENTS = {
+    "pytorch": "torch",
+    "flax": "flax",
+    "tensorflow": "keras",
+    "keras": "keras",
+    "keras_jax": "keras",
+    "keras_torch": "keras",
+}
+SGD = {"kind": "sgd", "rate": 0.3, "momentum": 0.7}
+ADAMW = {"kind": "adamw", "rate": 0.02, "beta1": 0.8, "beta2": 0.95, "epsilon": 0.03, "decay": 0.4}
+STEPS = 3
+
+
+@pytest.fixture
+def material(tmp_path):
+    return Material(tmp_path)
+
+
+@pytest.fixture
+def started():
+    workers = []
+
+    def start(adapter, environment):
+        workers.append(Worker(adapter, python(environment), **PINNED))
+        name, said = workers[-1].hear()
+        assert name == "hello", said
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.close()
+
+
+def gradients(weights, inputs, labels):
+    shares = np.exp(inputs @ weights["0.weight"] + weights["0.bias"])
+    shares /= shares.sum(1, keepdims=True)
+    shares[np.arange(len(labels)), labels] -= 1
+    shares /= len(labels)
+    return {"0.weight": inputs.T @ shares, "0.bias": shares.sum(0)}
+
+
+def by_formula(material, optimiser, steps=STEPS):
+    """The weights after some steps."""
+    fields = material.data.fields
+    weights = {name: array[0].astype(np.float64) for name, array in material.weights.fields.items()}
+    first, second = ({name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2))
+    for step in range(steps):
+        at = slice(step * BATCH, (step + 1) * BATCH)
+        for name, g in gradients(weights, fields["input"][at].astype(np.float64), fields["label"][at]).items():
+            if optimiser["kind"] == "sgd":
+                first[name] = optimiser["momentum"] * first[name] + g
+                weights[name] = weights[name] - optimiser["rate"] * first[name]
+                continue
+            beta1, beta2 = optimiser["beta1"], optimiser["beta2"]
+            first[name] = beta1 * first[name] + (1 - beta1) * g
+            second[name] = beta2 * second[name] + (1 - beta2) * g * g
+            root = np.sqrt(second[name] / (1 - beta2 ** (step + 1))) + optimiser["epsilon"]
+            change = first[name] / (1 - beta1 ** (step + 1)) / root + optimiser["decay"] * weights[name]
+            weights[name] = weights[name] - optimiser["rate"] * change
+    return weights
+
+
+def far(found, expected):
+    return max(np.abs(found[name] - array).max() for name, array in expected.items())
+
+
+@pytest.mark.parametrize("optimiser", [SGD, ADAMW], ids=["sgd", "adamw"])
+@pytest.mark.parametrize("mode", ["eager", "compiled", "xla"])
+@pytest.mark.parametrize("trainer", ENVIRONMENTS)
+def test_weights_change_by_the_formula_of_the_optimiser_and_its_numbers_are_read_back(
+    started, material, tmp_path, trainer, mode, optimiser
+):
+    worker = started(f"trainers.{trainer}", ENVIRONMENTS[trainer])
+    name, said = opened(worker, material, tmp_path, mode=mode, optimiser=optimiser)
+    if name == "declined":
+        assert trainer != "tensorflow", said
+        pytest.skip(said["why"])
+    assert name == "opened", said
+    told = {key: value for key, value in said["settings"].items() if key.startswith("optimiser.")}
+    due = {f"optimiser.{key}": value for key, value in optimiser.items() if key != "kind"}
+    assert told.keys() == due.keys() and said["settings"]["optimiser"] == optimiser["kind"]
+    assert all(abs(float(told[key]) - value) < 1e-6 * value for key, value in due.items()), told
+    expected = by_formula(material, optimiser)
+    assert far(by_formula(material, {**optimiser, "rate": 1.01 * optimiser["rate"]}), expected) > 1e-4
+    for _ in range(2):  # from the beginning, the optimiser too
+        asked(worker, "train", anew=True, steps=STEPS)
+        assert far(asked(worker, "left"), expected) < 2e-6
+
+
+def test_what_tensorflow_computes_with_is_what_is_read_back(started, material, tmp_path):
+    worker = started(str(HOME / "tests" / "trainers" / "other_momentum.py"), "keras")
+    for mode in ("eager", "compiled", "xla"):
+        name, said = opened(worker, material, tmp_path, mode=mode, optimiser=SGD)
+        assert name == "opened" and float(said["settings"]["optimiser.momentum"]) == 0.25, said
+        asked(worker, "train", anew=True, steps=STEPS)
+        left = asked(worker, "left")
+        assert far(left, by_formula(material, {**SGD, "momentum": 0.25})) < 2e-6
+        assert far(left, by_formula(material, SGD)) > 1e-3
+        assert worker.ask("close")[0] == "closed"
+
+
+def test_tensorflow_tells_apart_the_phases_of_what_is_not_compiled(started, material, tmp_path):
+    worker = started("trainers.tensorflow", "keras")
+    whole = {"data", "forward+backward+optimiser"}
+    for mode, phases in (
+        ("eager", {"data", "forward", "backward", "optimiser"}),
+        ("compiled", whole),
+        ("xla", whole),
+    ):
+        assert opened(worker, material, tmp_path, mode=mode, optimiser=SGD)[0] == "opened"
+        name, said = worker.ask("call", name="step_phases", skip=1, steps=2)
+        assert name == "answer" and said["times"].keys() == {"step", *phases}, said
+        assert far(asked(worker, "left"), by_formula(material, SGD)) < 2e-6, "its steps are steps"
+        assert worker.ask("close")[0] == "closed"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"), [({"mode": "autotuned"}, "mode autotuned"), ({"precision": "bf16"}, "precision bf16")]
+)
+def test_tensorflow_declines_what_it_has_not(started, material, tmp_path, other, why):
+    worker = started("trainers.tensorflow", "keras")
+    name, said = opened(worker, material, tmp_path, **other)
+    assert name == "declined" and said["why"].startswith(why), said

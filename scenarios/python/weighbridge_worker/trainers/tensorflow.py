@@ -1,0 +1,368 @@
+"""TensorFlow without Keras: modules of variables, a `tf.GradientTape`, and optimisers as modules, as its guides to the
+core write them.
+
+`eager` runs operation by operation. `compiled` is one `tf.function` of the whole step, whose graph TensorFlow runs
+itself; `xla` the same with `jit_compile`, which XLA compiles. The parts of either cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..adapter import Declined, Place
+from ..pipeline import Array
+from ..profiles import Operators, by_tensorflow
+from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+
+Tensor = Any
+Variable = Any
+
+
+class Affine(tf.Module):
+    """A linear map of the last axis."""
+
+    def __init__(self, weight: Variable, bias: Variable) -> None:
+        super().__init__()
+        self.weight, self.bias = weight, bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if len(x.shape) == 2:
+            return x @ self.weight + self.bias
+        # One product of two matrices, and not one for each sample.
+        rows = tf.reshape(x, (-1, x.shape[-1])) @ self.weight + self.bias
+        return tf.reshape(rows, (*x.shape[:-1], self.weight.shape[1]))
+
+
+class Patches(tf.Module):
+    """Squares of an image to rows."""
+
+    def __init__(self, size: int, weight: Variable, bias: Variable) -> None:
+        super().__init__()
+        self.size, self.weight, self.bias = size, weight, bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        width = self.weight.shape[-1]
+        kernel = tf.reshape(self.weight, (self.size, self.size, -1, width))
+        return tf.reshape(tf.nn.conv2d(x, kernel, self.size, "VALID"), (x.shape[0], -1, width)) + self.bias
+
+
+class Embed(tf.Module):
+    def __init__(self, table: Variable) -> None:
+        super().__init__()
+        self.table = table
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        return tf.nn.embedding_lookup(self.table, ids)
+
+
+class Prepend(tf.Module):
+    def __init__(self, tokens: Variable) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return tf.concat([tf.broadcast_to(self.tokens, (x.shape[0], *self.tokens.shape)), x], 1)
+
+
+class Positions(tf.Module):
+    def __init__(self, positions: Variable) -> None:
+        super().__init__()
+        self.positions = positions
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x + self.positions
+
+
+class Sequential(tf.Module):
+    def __init__(self, modules: Sequence[Callable[[Tensor], Tensor]]) -> None:
+        super().__init__()
+        self.modules = modules
+
+    def __call__(self, x: Tensor) -> Tensor:
+        for module in self.modules:
+            x = module(x)
+        return x
+
+
+class Residual(tf.Module):
+    def __init__(self, body: Sequential, around: Sequential | None = None) -> None:
+        super().__init__()
+        self.body, self.around = body, around
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.body(x) + (x if self.around is None else self.around(x))
+
+
+class Norm(tf.Module):
+    """Mean and variance over some axes, then a scale and a shift of the last one."""
+
+    def __init__(self, axes: Sequence[int], epsilon: float, scale: Variable, shift: Variable) -> None:
+        super().__init__()
+        self.axes, self.epsilon, self.scale, self.shift = tuple(axes), epsilon, scale, shift
+
+    def __call__(self, x: Tensor) -> Tensor:
+        mean, variance = tf.nn.moments(x, self.axes, keepdims=True)
+        return tf.nn.batch_normalization(x, mean, variance, self.shift, self.scale, self.epsilon)
+
+
+class Attention(tf.Module):
+    def __init__(self, heads: int, causal: bool, qkv: Affine, out: Affine) -> None:
+        super().__init__()
+        self.heads, self.causal, self.qkv, self.out = heads, causal, qkv, out
+
+    def __call__(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        of_head = width // self.heads
+        split = tf.reshape(self.qkv(x), (batch, length, 3, self.heads, of_head))
+        queries, keys, values = tf.unstack(tf.transpose(split, (2, 0, 3, 1, 4)))
+        scores = tf.matmul(queries, keys, transpose_b=True) * of_head**-0.5
+        if self.causal:
+            before = tf.linalg.band_part(tf.ones((length, length), tf.bool), -1, 0)
+            scores = tf.where(before, scores, float("-inf"))
+        seen = tf.transpose(tf.nn.softmax(scores) @ values, (0, 2, 1, 3))
+        return self.out(tf.reshape(seen, (batch, length, width)))
+
+
+class Conv(tf.Module):
+    def __init__(self, stride: int, weight: Variable) -> None:
+        super().__init__()
+        self.stride, self.weight = stride, weight
+
+    def __call__(self, x: Tensor) -> Tensor:
+        around = (self.weight.shape[0] - 1) // 2
+        return tf.nn.conv2d(x, self.weight, self.stride, [[0, 0], [around] * 2, [around] * 2, [0, 0]])
+
+
+class Builder:
+    """Makes modules of layers, and keeps their variables under the names of the message."""
+
+    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        self.shapes = shapes
+        self.named: dict[str, Variable] = {}
+
+    def layers(self, layers: list[Layer], above: str = "") -> Sequential:
+        return Sequential([self.layer(layer, f"{above}{number}") for number, layer in enumerate(layers)])
+
+    def layer(self, layer: Layer, at: str) -> Callable[[Tensor], Tensor]:
+        match layer["kind"]:
+            case "patches":
+                return Patches(layer["size"], *self.variables(at, "weight", "bias"))
+            case "embed":
+                return Embed(*self.variables(at, "table"))
+            case "prepend":
+                return Prepend(*self.variables(at, "tokens"))
+            case "positions":
+                return Positions(*self.variables(at, "positions"))
+            case "residual":
+                return Residual(self.layers(layer["body"], f"{at}."))
+            case "projected":
+                return Residual(self.layers(layer["body"], f"{at}.0."), self.layers(layer["around"], f"{at}.1."))
+            case "layer_norm":
+                return Norm([-1], layer["epsilon"], *self.variables(at, "scale", "shift"))
+            case "batch_norm":
+                return Norm([0, 1, 2], layer["epsilon"], *self.variables(at, "scale", "shift"))
+            case "attention":
+                qkv, out = (Affine(*self.variables(f"{at}.{part}", "weight", "bias")) for part in ("qkv", "out"))
+                return Attention(layer["heads"], layer["causal"], qkv, out)
+            case "linear":
+                return Affine(*self.variables(at, "weight", "bias"))
+            case "gelu":
+                return lambda x: tf.nn.gelu(x, approximate=False)
+            case "relu":
+                return tf.nn.relu
+            case "conv":
+                return Conv(layer["stride"], *self.variables(at, "weight"))
+            case "max_pool":
+                kernel, stride, around = layer["kernel"], layer["stride"], [(layer["kernel"] - 1) // 2] * 2
+                # Behind a unit that leaves nothing below 0, zeros at the edge are never the largest alone.
+                return lambda x: tf.nn.max_pool2d(tf.pad(x, [[0, 0], around, around, [0, 0]]), kernel, stride, "VALID")
+            case "mean_pool":
+                return lambda x: tf.reduce_mean(x, tuple(range(1, len(x.shape) - 1)))
+            case "first_token":
+                return lambda x: x[:, 0]
+            case other:
+                raise ValueError(f"there is no layer `{other}`")
+
+    def variables(self, at: str, *names: str) -> list[Variable]:
+        """Variables of a layer, in the order of the message."""
+        made = {f"{at}.{name}": tf.Variable(tf.zeros(self.shapes[f"{at}.{name}"])) for name in names}
+        self.named.update(made)
+        return list(made.values())
+
+
+class Optimiser(tf.Module):
+    """Its numbers are variables, so that what is really set can be read back: steps compute with them."""
+
+    numbers: tuple[str, ...]
+
+    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
+        super().__init__()
+        self.weights = list(weights)
+        self.set = {name: tf.Variable(said[name], trainable=False, dtype=tf.float32) for name in self.numbers}
+
+    def kept(self) -> list[Variable]:
+        """What it keeps of each weight: zeros to begin with."""
+        return [tf.Variable(tf.zeros_like(weight), trainable=False) for weight in self.weights]
+
+    def reset(self) -> None:
+        """Forgets all steps."""
+        raise NotImplementedError
+
+    def apply(self, gradients: Sequence[Tensor]) -> None:
+        """Takes the weights a step down."""
+        raise NotImplementedError
+
+
+def forget(*variables: Variable) -> None:
+    for variable in variables:
+        variable.assign(tf.zeros_like(variable))
+
+
+class SGD(Optimiser):
+    numbers = ("rate", "momentum")
+
+    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
+        super().__init__(said, weights)
+        self.velocities = self.kept()
+
+    def reset(self) -> None:
+        forget(*self.velocities)
+
+    def apply(self, gradients: Sequence[Tensor]) -> None:
+        rate, momentum = (tf.convert_to_tensor(self.set[name]) for name in self.numbers)
+        for weight, velocity, gradient in zip(self.weights, self.velocities, gradients, strict=True):
+            # TensorFlow's own kernel of this step.
+            tf.raw_ops.ResourceApplyMomentum(
+                var=weight.handle, accum=velocity.handle, lr=rate, grad=gradient, momentum=momentum
+            )
+
+
+class AdamW(Optimiser):
+    """By its formula: TensorFlow's own kernel of Adam adds epsilon before the root is corrected, and has no decay."""
+
+    numbers = ("rate", "beta1", "beta2", "epsilon", "decay")
+
+    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
+        super().__init__(said, weights)
+        self.means, self.squares = self.kept(), self.kept()
+        self.steps = tf.Variable(0.0, trainable=False)
+
+    def reset(self) -> None:
+        forget(self.steps, *self.means, *self.squares)
+
+    def apply(self, gradients: Sequence[Tensor]) -> None:
+        rate, beta1, beta2, epsilon, decay = (tf.convert_to_tensor(self.set[name]) for name in self.numbers)
+        steps = self.steps.assign_add(1.0)
+        of_mean, of_square = 1 - beta1**steps, 1 - beta2**steps
+        for weight, mean, square, gradient in zip(self.weights, self.means, self.squares, gradients, strict=True):
+            mean.assign_add((1 - beta1) * (gradient - mean))
+            square.assign_add((1 - beta2) * (gradient**2 - square))
+            change = mean / of_mean / (tf.sqrt(square / of_square) + epsilon)
+            weight.assign_sub(rate * (change + decay * weight))
+
+
+OPTIMISERS: dict[str, type[Optimiser]] = {"sgd": SGD, "adamw": AdamW}
+
+
+class TensorFlow(Training):
+    """A model and an optimiser, both modules of variables, and the step of the guides."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        if task.mode == "autotuned":
+            raise Declined("mode autotuned: TensorFlow tries no variants on a processor")
+        if task.precision != "f32":
+            raise Declined(f"precision {task.precision}: these modules compute in what their variables are")
+        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        self.model, self.named = builder.layers(task.model["layers"]), builder.named
+        self.weights_here = [self.named[name] for name in task.weights]
+        self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, self.weights_here)
+        self.gradients_here, self.step_here = self.gradients_of, self.whole_step
+        if task.mode != "eager":
+            by_xla = task.mode == "xla"
+            self.gradients_here = tf.function(self.gradients_of, jit_compile=by_xla)
+            self.step_here = tf.function(self.whole_step, jit_compile=by_xla)
+        self.reset()
+
+    def reset(self) -> None:
+        for name, array in self.task.weights.items():
+            self.named[name].assign(array)
+        self.optimiser.reset()
+
+    def samples(self, index: int) -> tuple[Tensor, Tensor]:
+        inputs, labels = self.task.of_step(index)
+        return tf.constant(inputs), tf.constant(labels)
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        logits = self.model(x)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits)), logits
+
+    def backward(self, tape: tf.GradientTape, loss: Tensor) -> list[Tensor]:
+        # The gradient of a table comes as the rows that were looked up.
+        return [tf.convert_to_tensor(one) for one in tape.gradient(loss, self.weights_here)]
+
+    def gradients_of(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        with tf.GradientTape() as tape:
+            loss, logits = self.forward(x, y)
+        return loss, logits, self.backward(tape, loss)
+
+    def whole_step(self, x: Tensor, y: Tensor) -> Tensor:
+        loss, _, gradients = self.gradients_of(x, y)
+        self.optimiser.apply(gradients)
+        return loss
+
+    def step(self, index: int) -> float:
+        return float(self.step_here(*self.samples(index)))
+
+    def phases(self, index: int, clock: Phases) -> None:
+        with clock.phase("data"):
+            x, y = self.samples(index)
+        if self.task.mode != "eager":
+            with clock.phase("forward+backward+optimiser"):
+                float(self.step_here(x, y))
+            return
+        with clock.phase("forward"), tf.GradientTape() as tape:
+            loss, _ = self.forward(x, y)
+        with clock.phase("backward"):
+            gradients = self.backward(tape, loss)
+            del tape  # with what it kept of the way forward
+        with clock.phase("optimiser"):
+            self.optimiser.apply(gradients)
+            float(loss)
+
+    def compute(self, index: int) -> tuple[float, Array, Tensors]:
+        loss, logits, gradients = self.gradients_here(*self.samples(index))
+        named = zip(self.task.weights, gradients, strict=True)
+        return float(loss), logits.numpy(), {name: gradient.numpy() for name, gradient in named}
+
+    def operators(self, run: Callable[[], None]) -> Operators:
+        return by_tensorflow(run)
+
+    def predict(self, inputs: Array) -> Array:
+        return self.model(tf.constant(inputs)).numpy()
+
+    def weights(self) -> Tensors:
+        return {name: self.named[name].numpy() for name in self.task.weights}
+
+    def settings(self) -> dict[str, str]:
+        (dtype,) = {variable.dtype for variable in self.model.trainable_variables}
+        return told(
+            type(self.optimiser).__name__.lower(),
+            {name: number.numpy() for name, number in self.optimiser.set.items()},
+            precision={"float32": "f32"}.get(dtype.name, dtype.name),
+            parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
+            batch=len(self.samples(0)[0]),
+        )
+
+
+def open(task: Task, place: Place) -> TensorFlow:
+    return TensorFlow(task)
+
+
+ADAPTER = Trainer(
+    framework="TensorFlow", distribution="tensorflow-cpu", entry_point="tensorflow.GradientTape", open=open
+)
