@@ -396,6 +396,7 @@ const SAME_TYPE: &[(&str, &str)] = &[
     ("Bencher", "the compatibility modules have the names of criterion and of divan"),
     ("BurnData", "with and without the feature `burn`"),
     ("BurnLearner", "with and without the feature `burn`"),
+    ("BurnTrainer", "with and without the feature `burn`"),
     ("ReferenceCuda", "with and without the feature `cuda`"),
     ("Result", "an alias of the standard library's"),
 ];

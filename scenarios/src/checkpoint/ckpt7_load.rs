@@ -30,7 +30,6 @@ use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions,
 /// part; then the files are overwritten where they lie, which may not change what was loaded, and must change what is loaded next.
 #[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
     filter = fits, needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
 fn load(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,
