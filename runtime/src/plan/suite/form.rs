@@ -346,7 +346,7 @@ ahead = [0, 2.5, true]
         let plain = |suite: &SuiteFile| {
             let text = format!("{suite:?}");
             let mut kept = String::new();
-            for (at, part) in text.split("Place {").enumerate() {
+            for (at, part) in text.split("Position {").enumerate() {
                 kept.push_str(if at == 0 { part } else { part.split_once('}').map_or("", |(_, rest)| rest) });
             }
             kept
@@ -395,7 +395,7 @@ ahead = [0, 2.5, true]
             ),
             (
                 format!("input = {{ path = 'p', capture_digests = 'a', check_digests = 'b' }}\n{one}"),
-                "line 1, column 63: `capture_digests` and `check_digests` exclude each other in an input",
+                "line 1, column 62: `capture_digests` and `check_digests` exclude each other in an input",
             ),
             (
                 format!("input = {{ spec = {{}}, check_digests = 'b' }}\n{one}"),
