@@ -154,12 +154,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
              --test smoke --test conformance --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
             &[],
         ),
-        // `cuda` of the suite has `nvml` and `criterion` of the harness, and with the same features nothing is built again.
-        cargo(
-            "features",
-            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features burn,cuda --doc",
-            &[],
-        ),
+        cargo("features", "test --package weighbridge --features nvml,criterion --doc", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
         // What stands in for a feature is compiled without it alone.
@@ -319,8 +314,7 @@ mod tests {
              features  $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
              --features burn,cuda --lib --test smoke --test conformance --test gpu --test device_conformance --test \
              fake_symbols --test cuda_loader\n\
-             features  $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
-             --features burn,cuda --doc\n\
+             features  $ cargo test --package weighbridge --features nvml,criterion --doc\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\

@@ -74,7 +74,7 @@ impl Baselines {
     /// Promotes a run in the data directory. One of that name is replaced.
     ///
     /// # Errors
-    /// [`Error::NotPromoted`] when the run may not be judged by, else those of the file system.
+    /// [`StoreError::NotPromoted`] when the run may not be judged by, else those of the file system.
     pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
         self.write(name, run, &self.layout.baselines(), false)
     }
@@ -82,7 +82,7 @@ impl Baselines {
     /// Promotes a run in the workspace itself, where it can be committed.
     ///
     /// # Errors
-    /// As [`Baselines::set`], and [`Error::TooBig`] over a megabyte.
+    /// As [`Baselines::set`], and [`StoreError::TooBig`] over a megabyte.
     pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
         let root = self.layout.committed().ok_or_else(|| StoreError::NoWorkspace(name.to_string()))?;
         self.write(name, run, &root, true)
@@ -122,7 +122,7 @@ impl Baselines {
     /// one.
     ///
     /// # Errors
-    /// [`Error::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
+    /// [`StoreError::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
     pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, StoreError> {
         for (root, committed) in self.roots() {
             let path = Layout::baseline(&root, machine, suite, name);
@@ -168,7 +168,7 @@ impl Baselines {
     /// Removes a baseline of the data directory. A committed one is removed as any committed file.
     ///
     /// # Errors
-    /// [`Error::NoBaseline`], or those of the file system.
+    /// [`StoreError::NoBaseline`], or those of the file system.
     pub fn remove(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<(), StoreError> {
         let path = Layout::baseline(&self.layout.baselines(), machine, suite, name);
         self.files.remove(&path).map_err(|source| match source.kind() {

@@ -51,7 +51,7 @@ impl Runs {
     /// first), and links.
     ///
     /// # Errors
-    /// [`Error::Link`] where the folder of runs is one, and those of the file system.
+    /// [`StoreError::Link`] where the folder of runs is one, and those of the file system.
     pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
         let files = &*self.files;
         let folder = self.layout.runs();
@@ -122,7 +122,7 @@ impl Duels {
     /// that first), and links.
     ///
     /// # Errors
-    /// [`Error::Link`] where the folder of duels is one, and those of the file system.
+    /// [`StoreError::Link`] where the folder of duels is one, and those of the file system.
     pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
         let files = &*self.files;
         let folder = self.layout.duels();
@@ -200,7 +200,7 @@ fn sweep(
 /// Whether a folder of the data directory is there.
 ///
 /// # Errors
-/// [`Error::Link`] where it is one: what lies behind it is not of this data directory.
+/// [`StoreError::Link`] where it is one: what lies behind it is not of this data directory.
 fn is_folder(files: &dyn Files, path: &Path) -> Result<bool, StoreError> {
     match files.metadata(path) {
         Ok(found) if found.is_symlink() => Err(StoreError::Link(PathBuf::from(path))),

@@ -65,7 +65,7 @@ impl Runs {
     /// Makes the directory of a run, with its manifest in it. It appears whole or not at all.
     ///
     /// # Errors
-    /// [`Error::RunExists`] when there is one of that name: draw another salt. Else those of the file system.
+    /// [`StoreError::RunExists`] when there is one of that name: draw another salt. Else those of the file system.
     pub fn create(&self, manifest: &RunManifest) -> Result<(), StoreError> {
         let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
         let made = self.prepare(manifest).and_then(|()| {
@@ -186,7 +186,7 @@ impl Runs {
     /// Takes the right to go on with a run; `None` where another process does.
     ///
     /// # Errors
-    /// [`Error::NoRun`], or those of the file system.
+    /// [`StoreError::NoRun`], or those of the file system.
     pub fn lock(&self, run: &RunId) -> Result<Option<RunLock>, StoreError> {
         let folder = self.layout.run(run);
         if !folder.is_dir() {
@@ -198,7 +198,7 @@ impl Runs {
     /// The manifest of a run.
     ///
     /// # Errors
-    /// [`Error::NoRun`], or what is the matter with the file.
+    /// [`StoreError::NoRun`], or what is the matter with the file.
     pub fn manifest(&self, run: &RunId) -> Result<RunManifest, StoreError> {
         let path = self.layout.manifest(run);
         let (manifest, _): (RunManifest, bool) = read_record(&*self.files, &path).map_err(|error| {
@@ -220,7 +220,7 @@ impl Runs {
     /// (the run was broken off) are left out.
     ///
     /// # Errors
-    /// [`Error::NoRun`], or what is the matter with a file: a damaged case is never passed over.
+    /// [`StoreError::NoRun`], or what is the matter with a file: a damaged case is never passed over.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.

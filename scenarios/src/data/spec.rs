@@ -50,7 +50,7 @@ pub enum FieldValues {
     Scaled,
     /// Normal around zero, with so many millionths as standard deviation, drawn in `f64` and rounded to `f32`.
     Spread(u32),
-    /// Standard normal around a centre, as `f32`: that of the class which the next field draws by [`Values::Below`].
+    /// Standard normal around a centre, as `f32`: that of the class which the next field draws by [`FieldValues::Below`].
     Around {
         /// As many centres.
         classes: u32,
@@ -132,7 +132,7 @@ impl DataSpec {
         Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Normal }])
     }
 
-    /// The state of a model: one element, whose fields are tensors of `f32`, drawn as [`Values::Scaled`] says.
+    /// The state of a model: one element, whose fields are tensors of `f32`, drawn as [`FieldValues::Scaled`] says.
     pub fn state(tensors: impl IntoIterator<Item = (String, Vec<usize>)>, seed: u32) -> Self {
         let field = |(name, shape)| FieldSpec {
             kind: FieldKind { name, dtype: Dtype::F32, shape },
