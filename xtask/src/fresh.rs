@@ -44,14 +44,7 @@ cd "$2"; shift 2; exec "$@""#;
 impl Fresh {
     /// Makes both anew.
     pub(crate) fn make(place: &Place) -> Result<Self> {
-        let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-        let cargo_home = cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-        let fresh = Self {
-            root: place.root.clone(),
-            cargo_home: cargo_home.context("there is no home directory: set CARGO_HOME")?,
-            kept: vec![place.target.clone(), place.layout.data().to_owned()],
-            folder: place.layout.data().join("fresh"),
-        };
+        let fresh = Self::last(place)?;
         for made in [fresh.clone_of(), fresh.empty(), fresh.folder.join("target")] {
             match fs::remove_dir_all(&made) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -111,12 +104,28 @@ impl Fresh {
             Some(way) => self.mounted(way, program, arguments)?,
             None => self.elsewhere(program, arguments)?,
         };
-        // Data sets that were made before, and frameworks that were installed.
+        self.as_their_user(&mut command);
+        Ok(command)
+    }
+
+    /// The one that was made last.
+    pub(crate) fn last(place: &Place) -> Result<Self> {
+        let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let cargo_home = cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+        Ok(Self {
+            root: place.root.clone(),
+            cargo_home: cargo_home.context("there is no home directory: set CARGO_HOME")?,
+            kept: vec![place.target.clone(), place.layout.data().to_owned()],
+            folder: place.layout.data().join("fresh"),
+        })
+    }
+
+    /// Has a command find the data sets that were made here, and none that was made before; no framework is installed.
+    pub(crate) fn as_their_user(&self, command: &mut Command) {
         for (variable, folder) in [("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data")] {
             command.env(variable, self.empty().join(folder));
         }
         command.env_remove("WEIGHBRIDGE_DATA_CACHE").env_remove("WEIGHBRIDGE_PEERS");
-        Ok(command)
     }
 
     /// At the usual paths, where nobody else sees it.
