@@ -29,7 +29,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--variant", choices=BYTES, default="default")
     arguments.add_argument("--rounds", type=int, default=5, help="how often each of both runs")
-    arguments.add_argument("--data", type=Path, default=Path("target/weighbridge"), help="where runs and files are kept")
+    arguments.add_argument("--data", type=Path, default=Path("target/weighbridge"), help="where runs and files lie")
     typed = sys.argv[1:]
     end = typed.index("--") if "--" in typed else len(typed)
     given = arguments.parse_args(typed[:end])
