@@ -42,8 +42,8 @@ enum StepAction {
     /// The same as somebody runs it who came a minute ago: in a fresh clone, with an empty cache of cargo. The two commands
     /// of the README are run so.
     Fresh(Vec<String>),
-    /// Runs cargo with these arguments and variables in the work tree, over the data sets that the last `Fresh` has made: other
-    /// files would lie in the page cache in another way, which alone makes a loader of files a third slower.
+    /// Runs cargo with these arguments and variables in the work tree, over the data sets that the last `Fresh` has made: with
+    /// other files a loader of files was 41 % slower once, which is nothing of the code.
     Again(Vec<String>, Vec<(&'static str, &'static str)>),
     /// Judges the latest run; it must end so.
     Judge(Exit),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use burn_core::tensor::activation::log_softmax;
 use burn_core::tensor::{Device, Int, Tensor, TensorData};
@@ -13,6 +12,7 @@ use weighbridge::{Delivery, Error, FieldKind, Kept, Result, adapter};
 use super::burn_layers::BurnWay;
 use super::by_hand::{Losses, handed, integers, singles};
 use super::check_asked;
+use super::clocked::clocked;
 use crate::adapters::native::burn_data::version;
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, Trainer, TrainingLoop};
 use crate::data::DataSet;
@@ -250,27 +250,7 @@ impl TrainingLoop for BurnTraining {
 
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
         self.reset();
-        let mut told = Phases::default();
-        for step in 0..skip + steps {
-            let begun = Instant::now();
-            let mut last = begun;
-            let mut ended: Vec<(&str, Duration)> = Vec::new();
-            let done = self.step(&mut |phase| {
-                let now = Instant::now();
-                ended.push((phase, now - last));
-                last = now;
-            })?;
-            if !done {
-                return Err(Error::new(format!("the data ended before step {step}")));
-            }
-            if step >= skip {
-                told.step.push(begun.elapsed());
-                for (phase, took) in ended {
-                    told.phases.entry(phase.to_owned()).or_default().push(took);
-                }
-            }
-        }
-        Ok(told)
+        clocked(skip, steps, |phase| self.step(phase))
     }
 
     fn first(&mut self) -> Result<First> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ndarray::ArrayView1;
 use weighbridge::{Delivery, Dtype, Error, FieldKind, Kept, Result};
@@ -14,6 +13,7 @@ use crate::data::DataSet;
 use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};
 use crate::workload::TrainingSpec;
 
+use super::clocked::clocked;
 use super::meeting::RankSeat;
 
 /// An open training that computes in `T`.
@@ -253,27 +253,7 @@ impl<T: Real> TrainingLoop for ByHand<T> {
 
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
         self.reset();
-        let mut told = Phases::default();
-        for step in 0..skip + steps {
-            let begun = Instant::now();
-            let mut last = begun;
-            let mut ended: Vec<(&str, Duration)> = Vec::new();
-            let done = self.step(&mut |phase| {
-                let now = Instant::now();
-                ended.push((phase, now - last));
-                last = now;
-            })?;
-            if !done {
-                return Err(Error::new(format!("the data ended before step {step}")));
-            }
-            if step >= skip {
-                told.step.push(begun.elapsed());
-                for (phase, took) in ended {
-                    told.phases.entry(phase.to_owned()).or_default().push(took);
-                }
-            }
-        }
-        Ok(told)
+        clocked(skip, steps, |phase| self.step(phase))
     }
 
     fn first(&mut self) -> Result<First> {

@@ -5,6 +5,7 @@ mod burn;
 #[cfg(feature = "burn")]
 mod burn_layers;
 mod by_hand;
+mod clocked;
 mod meeting;
 
 use std::sync::Arc;
@@ -79,7 +80,10 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
         )));
     }
     if spec.precision != Precision::F32 {
-        return Err(skip(format!("precision {}: ndarray has no products of such numbers", spec.precision)));
+        return Err(skip(format!(
+            "precision {}: a program of Rust has no products of such numbers here",
+            spec.precision
+        )));
     }
     Ok(())
 }
