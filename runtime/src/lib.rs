@@ -210,7 +210,8 @@ pub mod suite {
 /// plain structs with public fields.
 pub mod data {
     pub use crate::bencher::{
-        Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport,
+        Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport, is_unseen,
+        visible_in_line,
     };
     pub use crate::compare::{
         Accepted, Basis, CaseFailure, Comparison, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{BaselineName, Stored, quantity};
+use weighbridge::data::{BaselineName, Stored, quantity, visible_in_line};
 
 use crate::cli::{BaselineAction, BaselineArgs};
-use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -93,7 +92,7 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
             baseline.profile,
             baseline.environment.machine_id(),
         );
-        writeln!(text, "{}\n{}\n", plain(&title), path.display()).expect(FITS);
+        writeln!(text, "{}\n{}\n", visible_in_line(&title), path.display()).expect(FITS);
         let mut table = Table::new(["scenario", "framework", "metric", "median>", "interval"]);
         for case in &baseline.cases {
             let (scenario, framework) = show::scenario_and_framework(&case.id);

@@ -5,13 +5,12 @@ use std::fs;
 use clap::{CommandFactory, Parser};
 use quick_junit::Report;
 use serde_json::Value;
-use weighbridge::data::{CaseRecord, CaseStatus, Direction, Finding, RunRecord, Severity, Unit};
+use weighbridge::data::{CaseRecord, CaseStatus, Direction, Finding, RunRecord, Severity, Unit, is_unseen};
 
 use crate::cli::Cli;
 use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
 use crate::fixtures::{Home, around, case, fed, home, metric, run, training};
-use crate::inert::is_unseen;
 use crate::said::Said;
 use crate::{answer, stop};
 

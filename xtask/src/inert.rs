@@ -1,13 +1,11 @@
 //! Text of an author as text and nothing more.
 
-use std::borrow::Cow;
-
 use anyhow::Result;
 use serde_json::Value;
-use weighbridge::data::RunRecord;
+use weighbridge::data::{RunRecord, is_unseen, visible_in_line};
 
 /// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it; it is one line, and
-/// what would turn the direction of writing is left out.
+/// what nobody would see is written out.
 pub(crate) fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
@@ -24,7 +22,7 @@ pub(crate) fn markdown(text: &str) -> String {
                 safe.push_str(&format!("&#{};", letter as u32));
             }
             '\n' | '\r' | '\t' => safe.push(' '),
-            letter if is_unseen(letter) => {}
+            letter if is_unseen(letter) => safe.push_str(&markdown(&letter.escape_default().to_string())),
             letter => safe.push(letter),
         }
         before = letter;
@@ -67,36 +65,21 @@ pub(crate) fn run(run: &RunRecord) -> Result<RunRecord> {
 
 /// For Markdown as a piece of code, which knows no escapes.
 pub(crate) fn code(text: &str) -> String {
-    format!("`{}`", plain(text).replace('`', "'"))
+    format!("`{}`", visible_in_line(text).replace('`', "'"))
 }
 
-/// For a terminal: the lines of a message, each as [`plain`] has it. None begins with `::`, which is an order to a build server.
+/// For a terminal: the lines of a message, each as [`visible_in_line`] has it. None begins with `::`, which is an order to a build server.
 pub(crate) fn lines(text: &str) -> String {
     let line = |line: &str| {
         let order = if line.trim_start().starts_with("::") { "> " } else { "" };
-        format!("{order}{}\n", plain(line))
+        format!("{order}{}\n", visible_in_line(line))
     };
     text.lines().map(line).collect()
 }
 
-/// For a terminal: one line, in which nothing moves the cursor, sets a colour or turns the direction of writing.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Cow::Borrowed(text);
-    }
-    let shown = |letter: char| if matches!(letter, '\n' | '\r' | '\t') { ' ' } else { letter };
-    Cow::Owned(text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect())
-}
-
-/// Adds a line to a text for a terminal, as [`plain`] has it.
+/// Adds a line to a text for a terminal, as [`visible_in_line`] has it.
 pub(crate) fn line(text: &mut String, line: &str) {
-    text.extend([&plain(line), "\n"]);
-}
-
-/// Whether a letter is a control character, or a mark that turns the direction of writing, or one that nobody sees.
-pub(crate) fn is_unseen(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    text.extend([&*visible_in_line(line), "\n"]);
 }
 
 #[cfg(test)]
@@ -111,7 +94,7 @@ mod tests {
             ("@all see #1", "&#64;all see &#35;1"),
             ("a|b\n| c", "a&#124;b &#124; c"),
             ("peak_memory _x_", "peak_memory &#95;x&#95;"),
-            ("x\u{202e}y\u{0}z", "xyz"),
+            ("x\u{202e}y\u{0}z", "x&#92;u{202e}y&#92;u{0}z"),
             ("https://example.org", "https:&#47;&#47;example.org"),
         ] {
             assert_eq!(markdown(text), expected);

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use weighbridge::data::visible_in_line;
 
-use crate::inert;
 use crate::place::Place;
 use crate::stop;
 
@@ -33,7 +33,7 @@ pub(crate) struct Revision {
 impl Revision {
     /// How people name it: twelve digits and the first line of the message.
     pub(crate) fn name(&self) -> String {
-        format!("{} {}", short(&self.id), inert::plain(&self.subject))
+        format!("{} {}", short(&self.id), visible_in_line(&self.subject))
     }
 }
 

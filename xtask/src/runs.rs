@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use weighbridge::data::{
     CaseRecord, Outcome, PrunePolicy, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
+    visible_in_line,
 };
 
 use crate::cli::{RunsAction, RunsArgs};
-use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -112,7 +112,9 @@ fn whole(run: &RunRecord) -> String {
     let mut text = summary::of(run);
     let planned = &manifest.planned;
     text.push('\n');
-    let mut say = |what: &str, value: &str| writeln!(text, "{:12}{}", plain(what), plain(value)).expect(FITS);
+    let mut say = |what: &str, value: &str| {
+        writeln!(text, "{:12}{}", visible_in_line(what), visible_in_line(value)).expect(FITS);
+    };
     say("command", &manifest.command.join(" "));
     say("seed", &manifest.seed.to_string());
     say(
@@ -142,14 +144,19 @@ fn whole(run: &RunRecord) -> String {
 
 /// The repeats of a case, the one that represents it marked.
 fn repeats(case: &CaseRecord) -> String {
-    let mut text = format!("{}\n", plain(&format!("{}: {}", case.id, case.description)));
+    let mut text = format!("{}\n", visible_in_line(&format!("{}: {}", case.id, case.description)));
     let Some(primary_metric) = case.primary_metric() else {
         let trouble = show::trouble(case).unwrap_or_else(|| "it has no primary metric".to_owned());
-        writeln!(text, "{}", plain(&trouble)).expect(FITS);
+        writeln!(text, "{}", visible_in_line(&trouble)).expect(FITS);
         return text;
     };
-    writeln!(text, "median of {}: {}\n", plain(&primary_metric.name), show::median(Some(primary_metric)))
-        .expect(FITS);
+    writeln!(
+        text,
+        "median of {}: {}\n",
+        visible_in_line(&primary_metric.name),
+        show::median(Some(primary_metric))
+    )
+    .expect(FITS);
     let mut table = Table::new([
         "",
         "repeat>",

@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use weighbridge::data::names;
-use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device};
+use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, visible_in_line};
 
 use crate::cli::Summary;
-use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -50,9 +49,9 @@ pub(crate) fn of(run: &RunRecord) -> String {
         manifest.active_backend,
         manifest.environment.machine_id(),
     );
-    let mut text = format!("{}\n\n", plain(&head));
+    let mut text = format!("{}\n\n", visible_in_line(&head));
     if let Some(fake) = fake_device(&manifest.environment) {
-        text.push_str(&format!("{}\n\n", plain(&fake)));
+        text.push_str(&format!("{}\n\n", visible_in_line(&fake)));
     }
     let columns: Vec<(&str, &str)> = COLUMNS
         .into_iter()
@@ -81,7 +80,7 @@ pub(crate) fn of(run: &RunRecord) -> String {
     }
     for case in &run.cases {
         if let Some(trouble) = show::trouble(case) {
-            text.push_str(&plain(&format!("{}: {trouble}", case.id)));
+            text.push_str(&visible_in_line(&format!("{}: {trouble}", case.id)));
             text.push('\n');
         }
     }

@@ -2,7 +2,7 @@
 
 use weighbridge::data::Columns;
 
-use crate::inert::{markdown, plain};
+use crate::inert::markdown;
 
 /// A table: its heads and its rows, each of as many cells.
 #[derive(Clone, Debug)]
@@ -14,9 +14,9 @@ impl Table {
         Self(Columns::new(titles))
     }
 
-    /// Adds a row. What an author wrote in a cell stays in it: see [`plain`].
+    /// Adds a row. What an author wrote in a cell is one line and stays in it.
     pub(crate) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.0.row(cells.into_iter().map(|cell| plain(cell.as_ref()).into_owned()));
+        self.0.row(cells);
     }
 
     /// Whether it has no rows.

@@ -6,10 +6,9 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use weighbridge::data::Verdict;
+use weighbridge::data::{Verdict, visible_in_line};
 
 use super::{JudgedSuite, details};
-use crate::inert::plain;
 
 const FITS: &str = "a String takes all that is written";
 
@@ -78,9 +77,9 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
     text
 }
 
-/// Escapes the message of a workflow command. What an author wrote stays in its line: see [`plain`].
+/// Escapes the message of a workflow command. What an author wrote stays in its line: see [`visible_in_line`].
 fn data(text: &str) -> String {
-    plain(text).replace('%', "%25")
+    visible_in_line(text).replace('%', "%25")
 }
 
 /// Escapes a property of a workflow command.

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use weighbridge::data::{Comparison, Effect, JudgedRounds, Row, RowMark, Verdict, quantile, quantity};
+use weighbridge::data::{
+    Comparison, Effect, JudgedRounds, Row, RowMark, Verdict, quantile, quantity, visible_in_line,
+};
 
 use super::FITS;
 use super::samples::percent;
-use crate::inert::{line, plain};
+use crate::inert::line;
 use crate::plot::Plot;
 
 /// The most rounds that a duel has.
@@ -68,7 +70,7 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
     if let Some(processes) = &row.processes {
         let by = processes.yardstick.as_ref().map_or_else(
             || "not divided by a yardstick".to_owned(),
-            |kind| format!("divided by the yardstick of kind `{}`", plain(kind)),
+            |kind| format!("divided by the yardstick of kind `{}`", visible_in_line(kind)),
         );
         writeln!(
             text,
@@ -87,7 +89,7 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
     let advice = match (row.effect, row.tolerance) {
         (Some(effect), Some(tolerance)) => by_repeats(row, effect, tolerance.share, repeats),
         _ => match &comparison.refused {
-            Some(refusal) => plain(&format!("not judged: {refusal}")).into_owned(),
+            Some(refusal) => visible_in_line(&format!("not judged: {refusal}")),
             None => "it was not weighed".to_owned(),
         },
     };
@@ -103,7 +105,7 @@ fn said(row: &Row) -> String {
     let accepted = row.accepted.map_or_else(String::new, |share| {
         format!("; on top of {}, which was accepted", quantity::change(share))
     });
-    plain(&format!("{}{effect}{accepted}", row.verdict)).into_owned()
+    visible_in_line(&format!("{}{effect}{accepted}", row.verdict))
 }
 
 fn which_clock(row: &Row, rounds: &JudgedRounds) -> String {

@@ -6,10 +6,9 @@ mod ledger;
 mod samples;
 
 use anyhow::Result;
-use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device};
+use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device, visible_in_line};
 
 use crate::cli::Explain;
-use crate::inert::plain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
     let mut said = Said { remarks: picked.remarks, ..Said::fine(heading(manifest, &case)) };
     if let Some(trouble) = show::trouble(&case) {
-        said.text.push_str(&format!("{}\n", plain(&trouble)));
+        said.text.push_str(&format!("{}\n", visible_in_line(&trouble)));
     }
     said.text.push('\n');
     said.text.push_str(&samples::story(&samples::processes(&case), args.ascii));
@@ -61,7 +60,10 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
                 None => match &judged.comparison.refused {
                     Some(refusal) => format!(
                         "{}\n",
-                        plain(&format!("against `{}`: not judged: {refusal}", stored.baseline.name))
+                        visible_in_line(&format!(
+                            "against `{}`: not judged: {refusal}",
+                            stored.baseline.name
+                        ))
                     ),
                     None => format!("the baseline `{}` has no such case\n", stored.baseline.name),
                 },
@@ -91,7 +93,7 @@ fn several(manifest: &RunManifest, typed: &str, cases: &[CaseRecord]) -> String 
 fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
     let commit = manifest.environment.software.get("commit");
     let commit = commit.map_or_else(String::new, |id| format!(" at {}", id.get(..12).unwrap_or(id)));
-    let mut text = format!("{}\n", plain(&format!("{}: {}", case.id, case.description)));
+    let mut text = format!("{}\n", visible_in_line(&format!("{}: {}", case.id, case.description)));
     let of_run = format!(
         "run {} of {}{commit}, profile {}, on {}",
         manifest.id,
@@ -99,9 +101,9 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
         manifest.profile,
         manifest.environment.machine_id()
     );
-    text.push_str(&format!("{}\n", plain(&of_run)));
+    text.push_str(&format!("{}\n", visible_in_line(&of_run)));
     if let Some(fake) = fake_device(&manifest.environment) {
-        text.push_str(&format!("{}\n", plain(&fake)));
+        text.push_str(&format!("{}\n", visible_in_line(&fake)));
     }
     if let Some(leading) = case.leading() {
         let interval = leading.estimate.and_then(|estimate| estimate.interval).map_or_else(
@@ -123,7 +125,7 @@ fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
         };
         text.push_str(&format!(
             "{} {}{interval}{clock}\n",
-            plain(&leading.name),
+            visible_in_line(&leading.name),
             show::median(Some(leading))
         ));
     }

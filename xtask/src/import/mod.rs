@@ -24,9 +24,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde::de::DeserializeOwned;
-use weighbridge::data::{AxisValue, CaseId, ImportedProcess, Point};
+use weighbridge::data::{AxisValue, CaseId, ImportedProcess, Point, visible_in_line};
 
-use crate::inert;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
@@ -180,7 +179,7 @@ impl Benchmark {
 /// # Errors
 /// When the name is empty.
 fn case(name: &str, values: &[(String, String)], system: Option<&str>) -> Result<CaseId> {
-    let clean = |text: &str| inert::plain(text).trim().to_owned();
+    let clean = |text: &str| visible_in_line(text.trim());
     let scenario = clean(name);
     ensure!(!scenario.is_empty(), "a benchmark has no name");
     let value = |(axis, text): &(String, String)| AxisValue {

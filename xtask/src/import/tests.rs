@@ -312,7 +312,7 @@ fn names_that_files_cannot_tell_apart_are_numbered() {
         format!(r#"{{"results": [{}, {}, {}]}}"#, result("ls a"), result("ls  a"), result("ls\\u001b[31m-a"));
     imported(&home, "hyperfine", &[text]).expect("imported");
     let names: Vec<String> = newest(&home).cases.iter().filter_map(|case| case.id.adapter.clone()).collect();
-    assert_eq!(names, ["ls a", "ls  a (2)", "ls[31m-a"], "and no name moves a terminal's cursor");
+    assert_eq!(names, ["ls a", "ls  a (2)", r"ls\u{1b}[31m-a"], "and no name moves a terminal's cursor");
 }
 
 #[test]

@@ -26,9 +26,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use maud::{Markup, html};
+use weighbridge::data::is_unseen;
 
 use super::view::{self, View};
-use crate::inert::is_unseen;
 use crate::pick::{self, Shown};
 use crate::place::Place;
 use crate::said::Said;
