@@ -20,6 +20,9 @@ struct Repository(
 
 static ONE: Mutex<()> = Mutex::new(());
 
+/// Short processes: what is planted here is a tenth and more, which they find as surely.
+const SHORT: &[&str] = &["--no-lock", "--measurement-time", "0.02"];
+
 const MANIFEST: &str = r#"
 [package]
 name = "worker"
@@ -115,8 +118,8 @@ impl Repository {
 
     /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
     fn compare(&self, revision: &str, variables: &[(&str, &str)]) -> (Ran, Value) {
-        let line = ["compare-baseline", "--rebuild", revision, "--format", "json", "--", "--no-lock"];
-        let ran = self.xtask(&line, variables);
+        let line = ["compare-baseline", "--rebuild", revision, "--format", "json", "--"];
+        let ran = self.xtask(&[&line[..], SHORT].concat(), variables);
         let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
         (ran, document)
     }
@@ -214,7 +217,8 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
     repository.write("notes.txt", "after\n");
     repository.commit("after");
 
-    let ran = repository.xtask(&["bisect", "HEAD~3", "HEAD", "WORK-1", "--", "--no-lock"], &[]);
+    let bisect = ["bisect", "HEAD~3", "HEAD", "WORK-1", "--"];
+    let ran = repository.xtask(&[&bisect[..], SHORT].concat(), &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let found = ran.stdout.lines().find(|line| line.starts_with("first slower: ")).unwrap_or_default();
     assert!(found.ends_with(" a check of the input"), "{}", ran.all());
