@@ -18,7 +18,7 @@ case = Case.from_arguments()
 
 
 class Encoder(energon.TaskEncoder):  # type: ignore[misc, type-arg]
-    decoder, cookers = None, (energon.Cooker(energon.stateless(dict)),)
+    decoder, cookers = None, (energon.Cooker(energon.stateless(lambda sample: {**sample})),)
 
     @energon.stateless
     def batch(self, samples: list[dict[str, Any]]) -> torch.Tensor:

@@ -28,5 +28,5 @@ if __name__ == "__main__":
         for batch in mapped.iter_batches(batch_size=case.batch_size):
             yield batch["rows"]
 
-    measure(case, epoch)
+    measure(case, epoch, whole=True)
     ray.shutdown()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +18,32 @@ import numpy as np
 from .case import Case
 
 
-def measure(case: Case, epoch: Callable[[], Iterable[Any]]) -> None:
+def measure(case: Case, epoch: Callable[[], Iterable[Any]], *, whole: bool = False) -> None:
     """One epoch to warm up, whose numbers are held against the case's; then whole epochs for the seconds of the case.
 
-    Beginning an epoch and its first batch are not timed: the harness tells them apart as well. Prints the elements and
-    batches that were timed, and the wall and CPU seconds of this process and all below it.
+    Beginning an epoch, its first batch and what follows its last one are not timed: the harness tells them apart as
+    well. `whole` times the first batch too, of a framework that has made many when it hands out one. Prints the
+    elements and batches that were timed, and the wall seconds, CPU seconds and page faults of this process and all
+    below it.
     """
     check(case, epoch())
-    elements, batches, wall, cpu = 0, 0, 0.0, 0.0
+    elements, batches, wall, used = 0, 0, 0.0, Used()
     until = time.perf_counter() + case.seconds
     while not batches or time.perf_counter() < until:
         iterator = iter(epoch())
-        batch = next(iterator)
-        others, own = descendants(), time.process_time()
+        batch = None if whole else next(iterator)
+        others, own = Used.by_others(), Used.by_this()
         start = time.perf_counter()
-        for batch in iterator:
+        for batch in islice(iterator, case.batches - (not whole)):
             elements += len(batch)
             batches += 1
         wall += time.perf_counter() - start
-        cpu += time.process_time() - own
-        cpu += descendants() - others
-    print(json.dumps({"elements": elements, "batches": batches, "wall": wall, "cpu": cpu}), flush=True)
+        used = used + (Used.by_this() - own)  # before the others are looked for, which takes time of this process
+        used = used + (Used.by_others() - others)
+        for _ in iterator:
+            pass  # a framework may have more and shorter batches
+    figures = {"elements": elements, "batches": batches, "wall": wall, "cpu": used.cpu, "faults": used.faults}
+    print(json.dumps(figures), flush=True)
 
 
 def check(case: Case, batches: Iterable[Any]) -> None:
@@ -50,21 +58,40 @@ def check(case: Case, batches: Iterable[Any]) -> None:
         sys.exit(f"{case.name}: the numbers of an epoch add up to {got}, not to {wanted}")
 
 
-def descendants() -> float:
-    """CPU seconds of all processes below this one, and of the children that have ended."""
-    used, parents = {}, {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        process = int(file.parent.name)
-        parents[process] = int(fields[1])
-        used[process] = sum(map(int, fields[11:15]))
-    below, found = {os.getpid()}, set[int]()
-    while below:
-        below = {process for process, parent in parents.items() if parent in below}
-        found |= below
-    ended = os.times()
-    ticks = sum(used[process] for process in found)
-    return ticks / os.sysconf("SC_CLK_TCK") + ended.children_user + ended.children_system
+@dataclass(frozen=True)
+class Used:
+    """What this process and all below it have used."""
+
+    cpu: float = 0.0
+    """Seconds of processors."""
+    faults: int = 0
+    """Page faults that were served without the disk."""
+
+    @classmethod
+    def by_this(cls) -> Used:
+        """By this process."""
+        return cls(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+
+    @classmethod
+    def by_others(cls) -> Used:
+        """By all processes below this one, and by the children that have ended."""
+        parents, used = {}, {}
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = file.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            process = int(file.parent.name)
+            parents[process] = int(fields[1])
+            used[process] = cls(sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"), sum(map(int, fields[7:9])))
+        found, below = cls(), {os.getpid()}
+        while below := {process for process, parent in parents.items() if parent in below}:
+            found = sum((used[process] for process in below), found)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return found + cls(ended.ru_utime + ended.ru_stime, ended.ru_minflt)
+
+    def __add__(self, other: Used) -> Used:
+        return Used(self.cpu + other.cpu, self.faults + other.faults)
+
+    def __sub__(self, other: Used) -> Used:
+        return Used(self.cpu - other.cpu, self.faults - other.faults)

@@ -64,7 +64,21 @@ def test_a_script_prints_one_line_of_figures(tmp_path):
     said = json.loads(line)
     # Of 64, 64 and 22 elements the first batch is not timed.
     assert (said["elements"], said["batches"]) == (86, 2)
-    assert said["wall"] > 0 and said["cpu"] > 0
+    assert said["wall"] > 0 and said["cpu"] > 0 and said["faults"] >= 0
+
+
+def test_what_ends_an_epoch_is_not_timed(tmp_path):
+    code = (
+        "import sys; sys.argv[0] = 'x'; import time; from by_hand.case import Case; "
+        "from by_hand.timed import measure; case = Case.from_arguments()\n"
+        "def epoch():\n"
+        "    yield from (case.steps(case.batch(number)) for number in range(case.batches))\n"
+        "    until = time.perf_counter() + 0.05\n"
+        "    while time.perf_counter() < until: pass\n"
+        "measure(case, epoch)"
+    )
+    said = json.loads(run(tmp_path, "", code).stdout)
+    assert said["wall"] < 0.05
 
 
 @pytest.mark.parametrize(

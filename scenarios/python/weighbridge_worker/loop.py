@@ -187,10 +187,11 @@ class Clock:
 class Run:
     """Passes over an epoch, in progress."""
 
-    def __init__(self, loader: Loader, epoch: int, of: int = 0) -> None:
+    def __init__(self, loader: Loader, epoch: int, of: int = 0, warmup: int = 0) -> None:
         self.ledger = Ledger(now())  # before anything else: this is when the request came
         self.loader, self.epoch, self.measured = loader, epoch, Measured()
         self.of = of  # batches of the epoch; 0 where that is not known
+        self.warmup = min(warmup, max(0, of - 1))  # batches left out where the epoch begins anew within a pass
         self.is_first_of_epoch = True  # whether the epoch was begun for the pass in progress
         self.clock = Clock(self.measured, self.ledger)
         self.copies = spots.Copies()
@@ -320,14 +321,14 @@ class Run:
             self.handed_out += taken
             if done < goal:
                 # The end of the data is no batch: the clock has stopped at the last stamp.
-                iterator, rewound = self.rewind(rewound and not taken), True
+                iterator, rewound = self.warm_up(self.rewind(rewound and not taken), self.warmup), True
             elif held_at and batch is not None:
                 # Copied between two stamps, with the clock stopped.
                 self.keep(batch, self.handed_out - 1)
                 held_at.pop(0)
                 if done < batches:
                     if not self.catch_up(iterator):
-                        iterator = self.rewind(False)
+                        iterator = self.warm_up(self.rewind(False), self.warmup)
                     rewound, batch, self.last = False, self.last or batch, None
             if done < batches:
                 start = last = clock.start()
@@ -426,7 +427,7 @@ def run(
 
     The epoch is begun anew where it has no whole pass left, and before every pass where its length is not known.
     """
-    of = Run(loader, epoch, all_batches)
+    of = Run(loader, epoch, all_batches, warmup)
     measured = of.measured
     iterator: Iterator[Batch] = iter(())
     try:

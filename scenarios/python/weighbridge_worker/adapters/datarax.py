@@ -196,6 +196,13 @@ class Datarax(Loader):
         self.epoch, self.iterator = epoch, iter(self.datarax)
         self.iterator.set_state({**self.beginning, "position": np.int64(position)})
 
+    def compile_last(self) -> None:
+        """Compiles how a last batch is filled up (0.1 s with Datarax 0.1.17): it would be in the first epoch else."""
+        whole = self.pipeline.elements // self.size * self.size
+        if whole < self.pipeline.elements:
+            self.rewind(self.epoch, whole)
+            next(self.batches(self.iterator, whole))
+
     def batches(self, iterator: Iterator[Any], done: int) -> Iterator[Batch]:
         """Where they belong, and of the last one the rows that belong to the epoch."""
         for batch in iter(iterator):
@@ -278,6 +285,7 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Datarax:
     loader = Datarax(pipeline, data)
     began = time.perf_counter_ns()
     next(loader.begin(0))
+    loader.compile_last()
     place.compile = time.perf_counter_ns() - began
     return loader
 

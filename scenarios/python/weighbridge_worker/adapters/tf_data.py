@@ -2,13 +2,16 @@
 
 Idiomatic: `tf.data.Dataset.from_tensor_slices(...).batch(B).map(...).prefetch(n)`. What can be a chain of `tf`
 operations on numbers is one; a list with draws, pixels that move, or the page's own functions goes through
-`tf.numpy_function`, which is what TensorFlow documents for that. Without workers nothing is prefetched and the
-consumer's thread does the work; with them `num_parallel_calls` and a private pool of so many threads. `.cache()` and
-`.rebatch()` are tf.data's own. Rows that are streamed come by `FixedLengthRecordDataset` and `decode_raw`.
+`tf.numpy_function`, which is what TensorFlow documents for that. Without workers nothing is asked to be made ahead;
+with them `num_parallel_calls`, `prefetch` and a private pool of so many threads. Autotuning stays on, as users have it:
+tf.data then makes the batches of either in a thread of its own. Of one field the tensor is handed out alone and named
+by the loop, since putting a dict together takes tf.data 15 us. `.cache()` and `.rebatch()` are tf.data's own. Rows that
+are streamed come by `FixedLengthRecordDataset` and `decode_raw`.
 
-Tried: mapping before batching, as with images of different sizes (a seventh of the speed on small images); slices of
-a tensor by `Dataset.range` instead of rows that are batched (1.1 times the speed on images, 0.7 on rows of tokens); a
-`numpy_function` for all steps (0.8 and 0.4); AUTOTUNE, which takes all processors and its time to settle.
+Tried: mapping before batching, as with images of different sizes (a seventh of the speed on small images); slices of a
+tensor by `Dataset.range` instead of rows that are batched (1.1 times the speed on images, 0.7 on rows of tokens); a
+`numpy_function` for all steps (0.8 and 0.4); AUTOTUNE for the number of calls, which takes all processors and its time
+to settle; autotuning off (0.7 of the speed on small images, 0.9 of the CPU time).
 
 By operators of its own: a map over images before they are batched (`own/on_tf.py`), over batches where no step draws or
 moves anything.
@@ -110,11 +113,10 @@ class TfData(Loader):
     def pipeline_of(self, rows: Any) -> Any:
         threads = max(self.pipeline.workers, 1)
         dataset = rows.batch(self.pipeline.batch_size)
-        steps = self.operations if self.native else self.function
         if self.pipeline.workers:
-            dataset = dataset.map(steps, num_parallel_calls=threads, deterministic=True)
+            dataset = dataset.map(self.steps, num_parallel_calls=threads, deterministic=True)
         else:
-            dataset = dataset.map(steps)
+            dataset = dataset.map(self.steps)
         if self.pipeline.cache:
             dataset = dataset.cache()
         if self.pipeline.rebatch:
@@ -124,7 +126,6 @@ class TfData(Loader):
         options = tf.data.Options()
         options.threading.private_threadpool_size = threads
         options.threading.max_intra_op_parallelism = 1
-        options.autotune.enabled = False
         return dataset.with_options(options)
 
     def decoded(self, batch: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,6 +138,11 @@ class TfData(Loader):
             numbers = tf.io.decode_raw(fields[kind.name], tf.as_dtype(kind.dtype))
             fields[kind.name] = tf.reshape(numbers, (-1, *kind.shape))
         return fields
+
+    def steps(self, batch: Mapping[str, Any]) -> Any:
+        """All steps on a batch; of one field its tensor alone, since a dict is put together anew for each batch."""
+        made = self.operations(batch) if self.native else self.function(batch)
+        return made if len(made) > 1 else next(iter(made.values()))
 
     def operations(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """The steps as a graph of TensorFlow's operations."""
@@ -172,7 +178,8 @@ class TfData(Loader):
         if epoch == 0 and self.pipeline.cache:
             self.batches = self.pipeline_of(self.rows)  # with an empty cache
         self.iterator = self.batches.as_numpy_iterator()
-        return self.iterator  # type: ignore[no-any-return]
+        kinds = self.pipeline.output
+        return self.iterator if len(kinds) > 1 else ({kinds[0].name: array} for array in self.iterator)
 
     def executed(self) -> Executed:
         # `as_numpy_iterator` shows the tensors' own memory, and those of a cache stay.
@@ -232,7 +239,6 @@ class OwnTfData(TfData):
         options = tf.data.Options()
         options.threading.private_threadpool_size = threads
         options.threading.max_intra_op_parallelism = 1
-        options.autotune.enabled = False
         return dataset.with_options(options)
 
 

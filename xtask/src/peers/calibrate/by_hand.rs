@@ -30,6 +30,8 @@ struct Printed {
     wall: f64,
     /// CPU seconds of its process and all below.
     cpu: f64,
+    /// Page faults of the same.
+    faults: f64,
 }
 
 /// Runs the script of a peer for one cell, whose data lie in this folder. The inner error says what is wrong with it.
@@ -70,12 +72,18 @@ fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Res
     }
     let last = stdout.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     let printed = serde_json::from_str::<Printed>(last).ok();
-    let sound = |printed: &Printed| printed.elements > 0 && printed.wall > 0.0 && printed.cpu >= 0.0;
+    let sound = |printed: &Printed| {
+        printed.elements > 0 && printed.wall > 0.0 && printed.cpu >= 0.0 && printed.faults >= 0.0
+    };
     let Some(printed) = printed.filter(sound) else {
         return Err(format!("its last line is no figures, but `{}`", tail(last)));
     };
     let batches = printed.elements as f64 / cell.scenario().spec().batch_size as f64;
-    Ok(BatchCost { wall: printed.wall / batches, cpu: printed.cpu / batches })
+    Ok(BatchCost {
+        wall: printed.wall / batches,
+        cpu: printed.cpu / batches,
+        faults: printed.faults / batches,
+    })
 }
 
 fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
@@ -104,14 +112,17 @@ mod tests {
 
     #[test]
     fn the_last_line_of_a_script_is_its_figures_whatever_a_framework_prints_before() {
-        let text = "hello\n{\"elements\": 128, \"batches\": 2, \"wall\": 4.0, \"cpu\": 2.0}\n\n";
+        let text =
+            "hello\n{\"elements\": 128, \"batches\": 2, \"wall\": 4.0, \"cpu\": 2.0, \"faults\": 6}\n\n";
         let told = cost(CELL, ExitStatus::from_raw(0), text, "");
-        assert_eq!(told, Ok(BatchCost { wall: 2.0, cpu: 1.0 }));
+        assert_eq!(told, Ok(BatchCost { wall: 2.0, cpu: 1.0, faults: 3.0 }));
     }
 
     #[test]
     fn a_script_that_prints_garbage_or_fails_is_told_with_its_last_lines() {
-        for text in ["", "Hello, world", r#"{"elements": 0, "batches": 0, "wall": 1.0, "cpu": 1.0}"#] {
+        for text in
+            ["", "Hello, world", r#"{"elements": 0, "batches": 0, "wall": 1.0, "cpu": 1.0, "faults": 0}"#]
+        {
             let why = cost(CELL, ExitStatus::from_raw(0), text, "").expect_err("no figures");
             assert_eq!(why, format!("its last line is no figures, but `{text}`"));
         }

@@ -78,7 +78,9 @@ impl HarnessReport {
             return failed("it has no throughput");
         };
         let batch = cell.scenario().spec().batch_size as f64;
-        let cost = BatchCost { wall: batch / wall, cpu: batch / cpu };
+        let measured: u64 = case.processes.iter().map(|process| process.iterations).sum();
+        let faults = value(names::MINOR_FAULTS).unwrap_or_default() / measured.max(1) as f64;
+        let cost = BatchCost { wall: batch / wall, cpu: batch / cpu, faults };
         Self::Measured { cost, waited: case.waiting().is_some() }
     }
 }

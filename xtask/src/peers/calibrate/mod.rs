@@ -7,6 +7,7 @@ mod by_hand;
 mod cases;
 mod cost;
 mod explained;
+mod fault_cost;
 mod harness;
 mod others;
 mod page;
@@ -65,7 +66,7 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
             said.exit = Exit::Failed;
         }
     }
-    let (text, exit) = page::page(&compared, rounds, bench.others);
+    let (text, exit) = page::page(&compared, rounds, bench.others, fault_cost::seconds());
     said.text = text;
     said.exit = said.exit.or(exit);
     Ok(said)
@@ -199,7 +200,7 @@ mod tests {
     fn measured(cpu: f64) -> BTreeMap<WorkerCell, HarnessReport> {
         BTreeMap::from([(
             CELL,
-            HarnessReport::Measured { cost: BatchCost { wall: cpu, cpu }, waited: false },
+            HarnessReport::Measured { cost: BatchCost { wall: cpu, cpu, faults: 0.0 }, waited: false },
         )])
     }
 
@@ -230,7 +231,7 @@ mod tests {
         let mut of = TurnRounds::default();
         for cpu in [1.0, 9.0, 2.0] {
             of.add(measured(cpu));
-            of.costs.entry(CELL).or_default().hand.push(BatchCost { wall: 4.0, cpu: 4.0 });
+            of.costs.entry(CELL).or_default().hand.push(BatchCost { wall: 4.0, cpu: 4.0, faults: 0.0 });
         }
         let compared = of.compared(python::find("numpy").expect("known"));
         assert_eq!(compared.len(), 1);

@@ -2,7 +2,7 @@
 
 use super::cases::WorkerCell;
 use super::cost::{BatchCost, ComparedClock};
-use super::explained;
+use super::explained::{self, CellDifference};
 use super::others::Others;
 use super::verdict::{BoundStanding, BoundVerdict};
 use crate::table::Table;
@@ -20,8 +20,14 @@ pub(super) struct ComparedCase {
     pub(super) waited: bool,
 }
 
-/// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure.
-pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (String, Exit) {
+/// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure. A page fault
+/// costs so many seconds.
+pub(super) fn page(
+    compared: &[ComparedCase],
+    rounds: u32,
+    others: Others,
+    fault_cost: f64,
+) -> (String, Exit) {
     let mut table = Table::new([
         "framework",
         "case",
@@ -30,6 +36,8 @@ pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (S
         "wall, hand>",
         "CPU, harness>",
         "CPU, hand>",
+        "faults, harness>",
+        "faults, hand>",
         "difference>",
         "bound>",
         "verdict",
@@ -42,7 +50,14 @@ pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (S
         let Some((verdict, (harness, hand))) = BoundVerdict::of(&one.rounds, clock).zip(medians) else {
             continue;
         };
-        let mechanism = explained::find(one.short, one.cell, verdict.difference);
+        let of = CellDifference {
+            cell: one.cell,
+            difference: verdict.difference,
+            bound: verdict.bound,
+            faults: harness.faults - hand.faults,
+            fault_cost,
+        };
+        let mechanism = explained::find(one.short, &of);
         let word = match (verdict.standing, mechanism) {
             (BoundStanding::Within, _) => "within".to_owned(),
             (_, Some(mechanism)) => format!("explained: {}", number(&mut notes, mechanism)),
@@ -64,6 +79,8 @@ pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (S
             us(hand.wall),
             us(harness.cpu),
             us(hand.cpu),
+            format!("{:.1}", harness.faults),
+            format!("{:.1}", hand.faults),
             format!(
                 "{}{} {by}",
                 if verdict.difference < 0.0 { "-" } else { "+" },
@@ -79,8 +96,9 @@ pub(super) fn page(compared: &[ComparedCase], rounds: u32, others: Others) -> (S
     let mut text = format!(
         "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch. Other programs used \
          up to {:.0} % of the processors. A difference is judged by the wall clock, and by CPU time where that share is over \
-         10 % or threads waited for a processor in over 10 % of the time.\n\n{}",
+         10 % or threads waited for a processor in over 10 % of the time. A page fault costs {:.2} here.\n\n{}",
         others.share() * 100.0,
+        fault_cost * 1e6,
         table.markdown()
     );
     for (at, mechanism) in notes.iter().enumerate() {
@@ -109,7 +127,7 @@ mod tests {
     use super::*;
 
     fn compared(harness: f64, hand: f64, waited: bool) -> ComparedCase {
-        let cost = |cpu: f64| BatchCost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu };
+        let cost = |cpu: f64| BatchCost { wall: 2e-6 * cpu, cpu: 1e-6 * cpu, faults: 0.0 };
         ComparedCase {
             name: "NumPy",
             short: "numpy",
@@ -121,8 +139,9 @@ mod tests {
 
     #[test]
     fn a_row_shows_both_clocks_and_what_it_is_judged_by() {
-        let (text, exit) = page(&[compared(103.0, 100.0, true)], 5, Others::default());
-        let row = "| NumPy | CV-1 | 0 | 206.0 | 200.0 | 103.0 | 100.0 | +3.0 CPU | 5.0 | within |\n";
+        let (text, exit) = page(&[compared(103.0, 100.0, true)], 5, Others::default(), 1e-6);
+        let row =
+            "| NumPy | CV-1 | 0 | 206.0 | 200.0 | 103.0 | 100.0 | 0.0 | 0.0 | +3.0 CPU | 5.0 | within |\n";
         assert!(text.contains(row) && text.contains("medians of 5 rounds"), "{text}");
         assert_eq!(exit, Exit::Fine);
     }
@@ -130,7 +149,7 @@ mod tests {
     #[test]
     fn a_difference_over_its_bound_that_nothing_explains_is_open_whichever_side_is_slower() {
         for (harness, difference) in [(107.0, "+14.0 wall"), (93.0, "-14.0 wall")] {
-            let (text, exit) = page(&[compared(harness, 100.0, false)], 5, Others::default());
+            let (text, exit) = page(&[compared(harness, 100.0, false)], 5, Others::default(), 1e-6);
             assert!(
                 exit == Exit::Regressed && text.contains(&format!("| {difference} | 10.0 | over |")),
                 "{text}"
@@ -142,7 +161,7 @@ mod tests {
     fn a_difference_on_which_rounds_do_not_agree_is_told_as_such() {
         let (mut one, other) = (compared(107.0, 100.0, false), compared(99.0, 100.0, false));
         one.rounds.extend([one.rounds[0], other.rounds[0]]);
-        let (text, exit) = page(&[one], 3, Others::default());
+        let (text, exit) = page(&[one], 3, Others::default(), 1e-6);
         assert!(exit == Exit::Inconclusive && text.contains("unsure"), "{text}");
     }
 
@@ -155,6 +174,6 @@ mod tests {
 
     #[test]
     fn where_nothing_was_compared_nothing_is_printed() {
-        assert_eq!(page(&[], 5, Others::default()), (String::new(), Exit::Fine));
+        assert_eq!(page(&[], 5, Others::default(), 1e-6), (String::new(), Exit::Fine));
     }
 }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn cost(cpu: f64) -> BatchCost {
-        BatchCost { wall: 1.0, cpu: cpu * 1e-6 }
+        BatchCost { wall: 1.0, cpu: cpu * 1e-6, faults: 0.0 }
     }
 
     fn standing(rounds: &[(f64, f64)]) -> BoundStanding {
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn only_the_clock_that_is_judged_by_counts() {
-        let rounds = [(BatchCost { wall: 9.0, cpu: 1.0 }, BatchCost { wall: 1.0, cpu: 1.0 })];
+        let cost = |wall| BatchCost { wall, cpu: 1.0, faults: 0.0 };
+        let rounds = [(cost(9.0), cost(1.0))];
         let by = |clock| BoundVerdict::of(&rounds, clock).expect("there is a round").standing;
         assert_eq!(
             (by(ComparedClock::Cpu), by(ComparedClock::Wall)),
