@@ -67,6 +67,7 @@ mod tests {
         transforms: true,
         in_order: true,
         in_memory: true,
+        makers: 1,
     };
 
     fn see(counter: &mut ItemCounter, said: u64, rows: usize) -> Count {
@@ -99,6 +100,11 @@ mod tests {
         assert_eq!(counter.miscounted(), None);
         see(&mut counter, 3, 3);
         assert!(counter.miscounted().is_some());
+        let mut by_two = ItemCounter::new(Some(Expected { in_order: false, makers: 2, ..EPOCH }));
+        for rows in [4, 1, 4, 1] {
+            see(&mut by_two, rows, rows as usize);
+        }
+        assert_eq!(by_two.miscounted(), None, "each of two has a last batch of its own");
     }
 
     #[test]

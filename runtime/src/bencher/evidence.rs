@@ -54,6 +54,9 @@ pub struct Expected {
     /// Whether the data set is handed over in memory, so that no file need be read.
     #[serde(default)]
     pub in_memory: bool,
+    /// How many make batches, each of a part of the epoch with a last batch of its own, where the order is lost.
+    #[serde(default)]
+    pub makers: u64,
 }
 
 impl Expected {
@@ -62,17 +65,29 @@ impl Expected {
         self.elements.div_ceil(self.batch.max(1))
     }
 
+    /// The most batches that an epoch may be handed out in: each that makes batches may end with a short one.
+    pub fn most_batches(&self) -> u64 {
+        self.batches().saturating_add(self.short_ones() - 1)
+    }
+
+    /// How many batches of an epoch may be short.
+    fn short_ones(&self) -> u64 {
+        if self.in_order { 1 } else { self.makers.max(1) }
+    }
+
     /// Elements of the `at`-th batch, from 0; none after the last.
     pub fn elements_of(&self, at: u64) -> u64 {
         self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
     }
 
-    /// Whether a batch of so many elements may stand at this place: where the order is lost, the short one may be anywhere.
+    /// Whether a batch of so many elements may stand at this place: where the order is lost, the short one may be anywhere, and
+    /// of any size where several make batches of their own.
     pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
         elements == self.elements_of(at)
             || !self.in_order
                 && (elements == self.batch.min(self.elements)
-                    || elements == self.elements_of(self.batches() - 1))
+                    || elements == self.elements_of(self.batches() - 1)
+                    || self.short_ones() > 1 && (1..self.batch).contains(&elements))
     }
 }
 

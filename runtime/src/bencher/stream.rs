@@ -760,6 +760,7 @@ mod tests {
                 transforms: true,
                 in_order: true,
                 in_memory: true,
+                makers: 1,
             };
             (self.batches > 0).then_some(of)
         }

@@ -147,6 +147,7 @@ mod tests {
         transforms: true,
         in_order: true,
         in_memory: true,
+        makers: 1,
     };
 
     fn evidence(in_order: bool) -> Evidence {

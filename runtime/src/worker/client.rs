@@ -220,7 +220,8 @@ impl Worker {
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let active = what.backend.clone();
         let in_order = what.order == ElementOrder::Kept;
-        let epoch = task.epoch.map(|epoch| Expected { in_order, ..epoch });
+        let makers = what.executed.workers.max(1);
+        let epoch = task.epoch.map(|epoch| Expected { in_order, makers, ..epoch });
         self.open = Some(Open { folder, exchange, what, epoch, on, grown, files, failed: false });
         if active != on.name() {
             self.close()?;

@@ -36,7 +36,7 @@ pub(super) fn check_bytes(expected: &Expected, elements: u64, bytes: u64) -> Res
 pub(super) fn check_epoch(expected: &Expected, elements: u64, batches: u64, whole: bool) -> Result<()> {
     let (all, most) = (expected.elements, batches.saturating_mul(expected.batch));
     let right = if whole { elements == all } else { elements <= all };
-    if right && batches <= expected.batches() && elements <= most {
+    if right && batches <= expected.most_batches() && elements <= most {
         return Ok(());
     }
     let what = format!(
@@ -61,6 +61,7 @@ mod tests {
         transforms: true,
         in_order: true,
         in_memory: true,
+        makers: 1,
     };
 
     #[test]
@@ -85,6 +86,11 @@ mod tests {
             let said = check_epoch(&IMAGES, elements, batches, whole).unwrap_err();
             assert!(said.to_string().contains("instead of 1000 in 16"), "{said}");
         }
+        let by_three = Expected { in_order: false, makers: 3, ..IMAGES };
+        check_epoch(&by_three, 1000, 18, true).expect("each of three ends with a short batch");
+        check_epoch(&by_three, 1000, 19, true).expect_err("and no batch besides");
+        check_epoch(&Expected { in_order: true, ..by_three }, 1000, 17, true)
+            .expect_err("in order there is one");
         assert!(check_epoch(&IMAGES, u64::MAX, u64::MAX, false).is_err(), "and nothing wraps");
     }
 

@@ -225,6 +225,7 @@ impl PipelineSpec {
             transforms: !self.work().is_empty(),
             in_order: true,
             in_memory: self.access == Access::Memory,
+            makers: 1,
         })
     }
 

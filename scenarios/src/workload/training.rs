@@ -259,6 +259,7 @@ impl TrainingSpec {
             transforms: true,
             in_order: true,
             in_memory: true,
+            makers: 1,
         })
     }
 

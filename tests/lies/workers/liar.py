@@ -56,7 +56,7 @@ class Liar(tiny.Worker):
         if self.lie == "stood-21-seconds":
             ran["stopped"]["wall"] = STOOD
         if self.lie == "hands-over-nothing":
-            for held in ran["held"]:
+            for held in ran["checked"]:
                 held["elements"] = 0
         if self.lie == "half-samples":
             ran["samples"] = [sample // 2 for sample in ran["samples"]]

@@ -19,6 +19,7 @@ pub(super) const EPOCH: Expected = Expected {
     transforms: true,
     in_order: true,
     in_memory: true,
+    makers: 1,
 };
 
 pub(super) fn work(values: &[f32]) -> Work {
