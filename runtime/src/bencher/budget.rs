@@ -72,8 +72,8 @@ impl Budget {
 }
 
 /// How long a pass over a stream is. Between two passes the clock is stopped, counters are looked at, and what was copied is put
-/// away. That leaves caches cold and threads asleep: it costs what is measured 0.14 ms a pass, and 0.4 ms where other threads
-/// make the batches. Of 25 ms this is under 2 %.
+/// away. That leaves caches cold and threads asleep: it costs what is measured 0.14 ms a pass, and 0.4 ms of CPU time where other
+/// threads make the batches. Of 25 ms this is under 2 %.
 const PASS: Duration = Duration::from_millis(25);
 
 /// How many passes are measured at least.

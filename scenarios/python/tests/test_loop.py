@@ -99,6 +99,13 @@ def test_an_epoch_that_ends_while_it_is_caught_up_with_is_begun_again(slow, monk
     assert (ran.passes, len(ran.samples), ran.ran_out, loader.began) == (1, 4, True, [0, 0])
 
 
+def test_where_the_epoch_ends_within_a_pass_its_warm_up_is_left_out_again(slow):
+    loader = slow(0, SECOND)
+    batches = loader.pipeline.batches
+    ran = loop.run(loader, 2, batches, SECOND, all_batches=batches)
+    assert (len(ran.samples), ran.warmup, loader.began) == (batches, 4, [0, 0])
+
+
 def test_another_epoch_than_the_first_is_gone_through_where_it_is_asked_for(slow):
     loader = slow(0, SECOND)
     loop.run(loader, 1, 4, 5 * SECOND, epoch=3)

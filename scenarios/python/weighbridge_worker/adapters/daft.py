@@ -30,7 +30,7 @@ def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
     """The elements of the pipeline's part of the data as a Parquet file, not compressed.
 
     Parquet has no type of one byte: a dictionary of the 256 keeps bytes as bytes, four times as small as plain numbers
-    and read in a fifth of the time. Other numbers are as they are.
+    and read in two thirds of the time. Other numbers are as they are.
     """
     kinds = [source.kind for source in data.sources]
     narrow = [f"{kind.name}.list.element" if kind.shape else kind.name for kind in kinds if kind.dtype == np.uint8]

@@ -178,8 +178,10 @@ class TfData(Loader):
         if epoch == 0 and self.pipeline.cache:
             self.batches = self.pipeline_of(self.rows)  # with an empty cache
         self.iterator = self.batches.as_numpy_iterator()
-        kinds = self.pipeline.output
-        return self.iterator if len(kinds) > 1 else ({kinds[0].name: array} for array in self.iterator)
+        if isinstance(self.batches.element_spec, dict):
+            return self.iterator  # type: ignore[no-any-return]
+        (kind,) = self.pipeline.output
+        return ({kind.name: array} for array in self.iterator)
 
     def executed(self) -> Executed:
         # `as_numpy_iterator` shows the tensors' own memory, and those of a cache stay.

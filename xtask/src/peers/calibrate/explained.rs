@@ -75,7 +75,7 @@ const EXPLAINED: &[Explained] = &[
         scenarios: &["NLP-1"],
         workers: &[0],
         side: ExplainedSide::Harness,
-        most: 7.0,
+        most: 3.0,
         mechanism: OWN_CALLS,
     },
     Explained {
@@ -100,7 +100,7 @@ const EXPLAINED: &[Explained] = &[
         scenarios: &["CV-1"],
         workers: &[0],
         side: ExplainedSide::Harness,
-        most: 35.0,
+        most: 2.0,
         mechanism: STOPS,
     },
 ];
